@@ -1,0 +1,51 @@
+package clientgo
+
+import (
+	"fmt"
+
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// Clients are the clients that a test of an operator starts with. They share one
+// http.Client, and making them sends no request.
+type Clients struct {
+	// Dynamic reads and writes objects of any kind.
+	Dynamic dynamic.Interface
+	// Discovery asks the server what it serves, without a cache.
+	Discovery discovery.DiscoveryInterface
+	// Extensions reads and writes CustomResourceDefinitions.
+	Extensions apiextensions.Interface
+	// Mapper maps kinds to resources and back. It asks the server on first use and
+	// again whenever it is asked for something it does not know.
+	Mapper meta.ResettableRESTMapper
+}
+
+// NewClients makes clients for cfg, which it does not change.
+func NewClients(cfg *rest.Config) (*Clients, error) {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("clientgo: HTTP client: %w", err)
+	}
+	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("clientgo: dynamic client: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("clientgo: discovery client: %w", err)
+	}
+	ext, err := apiextensions.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("clientgo: apiextensions client: %w", err)
+	}
+	return &Clients{
+		Dynamic:    dyn,
+		Discovery:  disco,
+		Extensions: ext,
+		Mapper:     newMapper(disco),
+	}, nil
+}

@@ -1,0 +1,64 @@
+// Package clientgo is what a client of a cluster needs: a transport that calls
+// an API server's http.Handler without sockets, a rest.Config and a kubeconfig,
+// and the usual clients made from them. It knows an http.Handler or a URL and
+// nothing of the server behind it.
+//
+// # The in-process transport
+//
+// [InProcess] turns a handler into an http.RoundTripper. Every request is one
+// exchange: the handler runs on a goroutine of its own, and what it writes is
+// handed to the client through one bounded buffer. What the client sees is what
+// net/http would have sent it over HTTP/1.1:
+//
+//   - The header leaves with the handler's first Flush, when more than 2 KiB
+//     are written, or when the handler returns, whichever comes first. A handler
+//     that returns before that gets a Content-Length, and what it wrote up to
+//     then decides a missing Content-Type. So the header of an answer depends on
+//     the handler alone and never on who runs faster, and a handler that forgets
+//     to flush its watch hangs here as it does over a socket.
+//   - Once the header has left, the client sees every Write at once.
+//   - A handler that is far ahead of its client blocks in Write: at most 64 KiB
+//     wait in the buffer. A Write that does not fit, or is of 16 KiB or more, is
+//     not copied there; the client reads it from the handler's own slice.
+//   - The request's context ends both sides: RoundTrip and reads of the body
+//     return its cause, and the handler's request context is cancelled, as it is
+//     when the client closes the body early. The handler's context inherits
+//     neither values nor deadline of the client's: they do not cross a wire
+//     either.
+//   - A handler that panics fails its own exchange and is logged; the process
+//     lives on.
+//
+// What differs from a socket: no Date header, no trailers, no upgrade to another
+// protocol (exec, attach, port-forward), no deadlines of an
+// http.ResponseController. A handler may read the request's body after it has
+// begun to answer (over HTTP/1.1 it has to ask for that with
+// http.ResponseController.EnableFullDuplex).
+//
+// # Invariants and lock order
+//
+// An exchange has one mutex and one condition variable; nothing blocks, calls
+// foreign code or cancels a context while that mutex is held. Transport's mutex
+// guards only the set of running exchanges. The two are never held together, so
+// there is no order to remember. An exchange is in its transport's set from
+// before its goroutine starts until the handler has returned and the client has
+// been told, which is what [Transport.Close] waits for.
+//
+// # Inside a testing/synctest bubble
+//
+// A transport keeps no goroutine and no channel of its own; all that an exchange
+// waits on is made by the request, in the bubble of the request, and a waiting
+// client, a waiting handler and a waiting Close are durably blocked. To leave the
+// bubble clean: stop the informers (and wait until their Run has returned), then
+// Close the transport, and do both inside the bubble.
+//
+// client-go's reflectors, informers and workqueues run in a bubble unchanged.
+// Make them there, with everything they need: stop channels, contexts, queues,
+// event broadcasters. One thing of client-go is shared by the process and knows the time:
+// k8s.io/apimachinery/pkg/util/runtime.HandleError remembers when it was last
+// called, and sleeps until a millisecond later. A bubble's clock begins in the
+// year 2000, so the first error that is handled in a bubble after one outside
+// (or in a bubble that got further) sleeps through all of that difference, which
+// looks like an informer that stands still for 26 years of virtual time. A
+// test binary that meets both takes that handler, the last of
+// runtime.ErrorHandlers, out before it runs its tests.
+package clientgo

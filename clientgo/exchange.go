@@ -1,0 +1,294 @@
+package clientgo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+)
+
+const (
+	// heldBack is how much a handler may write before the header of its answer
+	// leaves without a Content-Length; net/http holds back as much.
+	heldBack = 2 << 10
+	// bufferLimit is how far a handler may be ahead of its client.
+	bufferLimit = 64 << 10
+	// lentAtOnce is the size from which a Write is not copied into the buffer even
+	// if there is room: waking the handler once more costs less.
+	lentAtOnce = 16 << 10
+)
+
+var (
+	errClientGone     = errors.New("clientgo: the client has gone away")
+	errReadOnClosed   = errors.New("http: read on closed response body") // net/http's words
+	errHandlerExited  = errors.New("clientgo: the handler's goroutine exited (runtime.Goexit; t.FailNow in a handler does that)")
+	errAfterTheAnswer = errors.New("clientgo: write after the handler returned")
+)
+
+// exchange is one request and its answer. It is written by the goroutine that
+// serves it, through responseWriter, and read by the client, through responseBody.
+type exchange struct {
+	transport *Transport
+	client    *http.Request
+	// request is the client's as a server receives it.
+	request *http.Request
+	// cancel ends the context of request.
+	cancel context.CancelFunc
+	// unwatch stops watching the client's context.
+	unwatch func() bool
+	// header is the handler's, and touched by no one else.
+	header http.Header
+
+	mu sync.Mutex
+	// changed is what the client waits on while there is nothing to take, and the
+	// handler while there is no room.
+	changed sync.Cond
+
+	// The answer's header. status is 0 until the handler has set it, which also
+	// fixes sent, and length, the Content-Length or -1. All three are final once
+	// released.
+	status   int
+	sent     http.Header
+	length   int64
+	released bool
+	// untyped: the handler set a Content-Type without a value, which is how it
+	// says that none is to be guessed.
+	untyped bool
+
+	// The answer's body, not yet read: buffered, then lent, the rest of a Write
+	// that is not in the buffer, and which waits until it has been read.
+	buffered bytes.Buffer
+	lent     []byte
+	written  int64
+
+	// returned: the handler has returned, nothing more will come. failed: reads
+	// end with it, after what is buffered, in place of io.EOF. Set once.
+	returned bool
+	failed   error
+	// bodyClosed: the client has closed the response's body.
+	bodyClosed bool
+	// requestClosed: the client's request body has been closed, and by the
+	// handler if there is no failure.
+	requestClosed bool
+}
+
+func newExchange(t *Transport, req *http.Request) *exchange {
+	x := &exchange{transport: t, client: req, header: make(http.Header), length: -1}
+	x.changed.L = &x.mu
+	ctx, cancel := context.WithCancel(context.Background())
+	x.cancel = cancel
+	x.request = serverRequest(ctx, x)
+	if ctx := req.Context(); ctx.Done() != nil {
+		x.unwatch = context.AfterFunc(ctx, func() { x.abort(context.Cause(ctx)) })
+	}
+	return x
+}
+
+// serve runs the handler, on the exchange's own goroutine.
+func (x *exchange) serve() {
+	growStack()
+	defer x.transport.remove(x)
+	normal := false
+	defer func() {
+		var failure error
+		if !normal {
+			failure = x.failure(recover())
+		}
+		if x.unwatch != nil {
+			// The client's context may outlive this request by far.
+			x.unwatch()
+		}
+		x.cancel()
+		x.closeRequestBody()
+		if form := x.request.MultipartForm; form != nil {
+			form.RemoveAll()
+		}
+		x.finish(failure)
+	}()
+	x.transport.handler.ServeHTTP(responseWriter{x}, x.request)
+	normal = true
+}
+
+// growStack makes room for a handler's usual depth while there is next to nothing on
+// the stack to copy. A new goroutine begins with 2 KiB, and doubling that in the depth
+// of a handler, again and again, costs a microsecond or more a request.
+//
+//go:noinline
+func growStack() {
+	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// failure is what the client gets when the handler panicked with v, or exited if
+// v is nil. As net/http does, it logs what is not http.ErrAbortHandler.
+func (x *exchange) failure(v any) error {
+	switch v {
+	case nil:
+		return errHandlerExited
+	case http.ErrAbortHandler:
+		return io.ErrUnexpectedEOF
+	}
+	log.Printf("clientgo: panic serving %s %s: %v\n%s", x.request.Method, x.request.RequestURI, v, debug.Stack())
+	// client-go repeats what fails with a bare unexpected EOF; repeating a panic
+	// helps nobody.
+	return fmt.Errorf("clientgo: handler panicked serving %s %s: %v", x.request.Method, x.request.RequestURI, v)
+}
+
+// finish completes the answer of a handler that has returned.
+func (x *exchange) finish(failure error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.returned = true
+	if x.failed == nil {
+		x.failed = failure
+	}
+	if x.failed == nil {
+		if x.status == 0 {
+			x.setHeader(http.StatusOK)
+		}
+		x.release(nil)
+		if x.length > x.written && x.hasBody() {
+			x.failed = io.ErrUnexpectedEOF
+		}
+	}
+	x.changed.Broadcast()
+}
+
+// abort ends the exchange from the client's side or from above: whatever the
+// client has not read yet is dropped, and the handler is told to give up.
+func (x *exchange) abort(err error) {
+	x.mu.Lock()
+	if x.failed == nil {
+		x.failed = err
+	}
+	x.drop()
+	x.changed.Broadcast()
+	x.mu.Unlock()
+
+	x.cancel()
+	x.closeRequestBody()
+}
+
+// drop forgets what has not been read. x.mu is held.
+func (x *exchange) drop() {
+	x.buffered = bytes.Buffer{}
+	x.lent = nil
+}
+
+// response waits for the header.
+func (x *exchange) response() (*http.Response, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for !x.released {
+		if x.failed != nil {
+			return nil, x.failed
+		}
+		x.changed.Wait()
+	}
+	var body io.ReadCloser = http.NoBody
+	if x.hasBody() {
+		body = responseBody{x}
+	}
+	return &http.Response{
+		Status:        statusLine(x.status),
+		StatusCode:    x.status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        x.sent,
+		ContentLength: x.length,
+		Body:          body,
+		Request:       x.client,
+	}, nil
+}
+
+func statusLine(code int) string {
+	if code == http.StatusOK {
+		return "200 OK"
+	}
+	text := http.StatusText(code)
+	if text == "" {
+		text = "status code " + strconv.Itoa(code)
+	}
+	return strconv.Itoa(code) + " " + text
+}
+
+// responseBody is the client's end of an exchange.
+type responseBody struct{ x *exchange }
+
+func (b responseBody) Read(p []byte) (int, error) {
+	x := b.x
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for {
+		if x.bodyClosed {
+			return 0, errReadOnClosed
+		}
+		empty := x.empty()
+		if empty && x.failed != nil {
+			return 0, x.failed
+		}
+		if empty && x.complete() {
+			return 0, io.EOF
+		}
+		// The handler may have returned, and nobody watches the context then;
+		// and where somebody does, a client that cancels and then reads should
+		// not depend on who was first.
+		if ctx := x.client.Context(); ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		if len(p) == 0 {
+			return 0, nil
+		}
+		if !empty {
+			return x.take(p), nil
+		}
+		x.changed.Wait()
+	}
+}
+
+// empty reports whether the client has read all there is so far. x.mu is held.
+func (x *exchange) empty() bool { return x.buffered.Len() == 0 && len(x.lent) == 0 }
+
+// complete reports whether nothing can follow: the handler has returned or has
+// written as much as it announced. x.mu is held.
+func (x *exchange) complete() bool {
+	return x.returned || x.length >= 0 && x.written >= x.length
+}
+
+// take moves what waits into p. x.mu is held.
+func (x *exchange) take(p []byte) int {
+	n, _ := x.buffered.Read(p)
+	if len(x.lent) > 0 && n < len(p) {
+		m := copy(p[n:], x.lent)
+		n += m
+		if x.lent = x.lent[m:]; len(x.lent) == 0 {
+			x.changed.Broadcast()
+		}
+	}
+	return n
+}
+
+// Close tells a handler that is not done that nobody listens any more. It does not
+// wait for it.
+func (b responseBody) Close() error {
+	x := b.x
+	x.mu.Lock()
+	x.bodyClosed = true
+	done := x.returned || x.complete() && x.empty()
+	if done {
+		x.drop()
+	}
+	x.mu.Unlock()
+	if !done {
+		x.abort(errClientGone)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package clientgo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// remoteAddr is the client's address as the handler sees it.
+const remoteAddr = "in-process"
+
+// serverRequest is the client's request as net/http's server would hand it to a
+// handler.
+func serverRequest(ctx context.Context, x *exchange) *http.Request {
+	c := x.client
+	r := &http.Request{
+		Method:        c.Method,
+		URL:           serverURL(c.URL),
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        wireHeader(c.Header),
+		Body:          http.NoBody,
+		ContentLength: c.ContentLength,
+		Host:          c.Host,
+		RemoteAddr:    remoteAddr,
+		RequestURI:    c.URL.RequestURI(),
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	if r.Host == "" {
+		r.Host = c.URL.Host
+	}
+	x.setBody(r)
+
+	// What a client says in these does not count: http.Transport replaces them
+	// by what it knows.
+	for _, name := range []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"} {
+		delete(r.Header, name)
+	}
+	if r.ContentLength > 0 || r.ContentLength == 0 && sendsLengthZero(r.Method) {
+		r.Header["Content-Length"] = []string{strconv.FormatInt(r.ContentLength, 10)}
+	}
+	if agent, set := r.Header["User-Agent"]; !set {
+		r.Header["User-Agent"] = []string{"Go-http-client/1.1"} // what http.Transport calls itself
+	} else if agent[0] == "" {
+		delete(r.Header, "User-Agent")
+	}
+	return r.WithContext(ctx)
+}
+
+func sendsLengthZero(method string) bool {
+	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
+}
+
+// serverURL is u as it is parsed from a request line: a path and a query.
+func serverURL(u *url.URL) *url.URL {
+	if u.Opaque != "" || u.RawPath != "" {
+		// RawPath is a hint that may be wrong, and parsing decides.
+		if parsed, err := url.ParseRequestURI(u.RequestURI()); err == nil {
+			return parsed
+		}
+	}
+	path := u.Path
+	if path == "" {
+		path = "/"
+	}
+	return &url.URL{Path: path, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}
+}
+
+// setBody gives r the client's body.
+func (x *exchange) setBody(r *http.Request) {
+	body := x.client.Body
+	if body == nil || body == http.NoBody {
+		r.ContentLength = 0
+		x.requestClosed = body == nil
+		return
+	}
+	if r.ContentLength <= 0 { // zero beside a body: the client does not know
+		r.ContentLength = -1
+		r.TransferEncoding = []string{"chunked"}
+	}
+	r.Body = &requestBody{x: x, body: body, declared: r.ContentLength}
+}
+
+// requestBody reads the client's body on the handler's goroutine. The body is
+// closed when the handler closes it, when the handler has returned, and when the
+// exchange is aborted, which is what gets the handler out of a blocked read.
+type requestBody struct {
+	x        *exchange
+	body     io.Reader
+	declared int64 // -1: unknown
+	read     int64
+	eof      bool
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	if err := b.x.requestReadable(); err != nil {
+		return 0, err
+	}
+	if b.eof {
+		return 0, io.EOF
+	}
+	if b.declared >= 0 {
+		p = p[:min(int64(len(p)), b.declared-b.read)]
+	}
+	n, err := b.body.Read(p)
+	b.read += int64(n)
+	switch {
+	case b.read == b.declared:
+		b.eof = true
+	case err == io.EOF && b.declared < 0:
+		b.eof = true
+	case err == io.EOF:
+		err = fmt.Errorf("http: ContentLength=%d with Body length %d", b.declared, b.read) // net/http's words
+		fallthrough
+	case err != nil:
+		if err := b.x.requestReadable(); err != nil {
+			return n, err // it was closed under our hands
+		}
+		// The client's reader failed. The client is told why; the handler learns
+		// no more than a server does whose peer stops in the middle of a body.
+		b.x.abort(err)
+		return n, io.ErrUnexpectedEOF
+	}
+	if b.eof {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (b *requestBody) Close() error {
+	b.x.closeRequestBody()
+	return nil
+}
+
+func (x *exchange) requestReadable() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.failed != nil:
+		return io.ErrUnexpectedEOF
+	case x.requestClosed:
+		return http.ErrBodyReadAfterClose
+	}
+	return nil
+}
+
+// closeRequestBody closes the client's body, once.
+func (x *exchange) closeRequestBody() {
+	x.mu.Lock()
+	closed := x.requestClosed
+	x.requestClosed = true
+	x.mu.Unlock()
+	if !closed {
+		closeBody(x.client)
+	}
+}

@@ -1,0 +1,161 @@
+package fakecluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// load creates what the options ask for.
+func (c *Cluster) load(ctx context.Context) error {
+	for _, path := range c.settings.crdPaths {
+		if err := c.loadDefinitions(ctx, path); err != nil {
+			return err
+		}
+	}
+	for i, obj := range c.settings.objects {
+		u, err := toUnstructured(obj)
+		if err != nil {
+			return fmt.Errorf("object %d: %w", i, err)
+		}
+		if err := c.create(ctx, u); err != nil {
+			return fmt.Errorf("object %d, %s %q: %w", i, u.GetKind(), u.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// loadDefinitions installs the definitions in a file, or in the files of a
+// folder.
+func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return fmt.Errorf("CRD path: %w", err)
+	}
+	if !info.IsDir() {
+		return c.loadFile(ctx, root)
+	}
+	found := false
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		switch filepath.Ext(path) {
+		case ".yaml", ".yml", ".json":
+		default:
+			return nil
+		}
+		if base := entry.Name(); base == "kustomization.yaml" || base == "kustomization.yml" {
+			return nil
+		}
+		found = true
+		return c.loadFile(ctx, path)
+	})
+	if err == nil && !found {
+		return fmt.Errorf("CRD path %s: no manifest in it", root)
+	}
+	return err
+}
+
+// loadFile installs the definitions in one file of YAML documents or JSON.
+func (c *Cluster) loadFile(ctx context.Context, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for n := 1; ; n++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &u.Object); err != nil {
+			return fmt.Errorf("%s: document %d: %w", path, n, err)
+		}
+		if len(u.Object) == 0 {
+			continue // nothing but comments
+		}
+		if kind := u.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
+			return fmt.Errorf("%s: document %d: %s %q is not a CustomResourceDefinition", path, n, kind.Kind, u.GetName())
+		}
+		if err := c.create(ctx, u); err != nil {
+			return fmt.Errorf("%s: document %d: %w", path, n, err)
+		}
+	}
+}
+
+// toUnstructured makes a typed object a map, and gives it the kind its type has
+// in client-go's scheme.
+func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u.DeepCopy(), nil
+	}
+	kind := obj.GetObjectKind().GroupVersionKind()
+	if kind.Empty() {
+		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
+		if _, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
+			kinds, err = append(kinds, apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%T names no kind: %w", obj, err)
+		}
+		kind = kinds[0]
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("%T: %w", obj, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}
+
+// create creates an object, and writes its status if it has one.
+func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
+	kind := u.GroupVersionKind()
+	mapping, err := c.clients.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return err
+	}
+	var client dynamic.ResourceInterface = c.clients.Dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		namespace := u.GetNamespace()
+		if namespace == "" {
+			namespace = metav1.NamespaceDefault
+		}
+		client = c.clients.Dynamic.Resource(mapping.Resource).Namespace(namespace)
+	}
+	created, err := client.Create(ctx, u, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	status, has := u.Object["status"].(map[string]any)
+	if _, kept := created.Object["status"]; !has || len(status) == 0 || kept {
+		return nil
+	}
+	created.Object["status"] = status
+	if _, err := client.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	return nil
+}

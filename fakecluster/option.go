@@ -1,0 +1,89 @@
+package fakecluster
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Option is a choice made for a new cluster.
+type Option func(*settings)
+
+// settings is what the options of a cluster come to. The zero value is the
+// default of each.
+type settings struct {
+	crdPaths           []string
+	objects            []runtime.Object
+	inProcess          bool
+	tls                bool
+	seed               *uint64
+	noNamespaceRefusal bool
+	history            store.Options
+}
+
+// check refuses options that contradict each other.
+func (s *settings) check() error {
+	if s.inProcess && s.tls {
+		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
+	}
+	return nil
+}
+
+// WithCRDPaths installs the CustomResourceDefinitions in the given manifest files
+// and folders, which are searched with their subfolders for .yaml, .yml and .json
+// files. A kustomization.yaml is skipped; an object of another kind is an error.
+// The option may be given more than once.
+//
+// Default: no definitions.
+func WithCRDPaths(paths ...string) Option {
+	return func(s *settings) { s.crdPaths = append(s.crdPaths, paths...) }
+}
+
+// WithObjects creates objects, in the order given and after the definitions of
+// WithCRDPaths, as a client would: they are defaulted and validated, and a kind
+// or namespace that is not there is an error. A status is written through the
+// status subresource, if the kind has one. Objects of the types of client-go's
+// scheme need not name their kind.
+//
+// Default: nothing but the initial namespaces.
+func WithObjects(objs ...runtime.Object) Option {
+	return func(s *settings) { s.objects = append(s.objects, objs...) }
+}
+
+// InProcess makes a cluster without sockets: the transport in its RESTConfig
+// calls the server directly, and watches stream through memory. It works inside a
+// testing/synctest bubble, where sockets do not. It excludes WithTLS.
+//
+// Default: HTTP on a loopback socket.
+func InProcess() Option { return func(s *settings) { s.inProcess = true } }
+
+// WithoutNamespaceLifecycle lets namespaced objects be created in namespaces that
+// do not exist or are being deleted.
+//
+// Default: such a create is refused, as on a real server.
+func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespaceRefusal = true } }
+
+// WithTLS serves HTTPS, with HTTP/2, by a certificate that RESTConfig and
+// Kubeconfig trust. It excludes InProcess.
+//
+// Default: plain HTTP/1.1.
+func WithTLS() Option { return func(s *settings) { s.tls = true } }
+
+// WithSeed makes uids and generated names repeat: two clusters with the same seed
+// give the same ones to the same writes in the same order.
+//
+// Default: they are random.
+func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } }
+
+// WithHistory bounds how far back watches and lists can reach: to the given
+// number of revisions and bytes of objects, whichever is less. Zero leaves the
+// default of either.
+//
+// Default: 100,000 revisions and 256 MiB.
+func WithHistory(revisions int, bytes int64) Option {
+	return func(s *settings) {
+		s.history = store.Options{HistoryRevisions: revisions, HistoryBytes: bytes}
+	}
+}

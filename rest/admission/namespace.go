@@ -1,0 +1,55 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// Namespace is what is known of the namespace that a write goes to.
+type Namespace struct {
+	Exists      bool
+	Terminating bool
+}
+
+// NamespaceLifecycle refuses writes to namespaces that are not there, creates in
+// those that are being deleted, and the deletion of those that every cluster
+// needs. It is upstream's admission plugin of this name.
+func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
+	isNamespace := a.GetResource().GroupResource() == schema.GroupResource{Resource: "namespaces"}
+	if a.GetOperation() == admission.Delete {
+		if isNamespace && isImmortal(a.GetName()) {
+			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), errors.New("this namespace may not be deleted"))
+		}
+		return nil
+	}
+	if a.GetNamespace() == "" {
+		return nil
+	}
+	if !ns.Exists {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, a.GetNamespace())
+	}
+	if a.GetOperation() != admission.Create || !ns.Terminating {
+		return nil
+	}
+	err := admission.NewForbidden(a, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.GetNamespace()))
+	var status *apierrors.StatusError
+	if errors.As(err, &status) {
+		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{
+			Type:    corev1.NamespaceTerminatingCause,
+			Message: fmt.Sprintf("namespace %s is being terminated", a.GetNamespace()),
+			Field:   "metadata.namespace",
+		})
+	}
+	return err
+}
+
+// isImmortal tells whether a namespace can never be deleted.
+func isImmortal(name string) bool {
+	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
+}

@@ -1,0 +1,144 @@
+package rest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// output is the form in which the client wants its answer.
+type output struct {
+	negotiation.MediaTypeOptions
+	// plain is JSON as it is stored: nothing to do but to copy it.
+	plain bool
+	// pretty JSON has line breaks.
+	pretty bool
+}
+
+// negotiate settles the form of the answer.
+func (r *request) negotiate() (output, error) {
+	accept := r.Header.Get("Accept")
+	usual := accept == "" || accept == runtime.ContentTypeJSON || accept == runtime.ContentTypeJSON+", */*"
+	if usual && !asksForPretty(r.Request) {
+		return output{MediaTypeOptions: negotiation.MediaTypeOptions{Accepted: r.version.Serializer.SupportedMediaTypes()[0]}, plain: true}, nil
+	}
+	media, info, err := negotiation.NegotiateOutputMediaType(r.Request, r.version.Serializer, r.version)
+	if err != nil {
+		return output{}, err
+	}
+	o := output{MediaTypeOptions: media}
+	o.pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
+	o.plain = info.MediaType == runtime.ContentTypeJSON && media.Convert == nil && !o.pretty
+	return o, nil
+}
+
+// asksForPretty tells whether the answer might have to be pretty: by its query
+// or by a client that a person looks at.
+func asksForPretty(req *http.Request) bool {
+	if strings.Contains(req.URL.RawQuery, "pretty") {
+		return true
+	}
+	agent := req.UserAgent()
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// view is the JSON of a stored object in a version. If the object was written in
+// that version, under the present schema, it is what is stored.
+func view(v *resource.Version, record store.Record) (string, error) {
+	if record.Tag == v.Identity {
+		return record.Value, nil
+	}
+	obj, err := v.Codec.DecodeStored(record)
+	if err != nil {
+		return "", err
+	}
+	text, err := v.Codec.Encode(obj)
+	return string(text), err
+}
+
+// answer writes one object of the requested version.
+func (r *request) answer(code int, text string) error {
+	if r.output.plain {
+		r.writeText(code, runtime.ContentTypeJSON, text, "\n")
+		return nil
+	}
+	switch r.output.Accepted.MediaType {
+	case runtime.ContentTypeYAML:
+		out, err := yaml.JSONToYAML([]byte(text))
+		if err != nil {
+			return err
+		}
+		r.writeText(code, runtime.ContentTypeYAML, string(out))
+	case runtime.ContentTypeJSON:
+		var b bytes.Buffer
+		if err := json.Indent(&b, []byte(text), "", "  "); err != nil {
+			return err
+		}
+		r.writeText(code, runtime.ContentTypeJSON, b.String())
+	default:
+		obj, _, err := r.version.Serializer.DecoderToVersion(r.version.Serializer.SupportedMediaTypes()[0].Serializer, r.version.GroupVersion()).Decode([]byte(text), nil, nil)
+		if err != nil {
+			return fmt.Errorf("reading the answer back: %w", err)
+		}
+		out, err := runtime.Encode(r.version.Serializer.EncoderForVersion(r.output.Accepted.Serializer, r.version.GroupVersion()), obj)
+		if err != nil {
+			return err
+		}
+		r.writeText(code, r.output.Accepted.MediaType, string(out))
+	}
+	return nil
+}
+
+// gzipThreshold is the size from which answers are compressed for clients that
+// accept it.
+const gzipThreshold = 128 * 1024
+
+// writeText writes an answer of which the parts are known.
+func (r *request) writeText(code int, mediaType string, parts ...string) {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	header := r.w.Header()
+	header.Set("Content-Type", mediaType)
+	var body io.Writer = r.w
+	if size > gzipThreshold && acceptsGzip(r.Request) {
+		header.Set("Content-Encoding", "gzip")
+		header.Add("Vary", "Accept-Encoding")
+		z, err := gzip.NewWriterLevel(r.w, gzip.BestSpeed)
+		if err != nil {
+			panic(err) // the level is a constant
+		}
+		defer func() { _ = z.Close() }()
+		body = z
+	} else {
+		header.Set("Content-Length", strconv.Itoa(size))
+	}
+	r.w.WriteHeader(code)
+	for _, p := range parts {
+		if _, err := io.WriteString(body, p); err != nil {
+			return // the client has gone
+		}
+	}
+}
+
+func acceptsGzip(req *http.Request) bool {
+	for encoding := range strings.SplitSeq(req.Header.Get("Accept-Encoding"), ",") {
+		if strings.TrimSpace(encoding) == "gzip" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package rest
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
+)
+
+// maxBodyBytes is the limit of a request's body, upstream's default.
+const maxBodyBytes = 3 * 1024 * 1024
+
+// readBody reads the body, once.
+func (r *request) readBody() ([]byte, error) {
+	if r.bodyRead {
+		return r.body, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Request.Body, maxBodyBytes))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBodyBytes))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	r.body, r.bodyRead = body, true
+	return body, nil
+}
+
+// decode reads the body as an object of the version, by the rules of the
+// fieldValidation directive: Ignore, Warn or Strict.
+func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.Object, error) {
+	info, err := negotiation.NegotiateInputSerializer(r.Request, false, v.Serializer)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.readBody()
+	if err != nil {
+		return nil, err
+	}
+	serializer := info.StrictSerializer
+	if fieldValidation == metav1.FieldValidationIgnore || serializer == nil {
+		serializer = info.Serializer
+	}
+	obj, kind, err := v.Codec.Decode(body, serializer)
+	if err != nil {
+		strict, isStrict := runtime.AsStrictDecodingError(err)
+		if !isStrict || obj == nil || fieldValidation == metav1.FieldValidationStrict {
+			return nil, decodeError(err, v.Kind().Kind, kind, body)
+		}
+		for _, complaint := range strict.Errors() {
+			for _, text := range splitYAMLComplaints(complaint.Error()) {
+				warning.AddWarning(r.ctx, "", text)
+			}
+		}
+	}
+	if kind.GroupVersion() != v.GroupVersion() {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			kind.GroupVersion(), v.GroupVersion()))
+	}
+	return obj, nil
+}
+
+// decodeError says what the body should have been.
+func decodeError(err error, want string, kind *schema.GroupVersionKind, body []byte) error {
+	if kind != nil && kind.Kind != "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want, err))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want, err, excerpt(body)))
+}
+
+// excerpt is the beginning of a body, in hexadecimal if it is no JSON.
+func excerpt(body []byte) string {
+	const length = 30
+	if len(body) == 0 {
+		return "<empty>"
+	}
+	text, more := body, ""
+	if len(body) > length {
+		text, more = body[:length], " ..."
+	}
+	if body[0] == '{' {
+		return string(text) + more
+	}
+	return hex.EncodeToString(text) + more
+}
+
+// splitYAMLComplaints takes apart what the YAML decoder says in one error.
+func splitYAMLComplaints(text string) []string {
+	const short = "yaml: unmarshal errors:\n"
+	rest, found := strings.CutPrefix(text, "error converting YAML to JSON: "+short)
+	if !found {
+		rest, found = strings.CutPrefix(text, short)
+	}
+	if !found {
+		return []string{text}
+	}
+	lines := strings.Split(rest, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines
+}

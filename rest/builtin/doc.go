@@ -1,0 +1,2 @@
+// Package builtin turns the kinds that Kubernetes ships into Resources.
+package builtin

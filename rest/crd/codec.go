@@ -1,0 +1,220 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	serializerjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// codec is the resource.Codec of one version of a custom resource: its objects
+// are unstructured.
+type codec struct {
+	kind       schema.GroupVersionKind
+	namespaced bool
+	preserve   bool                       // spec.preserveUnknownFields
+	schemas    map[string]*compiledSchema // by version
+	selectable []selectableField
+}
+
+// selectableField is a field that field selectors may name.
+type selectableField struct {
+	name string
+	path *jsonpath.JSONPath
+}
+
+func newSelectableFields(declared []apiextensions.SelectableField) ([]selectableField, error) {
+	var all []selectableField
+	for _, f := range declared {
+		path := jsonpath.New("selectableField")
+		path.AllowMissingKeys(true)
+		if err := path.Parse("{" + f.JSONPath + "}"); err != nil {
+			return nil, fmt.Errorf("selectable field %s: %w", f.JSONPath, err)
+		}
+		all = append(all, selectableField{strings.TrimPrefix(f.JSONPath, "."), path})
+	}
+	return all, nil
+}
+
+// New implements resource.Codec.
+func (c *codec) New() runtime.Object {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(c.kind)
+	return u
+}
+
+// Decode implements resource.Codec.
+func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+	u := &unstructured.Unstructured{}
+	_, actual, err := serializer.Decode(body, &c.kind, u)
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	if err != nil && !isStrict {
+		return nil, actual, err
+	}
+	var complaints []error
+	if isStrict {
+		complaints = strict.Errors()
+	}
+	js, ok := serializer.(*serializerjson.Serializer)
+	unknown, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict()})
+	if err != nil {
+		return nil, actual, err
+	}
+	for _, field := range unknown {
+		complaints = append(complaints, fmt.Errorf("unknown field %q", field))
+	}
+	c.setDefaults(u)
+	if len(complaints) > 0 {
+		return u, actual, runtime.NewStrictDecodingError(complaints)
+	}
+	return u, actual, nil
+}
+
+// DecodeStored implements resource.Codec.
+func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
+		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+	}
+	if _, err := c.coerce(u, coerceOptions{stored: true}); err != nil {
+		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+	}
+	c.setDefaults(u)
+	return c.convert(u)
+}
+
+// convert makes u an object of this version.
+func (c *codec) convert(u *unstructured.Unstructured) (runtime.Object, error) {
+	if u.GetAPIVersion() == c.kind.GroupVersion().String() {
+		return u, nil
+	}
+	u.SetAPIVersion(c.kind.GroupVersion().String())
+	_, err := c.coerce(u, coerceOptions{})
+	return u, err
+}
+
+// Encode implements resource.Codec.
+func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
+	u := obj.(*unstructured.Unstructured)
+	return json.Marshal(u.Object)
+}
+
+// Fields implements resource.Codec.
+func (c *codec) Fields(obj runtime.Object) (fields.Set, error) {
+	u := obj.(*unstructured.Unstructured)
+	set := fields.Set{"metadata.name": u.GetName()}
+	if c.namespaced {
+		set["metadata.namespace"] = u.GetNamespace()
+	}
+	for _, f := range c.selectable {
+		found, err := f.path.FindResults(u.Object)
+		if err != nil {
+			return nil, fmt.Errorf("unexpected error finding value with jsonPath: %w", err)
+		}
+		set[f.name] = ""
+		if len(found) > 0 && len(found[0]) > 0 {
+			if value := found[0][0].Interface(); value != nil {
+				set[f.name] = fmt.Sprint(value)
+			}
+		}
+	}
+	return set, nil
+}
+
+// ConvertFieldLabel implements resource.Codec.
+func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
+	if label == "metadata.name" || c.namespaced && label == "metadata.namespace" {
+		return label, value, nil
+	}
+	for _, f := range c.selectable {
+		if f.name == label {
+			return label, value, nil
+		}
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", label)
+}
+
+// setDefaults fills in the defaults of the version that u is in.
+func (c *codec) setDefaults(u *unstructured.Unstructured) {
+	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
+		if s := c.schemas[k.Version]; s != nil {
+			defaulting.Default(u.Object, s.structural)
+		}
+	}
+}
+
+type coerceOptions struct {
+	stored        bool // drop malformed metadata instead of refusing it
+	reportUnknown bool // name the fields that are dropped
+}
+
+// coerce does for maps what decoding into a Go type does for built-in kinds: it
+// checks and prunes metadata, drops fields the schema does not know, and nulls
+// where none may be. It returns the paths of what it dropped, if asked to.
+func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string, error) {
+	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
+	if err != nil {
+		return nil, err
+	}
+	apiVersion, hasVersion, err := unstructured.NestedString(u.Object, "apiVersion")
+	if err != nil {
+		return nil, err
+	}
+	metadata, hasMetadata, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
+		DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
+	})
+	if err != nil {
+		return nil, err
+	}
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	if version.Group == c.kind.Group && kind == c.kind.Kind {
+		var structural *structuralschema.Structural
+		if s := c.schemas[version.Version]; s != nil {
+			structural = s.structural
+		}
+		if !c.preserve {
+			unknown = append(unknown, pruning.PruneWithOptions(u.Object, structural, true,
+				structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: o.reportUnknown})...)
+			defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, structural)
+		}
+		embeddedErr, embedded := objectmeta.CoerceWithOptions(nil, u.Object, structural, false,
+			objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
+		if embeddedErr != nil {
+			return nil, embeddedErr
+		}
+		unknown = append(unknown, embedded...)
+		if o.stored && metadata.Generation == 0 {
+			metadata.Generation = 1
+		}
+	}
+	// Pruning may have taken what no schema has to name.
+	if hasKind {
+		u.SetKind(kind)
+	}
+	if hasVersion {
+		u.SetAPIVersion(apiVersion)
+	}
+	if hasMetadata {
+		if err := objectmeta.SetObjectMeta(u.Object, metadata); err != nil {
+			return nil, err
+		}
+	}
+	return unknown, nil
+}

@@ -1,0 +1,300 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/operation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/storage/names"
+)
+
+// customStrategy is the behaviour of apiextensions-apiserver's
+// pkg/registry/customresource for one version.
+type customStrategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+
+	kind       schema.GroupVersionKind
+	namespaced bool
+	schema     *compiledSchema
+	hasStatus  bool
+	scale      *apiextensions.CustomResourceSubresourceScale
+}
+
+func (s customStrategy) NamespaceScoped() bool { return s.namespaced }
+
+func (s customStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	u := obj.(*unstructured.Unstructured)
+	if s.hasStatus {
+		delete(u.Object, "status")
+	}
+	u.SetGeneration(1)
+}
+
+func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	if s.hasStatus {
+		if status, ok := was.Object["status"]; ok {
+			u.Object["status"] = status
+		} else {
+			delete(u.Object, "status")
+		}
+	}
+	if !equality.Semantic.DeepEqual(withoutMetadata(u.Object), withoutMetadata(was.Object)) {
+		u.SetGeneration(was.GetGeneration() + 1)
+	}
+}
+
+func withoutMetadata(obj map[string]any) map[string]any {
+	rest := maps.Clone(obj)
+	delete(rest, "metadata")
+	return rest
+}
+
+func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	u := obj.(*unstructured.Unstructured)
+	errs := s.validateType(u)
+	if len(errs) == 0 {
+		errs = append(errs, s.validateMetadata(ctx, u)...)
+		errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
+		errs = append(errs, s.validateScale(u, true)...)
+	}
+	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)...)
+	return append(errs, s.validateRules(ctx, errs, u, nil)...)
+}
+
+func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	ratchet := s.correlate(u, was)
+	errs := s.validateType(u)
+	if len(errs) == 0 {
+		errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, validation.WithRatcheting(ratchet))...)
+		errs = append(errs, s.validateScale(u, true)...)
+	}
+	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
+	errs = append(errs, s.validateListsUpdate(u, was)...)
+	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
+}
+
+// correlate pairs the nodes of the new object with those of the old, so that
+// what did not change is not held to new rules.
+func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.CorrelatedObject {
+	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
+}
+
+// validateListsUpdate looks for duplicates in sets and maps, unless there were
+// some before.
+func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured) field.ErrorList {
+	errs := listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
+	if len(errs) > 0 && len(listtype.ValidateListSetsAndMaps(nil, s.schema.structural, was.Object)) > 0 {
+		return nil
+	}
+	return errs
+}
+
+// validateRules runs the CEL rules, unless earlier errors make their outcome
+// meaningless.
+func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, was *unstructured.Unstructured, opts ...cel.Option) field.ErrorList {
+	if s.schema.rules == nil {
+		return nil
+	}
+	for _, err := range soFar {
+		switch err.Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return field.ErrorList{field.Invalid(nil, nil,
+				"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")}
+		}
+	}
+	// A nil map in an interface is an old object, a nil interface is none.
+	var old any
+	if was != nil {
+		old = was.Object
+	}
+	errs, _ := s.schema.rules.Validate(ctx, nil, s.schema.structural, u.Object, old, celconfig.RuntimeCELCostBudget, opts...)
+	return errs
+}
+
+func (s customStrategy) validateType(u *unstructured.Unstructured) field.ErrorList {
+	var errs field.ErrorList
+	if u.GetKind() != s.kind.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), fmt.Sprintf("must be %v", s.kind.Kind)))
+	}
+	if want := s.kind.GroupVersion().String(); u.GetAPIVersion() != want {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), fmt.Sprintf("must be %v", want)))
+	}
+	return errs
+}
+
+func (s customStrategy) validateMetadata(ctx context.Context, u *unstructured.Unstructured) field.ErrorList {
+	metadata, errs := objectMeta(u)
+	if len(errs) > 0 {
+		return errs
+	}
+	return apivalidation.ValidateObjectMetaDeclaratively(ctx, operation.Create, metadata, nil, s.namespaced,
+		apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), declarativeBeta)
+}
+
+func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, was *unstructured.Unstructured) field.ErrorList {
+	metadata, errs := objectMeta(u)
+	if len(errs) > 0 {
+		return errs
+	}
+	old, errs := objectMeta(was)
+	if len(errs) > 0 {
+		return errs
+	}
+	return apivalidation.ValidateObjectMetaDeclaratively(ctx, operation.Update, metadata, old, s.namespaced,
+		nil, field.NewPath("metadata"), declarativeBeta)
+}
+
+// declarativeBeta is the default of the DeclarativeValidationBeta feature gate.
+const declarativeBeta = true
+
+func objectMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorList) {
+	m := &metav1.ObjectMeta{}
+	raw, ok := u.Object["metadata"].(map[string]any)
+	if !ok {
+		return m, nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, m); err != nil {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("metadata"), raw, err.Error())}
+	}
+	return m, nil
+}
+
+// validateScale checks what the scale subresource reads. A write of the status
+// alone leaves out the spec.
+func (s customStrategy) validateScale(u *unstructured.Unstructured, spec bool) field.ErrorList {
+	if s.scale == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if spec {
+		errs = append(errs, validateReplicas(u, s.scale.SpecReplicasPath)...)
+	}
+	errs = append(errs, validateReplicas(u, s.scale.StatusReplicasPath)...)
+	if path := s.scale.LabelSelectorPath; path != nil {
+		if selector, _, err := unstructured.NestedString(u.Object, splitPath(*path)...); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath(*path), selector, err.Error()))
+		}
+	}
+	return errs
+}
+
+func validateReplicas(u *unstructured.Unstructured, path string) field.ErrorList {
+	const maxInt32 = 1<<31 - 1
+	replicas, _, err := unstructured.NestedInt64(u.Object, splitPath(path)...)
+	switch {
+	case err != nil:
+		return field.ErrorList{field.Invalid(field.NewPath(path), replicas, err.Error())}
+	case replicas < 0:
+		return field.ErrorList{field.Invalid(field.NewPath(path), replicas, "should be a non-negative integer")}
+	case replicas > maxInt32:
+		return field.ErrorList{field.Invalid(field.NewPath(path), replicas, fmt.Sprintf("should be less than or equal to %v", maxInt32))}
+	}
+	return nil
+}
+
+func splitPath(jsonPath string) []string {
+	return strings.Split(strings.TrimPrefix(jsonPath, "."), ".")
+}
+
+func (customStrategy) Canonicalize(runtime.Object)                   {}
+func (customStrategy) AllowCreateOnUpdate(context.Context) bool      { return false }
+func (customStrategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+func (customStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), nil)
+}
+
+func (customStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), old.(*unstructured.Unstructured).GetFinalizers())
+}
+
+// finalizerWarnings warns about the names of added finalizers that no domain
+// qualifies.
+func finalizerWarnings(finalizers, known []string) []string {
+	var warnings []string
+	path := field.NewPath("metadata", "finalizers")
+	for _, f := range slices.Compact(slices.Sorted(slices.Values(finalizers))) {
+		if slices.Contains(known, f) {
+			continue
+		}
+		for _, msg := range utilvalidation.IsQualifiedName(f) {
+			warnings = append(warnings, fmt.Sprintf("%s: %q: %s", path, f, msg))
+		}
+		switch {
+		case strings.Contains(f, "/"), f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents, f == string(corev1.FinalizerKubernetes):
+		case strings.Contains(f, "."):
+			warnings = append(warnings, fmt.Sprintf("%s: %q: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers", path, f))
+		default:
+			warnings = append(warnings, fmt.Sprintf("%s: %q: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers", path, f))
+		}
+	}
+	return warnings
+}
+
+// customStatus is the strategy of the status subresource.
+type customStatus struct{ customStrategy }
+
+// PrepareForUpdate takes the status, and the record of who set it, and nothing
+// else.
+func (customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	status, has := u.Object["status"]
+	managed := u.GetManagedFields()
+	u.Object = was.DeepCopy().Object
+	u.SetManagedFields(managed)
+	if has {
+		u.Object["status"] = status
+	} else {
+		delete(u.Object, "status")
+	}
+}
+
+// ValidateUpdate holds the status to its schema, and the whole object to its
+// rules and lists.
+func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	ratchet := s.correlate(u, was)
+	errs := s.validateType(u)
+	if len(errs) == 0 {
+		errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		if status, ok := u.Object["status"]; ok {
+			var opts []validation.ValidationOption
+			if s.schema.structural != nil {
+				opts = append(opts, validation.WithRatcheting(ratchet.Key("status")))
+			}
+			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, opts...)...)
+		}
+		errs = append(errs, s.validateScale(u, false)...)
+	}
+	errs = append(errs, s.validateListsUpdate(u, was)...)
+	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
+}
+
+func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}

@@ -1,0 +1,46 @@
+package crd
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+)
+
+// serializer lists what custom objects can be read and written as. Protobuf is
+// listed, as on a real server, because Tables and partial metadata come in it.
+type serializer struct{}
+
+var mediaTypes = []runtime.SerializerInfo{
+	{
+		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
+		Serializer:       json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{}),
+		PrettySerializer: json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{Pretty: true}),
+		StrictSerializer: json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{Strict: true}),
+		StreamSerializer: &runtime.StreamSerializerInfo{
+			EncodesAsText: true, Framer: json.Framer,
+			Serializer: json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{}),
+		},
+	},
+	{
+		MediaType: runtime.ContentTypeYAML, MediaTypeType: "application", MediaTypeSubType: "yaml", EncodesAsText: true,
+		Serializer:       json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{Yaml: true}),
+		StrictSerializer: json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, json.SerializerOptions{Yaml: true, Strict: true}),
+	},
+	{
+		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
+		Serializer: protobuf.NewSerializer(creater{}, typer{}),
+		StreamSerializer: &runtime.StreamSerializerInfo{
+			Serializer: protobuf.NewRawSerializer(creater{}, typer{}), Framer: protobuf.LengthDelimitedFramer,
+		},
+	},
+}
+
+func (serializer) SupportedMediaTypes() []runtime.SerializerInfo { return mediaTypes }
+
+func (serializer) EncoderForVersion(e runtime.Encoder, _ runtime.GroupVersioner) runtime.Encoder {
+	return e
+}
+
+func (serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
+	return d
+}

@@ -1,0 +1,34 @@
+package rest
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/rest/builtin"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// createInitialNamespaces makes the namespaces that every cluster has.
+func (s *Server) createInitialNamespaces() error {
+	for _, name := range builtin.NamespaceNames {
+		w := reactions{s}.write(context.Background(), s.namespaces, "", name)
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := w.create(ns); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Fork makes a server over a fork of this one's store. The two share what is
+// immutable, the compiled definitions above all, and nothing else.
+func (s *Server) Fork(forked *store.Store) *Server {
+	f := newServer(forked, s.options)
+	f.random = s.random.fork()
+	f.builtin, f.namespaces, f.definitions = s.builtin, s.namespaces, s.definitions
+	f.catalogue.Store(s.catalogue.Load())
+	return f
+}

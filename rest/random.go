@@ -1,0 +1,72 @@
+package rest
+
+import (
+	cryptorand "crypto/rand"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// random makes uids and the random ends of generated names. With a seed, the
+// same calls in the same order give the same values.
+type random struct {
+	mu     sync.Mutex
+	source *rand.ChaCha8
+}
+
+func newRandom(seed *uint64) *random {
+	var key [32]byte
+	if seed != nil {
+		binary.LittleEndian.PutUint64(key[:], *seed)
+	} else {
+		_, _ = cryptorand.Read(key[:]) // never fails
+	}
+	return &random{source: rand.NewChaCha8(key)}
+}
+
+// uid is a new version 4 UUID.
+func (r *random) uid() types.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, err := uuid.NewRandomFromReader(r.source)
+	if err != nil {
+		panic(err) // the source never fails
+	}
+	return types.UID(id.String())
+}
+
+// generatedNameLimit is how much of generateName is kept, so that the name fits
+// into 63 characters.
+const generatedNameLimit = 63 - generatedSuffix
+
+const generatedSuffix = 5
+
+// name appends five random characters to a generateName, from the alphabet that
+// Kubernetes uses so as not to spell words.
+func (r *random) name(base string) string {
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+	if len(base) > generatedNameLimit {
+		base = base[:generatedNameLimit]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := []byte(base)
+	for range generatedSuffix {
+		name = append(name, alphabet[r.source.Uint64()%uint64(len(alphabet))])
+	}
+	return string(name)
+}
+
+// fork is a source of its own that continues from this one.
+func (r *random) fork() *random {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var key [32]byte
+	for i := 0; i < len(key); i += 8 {
+		binary.LittleEndian.PutUint64(key[i:], r.source.Uint64())
+	}
+	return &random{source: rand.NewChaCha8(key)}
+}

@@ -1,0 +1,137 @@
+package resource
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Catalogue is all that is served at one revision. It is immutable.
+type Catalogue struct {
+	// Revision is that of the newest write it takes into account.
+	Revision int64
+
+	groups      []*Group
+	byName      map[string]*Group
+	byKey       map[schema.GroupResource]*Resource
+	definitions map[string]*Definition
+}
+
+// Definition is what the catalogue knows of a CustomResourceDefinition, whether
+// or not it has an endpoint.
+type Definition struct {
+	Record store.Precondition // the record it was read from
+	Name   string
+	Group  string
+	// Accepted are the names it holds; no other definition of the group may have
+	// them.
+	Accepted Names
+	// Contested definitions wait for a name that another one holds.
+	Contested bool
+	// Resource is nil while there is no endpoint.
+	Resource *Resource
+}
+
+// Group is an API group that is served.
+type Group struct {
+	Name string
+	// Versions are the names of the versions with something to serve, in the
+	// order of discovery, the preferred one first.
+	Versions []string
+	// Resources are in the order of discovery.
+	Resources []*Resource
+	// Builtin groups answer for paths below them that name nothing with a
+	// Status, custom ones with a bare 404.
+	Builtin bool
+}
+
+// NewCatalogue makes a catalogue of the built-in and the custom resources. The
+// built-in groups come first, in the order given, then the others by name. A
+// custom resource never replaces a built-in one.
+func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition) *Catalogue {
+	c := &Catalogue{
+		Revision:    revision,
+		byName:      map[string]*Group{},
+		byKey:       make(map[schema.GroupResource]*Resource, len(builtin)+len(definitions)),
+		definitions: make(map[string]*Definition, len(definitions)),
+	}
+	var custom []*Resource
+	for _, d := range definitions {
+		c.definitions[d.Name] = d
+		if d.Resource != nil {
+			custom = append(custom, d.Resource)
+		}
+	}
+	c.add(builtin, true)
+	fixed := len(c.groups)
+	c.add(custom, false)
+	slices.SortFunc(c.groups[fixed:], func(a, b *Group) int { return strings.Compare(a.Name, b.Name) })
+	for _, g := range c.groups {
+		g.order()
+	}
+	return c
+}
+
+func (c *Catalogue) add(resources []*Resource, builtin bool) {
+	for _, r := range resources {
+		if _, taken := c.byKey[r.GroupResource()]; taken {
+			continue
+		}
+		c.byKey[r.GroupResource()] = r
+		g := c.byName[r.Group]
+		if g == nil {
+			g = &Group{Name: r.Group, Builtin: builtin}
+			c.groups = append(c.groups, g)
+			c.byName[r.Group] = g
+		}
+		g.Resources = append(g.Resources, r)
+	}
+}
+
+// order puts the versions in the order of their priority, as discovery shows
+// them, and the resources by name.
+func (g *Group) order() {
+	for _, r := range g.Resources {
+		for _, v := range r.Versions {
+			if v.Served && !slices.Contains(g.Versions, v.Name) {
+				g.Versions = append(g.Versions, v.Name)
+			}
+		}
+	}
+	slices.SortFunc(g.Versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
+	slices.SortFunc(g.Resources, func(a, b *Resource) int { return strings.Compare(a.Names.Plural, b.Names.Plural) })
+}
+
+// Groups are the groups in the order of discovery. The core group has the
+// empty name.
+func (c *Catalogue) Groups() []*Group { return c.groups }
+
+// Group is the group of that name, or nil.
+func (c *Catalogue) Group(name string) *Group { return c.byName[name] }
+
+// Resource is the resource of that group and plural name, or nil.
+func (c *Catalogue) Resource(group, plural string) *Resource {
+	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
+}
+
+// Definition is the definition of that name, or nil.
+func (c *Catalogue) Definition(name string) *Definition { return c.definitions[name] }
+
+// Definitions are the definitions of one group, by name; of all groups for "*".
+func (c *Catalogue) Definitions(group string) []*Definition {
+	var all []*Definition
+	for _, d := range c.definitions {
+		if group == "*" || d.Group == group {
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Serves tells whether the group has something to serve in that version.
+func (g *Group) Serves(version string) bool { return slices.Contains(g.Versions, version) }

@@ -1,0 +1,100 @@
+package resource
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Names are the names a resource goes by.
+type Names struct {
+	Plural     string
+	Singular   string
+	ShortNames []string
+	Kind       string
+	ListKind   string
+	Categories []string
+}
+
+// Resource is one kind of objects, stored once and seen through one or more
+// versions.
+type Resource struct {
+	Group      string
+	Names      Names
+	Namespaced bool
+	Verbs      []string
+
+	// Versions are in the order of discovery, the preferred one first. They
+	// include versions that are not served, because objects may be stored in
+	// them.
+	Versions []*Version
+	// Storage is the version objects are written to the store in.
+	Storage *Version
+
+	// Prefix is what the store keys of all objects begin with. It ends with a
+	// slash. For a custom resource it holds the uid of its definition, so that a
+	// definition that is deleted and created again starts empty.
+	Prefix string
+
+	// Definition is the record that defines a custom resource, as a write must
+	// still find it when it commits. It is the zero value for a built-in one.
+	Definition store.Precondition
+
+	// Terminating refuses creates, because the definition is being deleted.
+	Terminating bool
+}
+
+// GroupResource names the resource without a version.
+func (r *Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Names.Plural}
+}
+
+// GroupKind names the kind of the objects without a version.
+func (r *Resource) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: r.Group, Kind: r.Names.Kind}
+}
+
+// Key is the store key of one object. The namespace is empty for a
+// cluster-scoped resource.
+func (r *Resource) Key(namespace, name string) string {
+	if r.Namespaced {
+		return r.Prefix + namespace + "/" + name
+	}
+	return r.Prefix + name
+}
+
+// NamespaceOf is the namespace in a store key; empty for a cluster-scoped
+// resource.
+func (r *Resource) NamespaceOf(key string) string {
+	if !r.Namespaced {
+		return ""
+	}
+	namespace, _, _ := strings.Cut(strings.TrimPrefix(key, r.Prefix), "/")
+	return namespace
+}
+
+// NameOf is the name in a store key.
+func (r *Resource) NameOf(key string) string {
+	return key[strings.LastIndexByte(key, '/')+1:]
+}
+
+// PrefixOf is what the store keys of the objects of one namespace begin with;
+// of all objects for the empty namespace.
+func (r *Resource) PrefixOf(namespace string) string {
+	if namespace == "" {
+		return r.Prefix
+	}
+	return r.Prefix + namespace + "/"
+}
+
+// Version is the version of that name, or nil.
+func (r *Resource) Version(name string) *Version {
+	for _, v := range r.Versions {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}

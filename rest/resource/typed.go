@@ -1,0 +1,109 @@
+package resource
+
+import (
+	"bytes"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// TypedCodec is the Codec of a kind that a scheme has Go types for. It defaults
+// and converts as the scheme does.
+type TypedCodec struct {
+	kind    schema.GroupVersionKind // of the requests and the stored bytes
+	hub     schema.GroupVersion     // of the objects the strategy works on
+	scheme  *runtime.Scheme
+	codecs  serializer.CodecFactory
+	encoder runtime.Encoder
+	stored  runtime.Decoder
+	fields  map[string]func(runtime.Object) string
+}
+
+// NewTypedCodec makes the codec of one kind in one version; the strategy sees
+// its objects in the hub version. A field selector may name metadata.name,
+// metadata.namespace and the given fields.
+func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, selectable map[string]func(runtime.Object) string) *TypedCodec {
+	codecs := serializer.NewCodecFactory(scheme)
+	plain := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
+	return &TypedCodec{
+		kind:    kind,
+		hub:     hub,
+		scheme:  scheme,
+		codecs:  codecs,
+		encoder: codecs.EncoderForVersion(plain, kind.GroupVersion()),
+		stored:  codecs.DecoderToVersion(plain, hub),
+		fields:  selectable,
+	}
+}
+
+// Serializer is what the kind can be read and written as: JSON, YAML and
+// protobuf.
+func (c *TypedCodec) Serializer() runtime.NegotiatedSerializer { return c.codecs }
+
+// New implements Codec.
+func (c *TypedCodec) New() runtime.Object {
+	obj, err := c.scheme.New(c.hub.WithKind(c.kind.Kind))
+	if err != nil {
+		panic(fmt.Sprintf("kind %s is not in its own scheme: %v", c.kind, err))
+	}
+	return obj
+}
+
+// Decode implements Codec.
+func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+	kind := c.kind
+	return c.codecs.DecoderToVersion(serializer, c.hub).Decode(body, &kind, c.New())
+}
+
+// DecodeStored implements Codec.
+func (c *TypedCodec) DecodeStored(record store.Record) (runtime.Object, error) {
+	kind := c.kind
+	obj, _, err := c.stored.Decode([]byte(record.Value), &kind, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+	}
+	return obj, nil
+}
+
+// Encode implements Codec.
+func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
+	var b bytes.Buffer
+	if err := c.encoder.Encode(obj, &b); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Fields implements Codec.
+func (c *TypedCodec) Fields(obj runtime.Object) (fields.Set, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	set := fields.Set{"metadata.name": m.GetName()}
+	if m.GetNamespace() != "" {
+		set["metadata.namespace"] = m.GetNamespace()
+	}
+	for name, value := range c.fields {
+		set[name] = value(obj)
+	}
+	return set, nil
+}
+
+// ConvertFieldLabel implements Codec.
+func (c *TypedCodec) ConvertFieldLabel(label, value string) (string, string, error) {
+	if _, ok := c.fields[label]; ok {
+		return label, value, nil
+	}
+	if len(c.fields) > 0 && label != "metadata.name" {
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+	return runtime.DefaultMetaV1FieldSelectorConversion(label, value)
+}

@@ -1,0 +1,142 @@
+package resource
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Version is a resource seen in one API version.
+type Version struct {
+	Resource *Resource
+	Name     string
+	Served   bool
+
+	// Warnings come with every answer of this version: its deprecation.
+	Warnings []string
+
+	// Identity changes when objects that were stored may read differently now:
+	// it is the record tag of objects that need no more than their bytes copied.
+	Identity string
+
+	Codec       Codec
+	Strategy    Strategy
+	Serializer  runtime.NegotiatedSerializer
+	Table       registryrest.TableConvertor
+	Subresource map[string]*Subresource
+
+	// Typed objects are encoded from Go types: kind comes first, and the items
+	// of a list leave out kind and apiVersion. Others are encoded from maps.
+	Typed bool
+}
+
+// Subresource is a part of an object with an endpoint of its own.
+type Subresource struct {
+	Strategy registryrest.RESTUpdateStrategy
+	Verbs    []string
+}
+
+// Codec turns the bytes of one version into objects and back. The objects are
+// what the Strategy works on: unstructured for custom resources, Go types of
+// the internal version for kinds that have one.
+//
+// It is safe for concurrent use.
+type Codec interface {
+	// New is an empty object to decode into.
+	New() runtime.Object
+
+	// Decode reads a request body with the given serializer, prunes and defaults
+	// it. What only a strict reader objects to (unknown and duplicate fields)
+	// comes as a strict decoding error beside the object.
+	Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error)
+
+	// DecodeStored reads an object of the store, in whichever version it was
+	// written, as this version sees it. Its resourceVersion is set.
+	DecodeStored(record store.Record) (runtime.Object, error)
+
+	// Encode writes the object as JSON in this version, without a line break at
+	// the end.
+	Encode(obj runtime.Object) ([]byte, error)
+
+	// Fields are the field selectors' values of an object.
+	Fields(obj runtime.Object) (fields.Set, error)
+
+	// ConvertFieldLabel checks and translates one requirement of a field
+	// selector.
+	ConvertFieldLabel(label, value string) (string, string, error)
+}
+
+// Strategy is what a kind adds to the one write pipeline: how its objects are
+// prepared and validated.
+type Strategy interface {
+	registryrest.RESTCreateStrategy
+	registryrest.RESTUpdateStrategy
+}
+
+// DeletionStrategy is a Strategy whose objects have work to do between the
+// first delete and the end: their content goes first.
+type DeletionStrategy interface {
+	Strategy
+
+	// BeginDeletion records on obj that its deletion has begun.
+	BeginDeletion(obj runtime.Object, now metav1.Time)
+
+	// ContentRemains tells whether something beside metadata.finalizers keeps
+	// an object that is being deleted.
+	ContentRemains(obj runtime.Object) bool
+}
+
+// GroupVersion names the version with its group.
+func (v *Version) GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: v.Resource.Group, Version: v.Name}
+}
+
+// Kind names the kind of the objects in this version.
+func (v *Version) Kind() schema.GroupVersionKind {
+	return v.GroupVersion().WithKind(v.Resource.Names.Kind)
+}
+
+// GroupVersionResource names the resource in this version.
+func (v *Version) GroupVersionResource() schema.GroupVersionResource {
+	return v.GroupVersion().WithResource(v.Resource.Names.Plural)
+}
+
+// AllowsMediaTypeTransform implements negotiation.EndpointRestrictions: what
+// this version can be served as.
+func (v *Version) AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool {
+	if target == nil {
+		// Protobuf is there for Tables and partial metadata alone where objects
+		// are maps.
+		return v.Typed || mimeSubType != "vnd.kubernetes.protobuf"
+	}
+	if target.Group != metav1.GroupName || (target.Version != "v1" && target.Version != "v1beta1") {
+		return false
+	}
+	switch target.Kind {
+	case "Table":
+		return v.Table != nil && mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		return true
+	}
+	return false
+}
+
+// AllowsServerVersion implements negotiation.EndpointRestrictions.
+func (v *Version) AllowsServerVersion(version string) bool {
+	return version == metav1.SchemeGroupVersion.Version
+}
+
+// AllowsStreamSchema implements negotiation.EndpointRestrictions.
+func (v *Version) AllowsStreamSchema(schema string) bool { return schema == "watch" }
+
+// SubresourceNames are the names of the subresources, in order.
+func (v *Version) SubresourceNames() []string {
+	return slices.Sorted(maps.Keys(v.Subresource))
+}

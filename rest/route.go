@@ -1,0 +1,198 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/rest/discovery"
+	"github.com/fakecluster/fakecluster/rest/resource"
+)
+
+// request is one request for a resource, on its way to its verb.
+type request struct {
+	*Server
+	*http.Request
+
+	w           http.ResponseWriter
+	ctx         context.Context
+	info        *apirequest.RequestInfo
+	catalogue   *resource.Catalogue
+	version     *resource.Version
+	subresource *resource.Subresource // nil for the object itself
+	output      output
+	body        []byte
+	bodyRead    bool
+}
+
+// handler serves one verb. The error it returns is the answer, if it is not nil;
+// then nothing has been written yet.
+type handler func(*request) error
+
+// handlers are the verbs of objects and collections.
+var handlers = map[string]handler{
+	"get":    (*request).get,
+	"list":   (*request).list,
+	"watch":  (*request).watch,
+	"create": (*request).create,
+	"update": (*request).update,
+	"delete": (*request).delete,
+}
+
+// subresourceHandlers are the verbs of subresources.
+var subresourceHandlers = map[string]handler{
+	"get":    (*request).get,
+	"update": (*request).update,
+}
+
+// errOutdated is the answer of a write whose resource was defined anew while it
+// was on its way: it starts over with the present catalogue.
+var errOutdated = errors.New("the resource was defined anew")
+
+// route finds out what a request asks for and has it served.
+func (s *Server) route(w http.ResponseWriter, req *http.Request) {
+	user, ok := s.authenticate(req)
+	if !ok {
+		writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
+		return
+	}
+	info, err := s.paths.NewRequestInfo(req)
+	if err != nil {
+		responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
+		return
+	}
+	if !info.IsResourceRequest {
+		s.routePath(w, req)
+		return
+	}
+	ctx := apirequest.WithRequestInfo(req.Context(), info)
+	ctx = apirequest.WithUser(ctx, user)
+	ctx = warning.WithWarningRecorder(ctx, &warnings{header: w.Header()})
+	r := &request{Server: s, Request: req, w: w, ctx: ctx, info: info}
+	for {
+		err := r.serve()
+		if errors.Is(err, errOutdated) {
+			if err = s.refresh(); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			writeError(w, req, err)
+		}
+		return
+	}
+}
+
+// routePath serves the paths that are no resources.
+func (s *Server) routePath(w http.ResponseWriter, req *http.Request) {
+	c := s.catalogue.Load()
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	switch {
+	case req.URL.Path == "/version" || req.URL.Path == "/version/":
+		discovery.ServeVersion(w, req)
+	case req.URL.Path == "/":
+		discovery.ServeIndex(w, req, c)
+	case parts[0] == "api" || parts[0] == "apis":
+		obj := discovery.Document(c, req.Host, parts)
+		switch {
+		case obj == nil:
+			http.NotFound(w, req)
+		case req.Method != http.MethodGet && req.Method != http.MethodHead && !(req.Method == http.MethodPost && len(parts) == 3 && !c.Group(parts[1]).Builtin):
+			writeError(w, req, noSuchMethod())
+		default:
+			writeObject(w, req, http.StatusOK, obj)
+		}
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+// serve looks the resource up and calls the verb.
+func (r *request) serve() error {
+	r.catalogue = r.Server.catalogue.Load()
+	group := r.catalogue.Group(r.info.APIGroup)
+	if group == nil || !group.Serves(r.info.APIVersion) || (r.info.APIPrefix == "api") != (r.info.APIGroup == "") {
+		http.NotFound(r.w, r.Request)
+		return nil
+	}
+	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
+	if res == nil || !r.inScope(res) {
+		return r.notRouted(group)
+	}
+	r.version = res.Version(r.info.APIVersion)
+	if r.version == nil || !r.version.Served {
+		return r.notRouted(group)
+	}
+	for _, text := range r.version.Warnings {
+		warning.AddWarning(r.ctx, "", text)
+	}
+	r.ctx = apirequest.WithNamespace(r.ctx, r.info.Namespace)
+	h, err := r.handler()
+	if err != nil {
+		return err
+	}
+	if r.output, err = r.negotiate(); err != nil {
+		return err
+	}
+	return h(r)
+}
+
+// inScope tells whether the path names a namespace exactly if the resource has
+// them; a list or watch may go across all.
+func (r *request) inScope(res *resource.Resource) bool {
+	if !res.Namespaced {
+		return r.info.Namespace == "" || res.Group == "" && res.Names.Plural == "namespaces"
+	}
+	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
+}
+
+// notRouted answers for what no resource answers.
+func (r *request) notRouted(group *resource.Group) error {
+	if group.Builtin {
+		return noSuchRoute()
+	}
+	http.NotFound(r.w, r.Request)
+	return nil
+}
+
+// handler finds the verb of the resource or subresource.
+func (r *request) handler() (handler, error) {
+	res := r.version.Resource
+	custom := !r.version.Typed
+	if r.info.Subresource == "" {
+		r.subresource = nil
+		verb := r.info.Verb
+		h := handlers[verb]
+		if h == nil || !custom && !slices.Contains(res.Verbs, verb) {
+			return nil, r.refuseVerb(custom)
+		}
+		return h, nil
+	}
+	r.subresource = r.version.Subresource[r.info.Subresource]
+	if r.subresource == nil {
+		if custom {
+			return nil, apierrors.NewNotFound(res.GroupResource(), r.info.Name)
+		}
+		return nil, noSuchRoute()
+	}
+	h := subresourceHandlers[r.info.Verb]
+	if h == nil || !slices.Contains(r.subresource.Verbs, r.info.Verb) {
+		return nil, r.refuseVerb(custom)
+	}
+	return h, nil
+}
+
+func (r *request) refuseVerb(custom bool) error {
+	if custom {
+		return apierrors.NewMethodNotSupported(r.version.Resource.GroupResource(), r.info.Verb)
+	}
+	return noSuchMethod()
+}

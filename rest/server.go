@@ -1,0 +1,122 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/rest/builtin"
+	"github.com/fakecluster/fakecluster/rest/crd"
+	"github.com/fakecluster/fakecluster/rest/lifecycle"
+	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Options of a Server.
+type Options struct {
+	// Token is what clients have to bear. It must not be empty.
+	Token string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Seed makes uids and generated names repeat; nil means random ones.
+	Seed *uint64
+	// WithoutNamespaceLifecycle lets objects be written into namespaces that do
+	// not exist or are being deleted.
+	WithoutNamespaceLifecycle bool
+}
+
+// Server is an http.Handler that serves the Kubernetes API over a store. It is
+// safe for concurrent use.
+type Server struct {
+	options   Options
+	store     *store.Store
+	catalogue atomic.Pointer[resource.Catalogue]
+	reactor   *lifecycle.Reactor
+	random    *random
+	paths     *apirequest.RequestInfoFactory
+
+	builtin     []*resource.Resource
+	namespaces  *resource.Resource // among builtin
+	definitions *resource.Resource // among builtin
+
+	// closing ends when the server closes, and with it every watch.
+	closing context.Context
+	close   context.CancelFunc
+}
+
+// New makes a server over a store that New fills with what every cluster has
+// from its start, unless it is there already. Close ends it; the store stays the
+// caller's.
+func New(s *store.Store, o Options) (*Server, error) {
+	if o.Token == "" {
+		return nil, fmt.Errorf("a server needs a token")
+	}
+	server := newServer(s, o)
+	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions()
+	server.builtin = []*resource.Resource{server.namespaces, server.definitions}
+	server.catalogue.Store(resource.NewCatalogue(0, server.builtin, nil))
+	if err := server.refresh(); err != nil {
+		return nil, err
+	}
+	if err := server.createInitialNamespaces(); err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+func newServer(s *store.Store, o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	server := &Server{
+		options: o,
+		store:   s,
+		random:  newRandom(o.Seed),
+		paths: &apirequest.RequestInfoFactory{
+			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+		},
+	}
+	server.closing, server.close = context.WithCancel(context.Background())
+	server.reactor = lifecycle.NewReactor(reactions{server})
+	return server
+}
+
+// Close ends all watches and refuses further requests. It does not wait for
+// those in flight: they end with the connection or transport that carries them.
+func (s *Server) Close() { s.close() }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	defer s.recover(w, req)
+	if s.closing.Err() != nil {
+		http.Error(w, "the cluster is closed", http.StatusServiceUnavailable)
+		return
+	}
+	if serveHealth(w, req) {
+		return
+	}
+	w.Header().Set("Cache-Control", "no-cache, private")
+	s.route(w, req)
+}
+
+// recover answers for a handler that panicked, which is a defect of the server,
+// so that the test's process lives on to report it.
+func (s *Server) recover(w http.ResponseWriter, req *http.Request) {
+	err := recover()
+	if err == nil {
+		return
+	}
+	if err == http.ErrAbortHandler {
+		panic(err)
+	}
+	klog.ErrorS(nil, "A request made the API server panic",
+		"method", req.Method, "path", req.URL.Path, "panic", err, "stack", string(debug.Stack()))
+	http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
+}

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// toStatus is the one place where an error becomes what a client sees. Wrapped
+// errors keep their Status; anything else is a 500 with the error's text.
+func toStatus(err error) *metav1.Status {
+	var known interface {
+		error
+		apierrors.APIStatus
+	}
+	if errors.As(err, &known) {
+		return responsewriters.ErrorToAPIStatus(known)
+	}
+	// Not upstream's: it reports such errors to a handler of the process, which
+	// sleeps.
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     http.StatusInternalServerError,
+		Message:  err.Error(),
+	}
+}
+
+// writeError answers with the Status of an error, in the media type that the
+// client accepts.
+func writeError(w http.ResponseWriter, req *http.Request, err error) {
+	status := toStatus(err)
+	code := int(status.Code)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	if code == http.StatusNoContent {
+		w.WriteHeader(code)
+		return
+	}
+	writeObject(w, req, code, status)
+}
+
+// writeObject answers with an object of the API's own machinery, such as a
+// Status or a discovery document.
+func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object) {
+	_, info, err := negotiation.NegotiateOutputMediaType(req, scheme.Codecs, negotiation.DefaultEndpointRestrictions)
+	if err != nil {
+		// A refusal is not hidden behind a quarrel about its form.
+		if code < http.StatusBadRequest {
+			status := toStatus(err)
+			code, obj = int(status.Code), status
+		}
+		info = scheme.Codecs.SupportedMediaTypes()[0]
+	}
+	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", info.MediaType)
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the client may have gone
+}
+
+// noSuchRoute is what built-in groups answer for a path below them that names
+// nothing.
+func noSuchRoute() error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "404: Page Not Found", 0, false)
+}
+
+// noSuchMethod is what built-in groups answer for a verb that a resource does
+// not have.
+func noSuchMethod() error {
+	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "405: Method Not Allowed", 0, false)
+}

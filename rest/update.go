@@ -1,0 +1,59 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// update replaces an object, or a subresource of it, by the body.
+func (r *request) update() error {
+	options := &metav1.UpdateOptions{}
+	if err := r.parseQuery(options); err != nil {
+		return err
+	}
+	if errs := metav1validation.ValidateUpdateOptions(options); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+	}
+	obj, err := r.decode(r.version, options.FieldValidation)
+	if err != nil {
+		return err
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(r.namespace(), metadata); err != nil {
+		return err
+	}
+	if metadata.GetName() != r.info.Name {
+		if metadata.GetName() == "" {
+			return apierrors.NewBadRequest(fmt.Sprintf(
+				"the name of the object (%s based on URL) was undeterminable: name must be provided", r.info.Name))
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s) does not match the name on the URL (%s)", metadata.GetName(), r.info.Name))
+	}
+	w := r.write(options, len(options.DryRun) > 0)
+	w.uid = metadata.GetUID()
+	out, err := w.update(func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+	if err != nil {
+		return err
+	}
+	return r.answer(http.StatusOK, out.text)
+}
+
+// write is the write that the request asks for.
+func (r *request) write(options runtime.Object, dryRun bool) *write {
+	return &write{
+		Server: r.Server, ctx: r.ctx, version: r.version, subresource: r.info.Subresource,
+		namespace: r.namespace(), name: r.info.Name, options: options, dryRun: dryRun,
+	}
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrClosed is what a closed store, and every cursor of it, answers.
+var ErrClosed = errors.New("the store is closed")
+
+// ErrNotFound is what every [NotFoundError] is for errors.Is.
+var ErrNotFound = errors.New("not found")
+
+// NotFoundError says that a key has no record, at the revision that was asked for.
+type NotFoundError struct {
+	Key string
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("key %q: not found", e.Key) }
+
+// Is makes every NotFoundError an [ErrNotFound].
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// ExistsError says that a key to be created has a record already: Current.
+type ExistsError struct {
+	Key     string
+	Current Record
+}
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("key %q: exists since revision %d", e.Key, e.Current.Created)
+}
+
+// ConflictError says that a key's record is not the one that the writer expected. Current is the one that stands,
+// so that the writer can judge again without reading it.
+type ConflictError struct {
+	Key      string
+	Current  Record
+	Expected int64
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("key %q: is at revision %d, the write expected %d", e.Key, e.Current.Revision, e.Expected)
+}
+
+// PreconditionError says that a [Precondition] of a write does not hold. Current is the revision of the key's
+// record, 0 if it has none.
+type PreconditionError struct {
+	Key      string
+	Current  int64
+	Required int64
+}
+
+func (e *PreconditionError) Error() string {
+	return fmt.Sprintf("key %q: is at revision %d, the write requires %d", e.Key, e.Current, e.Required)
+}
+
+// CompactedError says that the history does not reach back to a revision. Oldest is where it begins now.
+type CompactedError struct {
+	Requested int64
+	Oldest    int64
+}
+
+func (e *CompactedError) Error() string {
+	return fmt.Sprintf("revision %d has been forgotten, history begins at %d", e.Requested, e.Oldest)
+}
+
+// FutureError says that a revision has not been committed yet. Current is the newest.
+type FutureError struct {
+	Requested int64
+	Current   int64
+}
+
+func (e *FutureError) Error() string {
+	return fmt.Sprintf("revision %d is yet to come, the newest is %d", e.Requested, e.Current)
+}

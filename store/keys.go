@@ -1,0 +1,138 @@
+package store
+
+import (
+	"slices"
+	"sort"
+)
+
+// keys is the sorted set of the keys that have a record. It answers the one question that buntdb cannot answer
+// without walking: how many keys are there between two.
+//
+// The keys lie in runs of at most maxRun, so that an insertion moves few of them, and a count adds up few lengths.
+// Copies share their runs until one of them changes a run.
+type keys struct {
+	runs []run // none is empty
+}
+
+type run struct {
+	keys   []string
+	shared bool // with a copy: not to be written to
+}
+
+const maxRun = 256
+
+// copy returns a set that changes independently of k. Copying a set whose runs are all shared, as those of a copy
+// are, does not write to it.
+func (k *keys) copy() keys {
+	for i := range k.runs {
+		if !k.runs[i].shared {
+			k.runs[i].shared = true
+		}
+	}
+	return keys{runs: slices.Clone(k.runs)}
+}
+
+// find returns the run in which a key is, or would be, and its place there.
+func (k *keys) find(key string) (at, place int, found bool) {
+	at = max(0, sort.Search(len(k.runs), func(i int) bool { return k.runs[i].keys[0] > key })-1)
+	if at < len(k.runs) {
+		place, found = slices.BinarySearch(k.runs[at].keys, key)
+	}
+	return at, place, found
+}
+
+// own makes a run writable, with room for one key more.
+func (k *keys) own(at int) *run {
+	r := &k.runs[at]
+	if r.shared {
+		*r = run{keys: append(make([]string, 0, maxRun), r.keys...)}
+	}
+	return r
+}
+
+func (k *keys) insert(key string) {
+	at, place, found := k.find(key)
+	if found {
+		return
+	}
+	if len(k.runs) == 0 {
+		k.runs = []run{{keys: []string{key}}}
+		return
+	}
+	r := k.own(at)
+	if len(r.keys) == maxRun {
+		middle := maxRun / 2
+		if place == maxRun {
+			middle = maxRun - 1 // who creates in order fills the runs
+		}
+		next := run{keys: append(make([]string, 0, maxRun), r.keys[middle:]...)}
+		clear(r.keys[middle:])
+		r.keys = r.keys[:middle]
+		k.runs = slices.Insert(k.runs, at+1, next)
+		if place > middle {
+			at, place = at+1, place-middle
+		}
+		r = &k.runs[at]
+	}
+	r.keys = slices.Insert(r.keys, place, key)
+}
+
+func (k *keys) remove(key string) {
+	at, place, found := k.find(key)
+	if !found {
+		return
+	}
+	r := k.own(at)
+	r.keys = slices.Delete(r.keys, place, place+1)
+	if len(r.keys) == 0 {
+		k.runs = slices.Delete(k.runs, at, at+1)
+	}
+}
+
+// count returns how many keys are in the range.
+func (k *keys) count(r keyRange) int {
+	n := k.before(r.start)
+	if r.end == "" {
+		return k.len() - n
+	}
+	return max(0, k.before(r.end)-n)
+}
+
+// before returns how many keys are less than a key.
+func (k *keys) before(key string) int {
+	at, place, _ := k.find(key)
+	for _, r := range k.runs[:at] {
+		place += len(r.keys)
+	}
+	return place
+}
+
+func (k *keys) len() int {
+	n := 0
+	for _, r := range k.runs {
+		n += len(r.keys)
+	}
+	return n
+}
+
+// keyRange is the keys from start to before end. An empty end is no end.
+type keyRange struct {
+	start, end string
+}
+
+// rangeOf returns the range of the keys with a prefix that are not before start.
+func rangeOf(prefix, start string) keyRange {
+	r := keyRange{start: max(prefix, start)}
+	for n := len(prefix) - 1; n >= 0; n-- {
+		if prefix[n] < 0xff {
+			r.end = prefix[:n] + string([]byte{prefix[n] + 1})
+			break
+		}
+	}
+	return r
+}
+
+// contains says whether a key is in the range.
+func (r keyRange) contains(key string) bool {
+	return key >= r.start && (r.end == "" || key < r.end)
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/tidwall/buntdb"
+)
+
+// Snapshot is a store as it was at one revision, with its history. It is immutable, may be loaded any number of
+// times, and does not need the store it was taken of.
+type Snapshot struct {
+	revision int64
+	items    []item
+	keys     keys // its runs are shared, all of them
+	events   []*Event
+	bytes    int64 // of events
+}
+
+// Revision returns the revision that the snapshot was taken at.
+func (s *Snapshot) Revision() int64 { return s.revision }
+
+// Snapshot returns the present, frozen. It costs a walk through the keys, or nothing while the store has not changed
+// since the last one.
+func (s *Store) Snapshot() (*Snapshot, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.frozen != nil {
+		return s.frozen, nil
+	}
+	var snap *Snapshot
+	err := s.view(func(tx *buntdb.Tx) error {
+		snap = &Snapshot{
+			revision: s.log.revision.Load(),
+			items:    s.state.items(tx, keyRange{}, nil, s.state.keys.len()),
+			events:   s.log.events(),
+			bytes:    s.log.bytes,
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Copying marks the runs as shared, so it needs the lock for writing, if only for a moment.
+	if err := s.update(func(*buntdb.Tx) error { snap.keys = s.state.keys.copy(); return nil }); err != nil {
+		return nil, err
+	}
+	s.frozen = snap
+	return snap, nil
+}
+
+// Load returns a store that begins as the snapshot: the same records at the same revisions, and as much of the same
+// history as its options let it keep. From there on it is independent of the snapshot and of its other stores. It
+// has to be closed.
+//
+// The store keeps the snapshot's records in memory, also those it has written over.
+func Load(snap *Snapshot, o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	db, err := buntdb.Open(":memory:")
+	if err != nil {
+		return nil, fmt.Errorf("opening buntdb in memory: %w", err)
+	}
+	s := &Store{
+		options: o,
+		bubble:  inBubble(),
+		state: state{
+			db:    db,
+			base:  snap.items,
+			byKey: make(map[string]string),
+			keys:  snap.keys.copy(),
+		},
+	}
+	s.log.init(o, snap.revision, snap.events, snap.bytes)
+	return s, nil
+}
+
+// Fork returns an independent copy of the store, with its revision, history and options. It has to be closed.
+func (s *Store) Fork() (*Store, error) {
+	snap, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return Load(snap, s.options)
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/tidwall/buntdb"
+)
+
+// Write is what a create, update or delete commits.
+type Write struct {
+	// Make returns the value, given the revision that the write is about to get. It is called at most once, when
+	// nothing can refuse the write any more, and other writers wait for it: it has to be quick, and must not call
+	// the store. If it panics, nothing has been written.
+	//
+	// A nil Make leaves the value and its tag as they are: empty for a create, the last ones for a delete.
+	Make func(revision int64) string
+
+	// Tag goes with the value that Make returns.
+	Tag string
+
+	// Require is what must hold of other keys for the write to happen.
+	Require []Precondition
+}
+
+// Precondition says of a key that its record is, at the commit, the one of this revision; of revision 0, that there
+// is none. With Prefix it says of all keys that begin with Key that none has changed since the revision.
+type Precondition struct {
+	Key      string
+	Revision int64
+	Prefix   bool
+}
+
+// Create writes the first record of a key. It fails with an [*ExistsError] if there is a record, else with a
+// [*PreconditionError] for the first precondition that does not hold.
+func (s *Store) Create(key string, w Write) (Record, error) {
+	return s.commit(Created, key, w, func(current Record, found bool) error {
+		if found {
+			return &ExistsError{Key: key, Current: current}
+		}
+		return nil
+	})
+}
+
+// Update replaces the record of a key, which has to be at the given revision. It fails with a [*NotFoundError] if
+// there is no record, a [*ConflictError] if it is at another revision, else with a [*PreconditionError] for the first
+// precondition that does not hold.
+func (s *Store) Update(key string, revision int64, w Write) (Record, error) {
+	return s.commit(Updated, key, w, expect(key, revision))
+}
+
+// Delete removes the record of a key, which has to be at the given revision, and fails as [Store.Update] does. The
+// delete has a revision of its own. The record it returns, which is also the event's, bears that revision and the
+// value that Make returns: the last words of the record.
+func (s *Store) Delete(key string, revision int64, w Write) (Record, error) {
+	return s.commit(Deleted, key, w, expect(key, revision))
+}
+
+func expect(key string, revision int64) func(Record, bool) error {
+	return func(current Record, found bool) error {
+		if !found {
+			return &NotFoundError{Key: key}
+		}
+		if current.Revision != revision {
+			return &ConflictError{Key: key, Current: current, Expected: revision}
+		}
+		return nil
+	}
+}
+
+// commit makes one write, if judge has nothing against it and its preconditions hold.
+func (s *Store) commit(t EventType, key string, w Write, judge func(current Record, found bool) error) (Record, error) {
+	r, err := s.commitLocked(t, key, w, judge)
+	if err == nil {
+		s.changes.announce()
+	}
+	return r, err
+}
+
+func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record, bool) error) (Record, error) {
+	s.write.Lock()
+	defer s.write.Unlock() // also if Make panics
+
+	var current Record
+	err := s.view(func(*buntdb.Tx) error {
+		var found bool
+		current, found = s.state.get(key)
+		if err := judge(current, found); err != nil {
+			return err
+		}
+		return s.require(w.Require)
+	})
+	if err != nil {
+		return Record{}, err
+	}
+
+	key = strings.Clone(key) // which may be a part of something large
+	next := current
+	next.Key = key
+	next.Revision = s.log.revision.Load() + 1
+	if t == Created {
+		next.Created = next.Revision
+	} else {
+		current.Key = key
+	}
+	if w.Make != nil {
+		next.Value, next.Tag = w.Make(next.Revision), w.Tag
+	}
+	i := item{key: key}
+	if t != Deleted {
+		// The event shares the memory of what buntdb holds.
+		i.encoded = encode(next)
+		next = decode(key, i.encoded)
+	}
+	e := &Event{Type: t, Record: next, Previous: current}
+
+	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
+	err = s.update(func(tx *buntdb.Tx) error {
+		var err error
+		switch t {
+		case Created:
+			err = s.state.create(tx, i)
+		case Updated:
+			err = s.state.replace(tx, i)
+		case Deleted:
+			err = s.state.remove(tx, key)
+		}
+		if err != nil {
+			return err
+		}
+		s.log.append(e)
+		return nil
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	s.frozen = nil
+	return next, nil
+}
+
+func (s *Store) require(preconditions []Precondition) error {
+	for _, p := range preconditions {
+		if p.Prefix {
+			if err := s.requireUnchanged(p); err != nil {
+				return err
+			}
+			continue
+		}
+		r, _ := s.state.get(p.Key)
+		if r.Revision != p.Revision {
+			return &PreconditionError{Key: p.Key, Current: r.Revision, Required: p.Revision}
+		}
+	}
+	return nil
+}
+
+// requireUnchanged looks for a change of a prefix. Where the history does not tell, there may have been one.
+func (s *Store) requireUnchanged(p Precondition) error {
+	for e, err := range s.log.between(p.Revision, s.log.revision.Load()) {
+		if err != nil {
+			return &PreconditionError{Key: p.Key, Current: s.log.oldest.Load(), Required: p.Revision}
+		}
+		if strings.HasPrefix(e.Record.Key, p.Key) {
+			return &PreconditionError{Key: p.Key, Current: e.Record.Revision, Required: p.Revision}
+		}
+	}
+	return nil
+}

@@ -33,7 +33,7 @@ func (r *request) create() error {
 			return apierrors.NewBadRequest(err.Error())
 		}
 		generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-		w := r.write(options, len(options.DryRun) > 0)
+		w := r.write(options, len(options.DryRun) > 0, options.FieldManager)
 		w.name = metadata.GetName()
 		if r.info.Name != "" {
 			w.name = r.info.Name

@@ -25,7 +25,7 @@ func (r *request) delete() error {
 	if err != nil {
 		return err
 	}
-	out, err := r.write(options, len(options.DryRun) > 0).remove(options)
+	out, err := r.write(options, len(options.DryRun) > 0, "").remove(options)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,18 @@ import (
 func (s *Server) createInitialNamespaces() error {
 	for _, name := range builtin.NamespaceNames {
 		w := reactions{s}.write(context.Background(), s.namespaces, "", name)
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		// Written out, because to work out who owns these fields takes longer than
+		// to start a cluster.
+		now := s.now()
+		w.applied = true
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name:   name,
+			Labels: map[string]string{corev1.LabelMetadataName: name},
+			ManagedFields: []metav1.ManagedFieldsEntry{{
+				Manager: controllerManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &now,
+				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/metadata.name":{}}}}`),
+			}},
+		}}
 		if _, err := w.create(ns); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}

@@ -17,6 +17,9 @@ import (
 // reactions is the server as package lifecycle sees it.
 type reactions struct{ *Server }
 
+// controllerManager is who owns the fields that reactions set.
+const controllerManager = "kube-apiserver"
+
 // controller is who makes the writes that follow from others.
 var controller = &user.DefaultInfo{
 	Name:   "system:apiserver",
@@ -62,7 +65,7 @@ func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace
 // write is a write of the server's own.
 func (r reactions) write(ctx context.Context, res *resource.Resource, namespace, name string) *write {
 	ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), controller)
-	return &write{Server: r.Server, ctx: ctx, version: res.Storage, namespace: namespace, name: name}
+	return &write{Server: r.Server, ctx: ctx, version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
 }
 
 // asConflict makes what sends a client's request back to the start a conflict,

@@ -44,6 +44,7 @@ var handlers = map[string]handler{
 	"watch":  (*request).watch,
 	"create": (*request).create,
 	"update": (*request).update,
+	"patch":  (*request).patch,
 	"delete": (*request).delete,
 }
 
@@ -51,6 +52,7 @@ var handlers = map[string]handler{
 var subresourceHandlers = map[string]handler{
 	"get":    (*request).get,
 	"update": (*request).update,
+	"patch":  (*request).patch,
 }
 
 // errOutdated is the answer of a write whose resource was defined anew while it

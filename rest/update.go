@@ -33,15 +33,10 @@ func (r *request) update() error {
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(r.namespace(), metadata); err != nil {
 		return err
 	}
-	if metadata.GetName() != r.info.Name {
-		if metadata.GetName() == "" {
-			return apierrors.NewBadRequest(fmt.Sprintf(
-				"the name of the object (%s based on URL) was undeterminable: name must be provided", r.info.Name))
-		}
-		return apierrors.NewBadRequest(fmt.Sprintf(
-			"the name of the object (%s) does not match the name on the URL (%s)", metadata.GetName(), r.info.Name))
+	if err := checkName(metadata, r.info.Name); err != nil {
+		return err
 	}
-	w := r.write(options, len(options.DryRun) > 0)
+	w := r.write(options, len(options.DryRun) > 0, options.FieldManager)
 	w.uid = metadata.GetUID()
 	out, err := w.update(func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
 	if err != nil {
@@ -50,10 +45,24 @@ func (r *request) update() error {
 	return r.answer(http.StatusOK, out.text)
 }
 
+// checkName holds an object to the name in the path.
+func checkName(metadata metav1.Object, name string) error {
+	switch metadata.GetName() {
+	case name:
+		return nil
+	case "":
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided", name))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf(
+		"the name of the object (%s) does not match the name on the URL (%s)", metadata.GetName(), name))
+}
+
 // write is the write that the request asks for.
-func (r *request) write(options runtime.Object, dryRun bool) *write {
+func (r *request) write(options runtime.Object, dryRun bool, fieldManager string) *write {
 	return &write{
 		Server: r.Server, ctx: r.ctx, version: r.version, subresource: r.info.Subresource,
 		namespace: r.namespace(), name: r.info.Name, options: options, dryRun: dryRun,
+		manager: managerOf(fieldManager, r.UserAgent()),
 	}
 }

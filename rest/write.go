@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -36,6 +37,11 @@ type write struct {
 	options   runtime.Object
 	dryRun    bool
 
+	// manager is who owns the fields that the write sets.
+	manager string
+	// applied says that field management has been done, by an apply.
+	applied bool
+
 	// subresource is the part that is updated; empty for the object itself.
 	subresource string
 	// uid is what an updated object must have; empty for any.
@@ -43,6 +49,8 @@ type write struct {
 	// require is what must still hold when the write commits, so that nothing is
 	// committed that was judged by what has changed since.
 	require []store.Precondition
+	// missing says that an update found no object.
+	missing bool
 	// always is what has to hold beside that, whatever the write is judged by.
 	always []store.Precondition
 }
@@ -52,6 +60,7 @@ type outcome struct {
 	// text is the object in the version of the request.
 	text    string
 	object  runtime.Object
+	created bool // by an apply
 	deleted bool
 }
 
@@ -65,15 +74,20 @@ func (w *write) create(obj runtime.Object) (outcome, error) {
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(w.namespace, metadata); err != nil {
 		return outcome{}, err
 	}
-	w.manageFields(obj, nil)
+	w.dropDuplicateOwners(obj)
+	if obj, err = w.manageFields(obj, nil); err != nil {
+		return outcome{}, err
+	}
+	if metadata, err = meta.Accessor(obj); err != nil {
+		return outcome{}, apierrors.NewInternalError(err)
+	}
 	if err := w.admit(admission.Create, obj, nil); err != nil {
 		return outcome{}, err
 	}
 
 	metadata.SetCreationTimestamp(w.now())
 	metadata.SetUID(w.random.uid())
-	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	if generated {
+	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
 		metadata.SetName(w.random.name(metadata.GetGenerateName()))
 	}
 	if err := registryrest.BeforeCreate(w.version.Strategy, w.ctx, obj); err != nil {
@@ -116,7 +130,10 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 	if err != nil {
 		return outcome{}, err
 	}
-	w.manageFields(obj, current)
+	w.dropDuplicateOwners(obj)
+	if obj, err = w.manageFields(obj, current); err != nil {
+		return outcome{}, err
+	}
 	if err := w.admit(admission.Update, obj, current); err != nil {
 		return outcome{}, err
 	}
@@ -124,6 +141,9 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 		return outcome{}, err
 	}
 	if err := registryrest.BeforeUpdate(w.strategy(), w.ctx, obj, current); err != nil {
+		return outcome{}, err
+	}
+	if obj, err = fieldmanager.IgnoreManagedFieldsTimestampsTransformer(w.ctx, obj, current); err != nil {
 		return outcome{}, err
 	}
 	if err := w.validate(admission.Update, obj, current); err != nil {
@@ -138,7 +158,8 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 // load reads the current object, as the version of the request sees it.
 func (w *write) load() (store.Record, runtime.Object, error) {
 	record, err := w.store.Get(w.key())
-	if errors.Is(err, store.ErrNotFound) {
+	w.missing = errors.Is(err, store.ErrNotFound)
+	if w.missing {
 		return record, nil, apierrors.NewNotFound(w.version.Resource.GroupResource(), w.name)
 	}
 	if err != nil {
@@ -211,9 +232,6 @@ func (w *write) completesDeletion(obj, current runtime.Object) bool {
 	}
 	return true
 }
-
-// manageFields records who set which fields. Nothing does so yet.
-func (w *write) manageFields(obj, current runtime.Object) {}
 
 // now is the time that objects are stamped with.
 func (s *Server) now() metav1.Time { return metav1.NewTime(s.options.Now()) }

@@ -4,74 +4,61 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"sync"
-
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// schemaCacheSize bounds how many compiled schemas the process remembers.
-const schemaCacheSize = 1024
+// contentID names a content.
+type contentID [sha256.Size]byte
 
-// schemaID names the content of a schema.
-type schemaID [sha256.Size]byte
-
-func newSchemaID(raw string, preserveUnknown bool) schemaID {
+// newContentID names what the parts say together.
+func newContentID(parts ...string) contentID {
 	h := sha256.New()
-	if preserveUnknown {
-		h.Write([]byte{1})
+	for _, part := range parts {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
 	}
-	h.Write([]byte(raw))
-	return schemaID(h.Sum(nil))
+	return contentID(h.Sum(nil))
 }
 
-// schemas remembers compiled schemas by their content, the ones used last. What
-// it holds is immutable, so clusters share nothing through it but time.
-var schemas = schemaCache{entries: map[schemaID]*list.Element{}}
+// cache remembers values by the content they were made from, a bounded number,
+// the ones used last. Values are immutable, so clusters share nothing through a
+// cache but time. Two callers may make the same value at once; nobody waits for
+// the other.
+type cache[V any] struct {
+	size int
 
-type schemaCache struct {
 	mu      sync.Mutex
-	entries map[schemaID]*list.Element
-	order   list.List // of cachedSchema, the latest used first
+	entries map[contentID]*list.Element
+	order   list.List // of cached[V], the latest used first
 }
 
-type cachedSchema struct {
-	id     schemaID
-	schema *compiledSchema
+type cached[V any] struct {
+	id    contentID
+	value V
 }
 
-// compile returns the compiled form of the schema that id names. Two callers may
-// compile the same schema at once; nobody waits for the other.
-func (c *schemaCache) compile(id schemaID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
-	if s := c.get(id); s != nil {
-		return s, nil
-	}
-	s, err := compileSchema(props, preserveUnknown)
-	if err != nil {
-		return nil, err
-	}
-	c.put(id, s)
-	return s, nil
+func newCache[V any](size int) *cache[V] {
+	return &cache[V]{size: size, entries: map[contentID]*list.Element{}}
 }
 
-func (c *schemaCache) get(id schemaID) *compiledSchema {
+func (c *cache[V]) get(id contentID) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[id]
 	if e == nil {
-		return nil
+		return value, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(cachedSchema).schema
+	return e.Value.(cached[V]).value, true
 }
 
-func (c *schemaCache) put(id schemaID, s *compiledSchema) {
+func (c *cache[V]) put(id contentID, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries[id] != nil {
 		return
 	}
-	c.entries[id] = c.order.PushFront(cachedSchema{id, s})
-	if c.order.Len() > schemaCacheSize {
-		last := c.order.Remove(c.order.Back()).(cachedSchema)
-		delete(c.entries, last.id)
+	c.entries[id] = c.order.PushFront(cached[V]{id, value})
+	if c.order.Len() > c.size {
+		delete(c.entries, c.order.Remove(c.order.Back()).(cached[V]).id)
 	}
 }

@@ -94,22 +94,22 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
 	c.setDefaults(u)
-	return c.convert(u)
-}
-
-// convert makes u an object of this version.
-func (c *codec) convert(u *unstructured.Unstructured) (runtime.Object, error) {
-	if u.GetAPIVersion() == c.kind.GroupVersion().String() {
-		return u, nil
+	converted, err := c.convert(u, c.kind.Version)
+	if err != nil {
+		return nil, err
 	}
-	u.SetAPIVersion(c.kind.GroupVersion().String())
-	_, err := c.coerce(u, coerceOptions{})
-	return u, err
+	return converted, nil
 }
 
 // Encode implements resource.Codec.
 func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 	u := obj.(*unstructured.Unstructured)
+	if u.GetAPIVersion() != c.kind.GroupVersion().String() {
+		var err error
+		if u, err = c.convert(u.DeepCopy(), c.kind.Version); err != nil {
+			return nil, err
+		}
+	}
 	return json.Marshal(u.Object)
 }
 

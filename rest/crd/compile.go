@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
@@ -80,15 +83,16 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		if validation != nil {
 			props = validation.OpenAPIV3Schema
 		}
-		id := newSchemaID(raw[v.Name], preserve)
-		if compiled[v.Name], err = schemas.compile(id, props, preserve); err != nil {
+		id := newContentID(raw[v.Name], strconv.FormatBool(preserve))
+		if compiled[v.Name], err = cachedSchema(id, props, preserve); err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
 		identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
 	}
 
+	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
 	for _, v := range crd.Spec.Versions {
-		compiledVersion, err := compileVersion(r, crd, v, compiled, identities[v.Name], preserve)
+		compiledVersion, err := compileVersion(r, crd, v, compiled, identities[v.Name], preserve, types)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
@@ -106,6 +110,21 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	return r, nil
 }
 
+// resetByVersion names, for each version that has a status subresource, the
+// fields that its status endpoint ignores.
+func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string) map[string][]string {
+	reset := map[string][]string{}
+	for _, v := range crd.Spec.Versions {
+		if s, err := apiextensions.GetSubresourcesForVersion(crd, v.Name); err == nil && s != nil && s.Status != nil {
+			reset[crd.Spec.Group+"/"+v.Name] = names
+		}
+	}
+	return reset
+}
+
+// specOf is the text of the spec of a stored definition.
+func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
+
 // rawSchemas is the text of each version's schema in a stored definition.
 func rawSchemas(definition string) map[string]string {
 	raw := map[string]string{}
@@ -117,7 +136,8 @@ func rawSchemas(definition string) map[string]string {
 }
 
 func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
-	compiled map[string]*compiledSchema, identity string, preserve bool) (*resource.Version, error) {
+	compiled map[string]*compiledSchema, identity string, preserve bool,
+	types func() (managedfields.TypeConverter, error)) (*resource.Version, error) {
 	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
 	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
 	if err != nil {
@@ -139,9 +159,10 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		ObjectTyper: typer{}, NameGenerator: names.SimpleNameGenerator,
 		kind: kind, namespaced: r.Namespaced, schema: compiled[v.Name],
 	}
+	c := &codec{kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, selectable: selectable}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Identity: identity,
-		Codec:       &codec{kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, selectable: selectable},
+		Codec:       c,
 		Serializer:  serializer{},
 		Table:       table,
 		Subresource: map[string]*resource.Subresource{},
@@ -153,10 +174,18 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		strategy.hasStatus = subresources.Status != nil
 		strategy.scale = subresources.Scale
 		if strategy.hasStatus {
-			out.Subresource["status"] = &resource.Subresource{Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"}}
+			out.Subresource["status"] = &resource.Subresource{
+				Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"},
+				FieldManager: fieldManager(types, c, "status", resetByVersion(crd, "metadata", "spec")),
+			}
 		}
 	}
 	out.Strategy = strategy
+	reset := map[string][]string{}
+	if strategy.hasStatus {
+		reset[kind.GroupVersion().String()] = []string{"status"}
+	}
+	out.FieldManager = fieldManager(types, c, "", reset)
 	return out, nil
 }
 

@@ -8,9 +8,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/storage/names"
@@ -39,11 +41,20 @@ func Definitions() *resource.Resource {
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,
 		Subresource: map[string]*resource.Subresource{
-			"status": {Strategy: definitionStatus{strategy}, Verbs: []string{"get", "patch", "update"}},
+			"status": {
+				Strategy: definitionStatus{strategy}, Verbs: []string{"get", "patch", "update"},
+				FieldManager: resource.TypedFieldManager(Scheme(), definitionTypes, kind, hub, "status", "spec"),
+			},
 		},
+		FieldManager: resource.TypedFieldManager(Scheme(), definitionTypes, kind, hub, "", "status"),
 	}
 	r.Versions = []*resource.Version{r.Storage}
 	return r
+}
+
+// definitionTypes is what server-side apply knows of the type of a definition.
+func definitionTypes() managedfields.TypeConverter {
+	return applyconfiguration.NewTypeConverter(Scheme())
 }
 
 // DefinitionsPrefix is what the store keys of all definitions begin with; the

@@ -11,6 +11,9 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
+// compiledSchemas remembers schemas by their text.
+var compiledSchemas = newCache[*compiledSchema](1024)
+
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.
 type compiledSchema struct {
@@ -18,6 +21,18 @@ type compiledSchema struct {
 	validator  validation.SchemaValidator
 	status     validation.SchemaValidator // nil: no schema for .status
 	rules      *cel.Validator
+}
+
+// cachedSchema compiles a schema unless it is remembered; id names its text.
+func cachedSchema(id contentID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+	if s, ok := compiledSchemas.get(id); ok {
+		return s, nil
+	}
+	s, err := compileSchema(props, preserveUnknown)
+	if err == nil {
+		compiledSchemas.put(id, s)
+	}
+	return s, err
 }
 
 // compileSchema compiles the schema of one version; nil means none is given.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -106,4 +107,48 @@ func (c *TypedCodec) ConvertFieldLabel(label, value string) (string, string, err
 		return "", "", fmt.Errorf("field label not supported: %s", label)
 	}
 	return runtime.DefaultMetaV1FieldSelectorConversion(label, value)
+}
+
+// StrategicMerger is a Codec whose objects take strategic merge patches, because
+// their Go types say how lists are merged.
+type StrategicMerger interface {
+	// StrategicMerge applies a patch to an object. If it is to validate, unknown
+	// fields in the result come as a strict decoding error beside it.
+	StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
+}
+
+// PatchedError says that what a patch makes of an object cannot be read as one.
+type PatchedError struct{ Err error }
+
+func (e *PatchedError) Error() string { return e.Err.Error() }
+func (e *PatchedError) Unwrap() error { return e.Err }
+
+// StrategicMerge implements StrategicMerger.
+func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error) {
+	versioned, err := c.scheme.ConvertToVersion(current, c.kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := c.scheme.New(c.kind)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := strategicpatch.StrategicMergeMapPatch(original, patch, patched)
+	if err != nil {
+		return nil, err
+	}
+	strict := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, validate)
+	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
+		return nil, &PatchedError{strict}
+	}
+	c.scheme.Default(patched)
+	obj, err := c.scheme.ConvertToVersion(patched, c.hub)
+	if err != nil {
+		return nil, err
+	}
+	return obj, strict
 }

@@ -32,6 +32,8 @@ type Version struct {
 	Table       registryrest.TableConvertor
 	Subresource map[string]*Subresource
 
+	FieldManager FieldManager
+
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
@@ -39,8 +41,9 @@ type Version struct {
 
 // Subresource is a part of an object with an endpoint of its own.
 type Subresource struct {
-	Strategy registryrest.RESTUpdateStrategy
-	Verbs    []string
+	Strategy     registryrest.RESTUpdateStrategy
+	Verbs        []string
+	FieldManager FieldManager
 }
 
 // Codec turns the bytes of one version into objects and back. The objects are

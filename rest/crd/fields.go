@@ -1,0 +1,65 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/spec3"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
+)
+
+// typeConverters remembers what server-side apply knows of the types of a
+// definition, by the text of its spec.
+var typeConverters = newCache[managedfields.TypeConverter](256)
+
+// typeConverter makes the types of a definition from its OpenAPI, as upstream
+// does. Where that fails, types are deduced from the objects.
+func typeConverter(definition string) (managedfields.TypeConverter, error) {
+	id := newContentID(specOf(definition))
+	if known, ok := typeConverters.get(id); ok {
+		return known, nil
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal([]byte(definition), &crd); err != nil {
+		return nil, fmt.Errorf("reading the definition: %w", err)
+	}
+	converter := managedfields.NewDeducedTypeConverter()
+	if spec, err := openAPI(&crd); err == nil {
+		if converter, err = managedfields.NewTypeConverter(spec.Components.Schemas, crd.Spec.PreserveUnknownFields); err != nil {
+			return nil, err
+		}
+	}
+	typeConverters.put(id, converter)
+	return converter, nil
+}
+
+// openAPI is the OpenAPI of all versions of a definition together.
+func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, error) {
+	var specs []*spec3.OpenAPI
+	for _, v := range crd.Spec.Versions {
+		spec, err := builder.BuildOpenAPIV3(crd, v.Name, builder.Options{})
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return builder.MergeSpecsV3(specs...)
+}
+
+// fieldManager is the field manager of one version of a custom resource, or of a
+// subresource of it.
+func fieldManager(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		converter, err := types()
+		if err != nil {
+			return nil, err
+		}
+		return managedfields.NewDefaultCRDFieldManager(converter, objectConverter{c}, objectConverter{c}, creater{},
+			c.kind, c.kind.GroupVersion(), subresource, resource.ResetFields(reset))
+	})
+}

@@ -1,0 +1,118 @@
+package rest_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// mask puts names in place of what differs from run to run, so that answers can
+// be compared byte for byte: <uid1>, <rv1>, <token1>, <time>. The same value has
+// the same name throughout one case, and a later request can use the name.
+type mask struct {
+	names  map[string]string // by kind and value
+	values map[string]string // by name
+	counts map[string]int    // by kind
+}
+
+func newMask() *mask {
+	return &mask{names: map[string]string{}, values: map[string]string{}, counts: map[string]int{}}
+}
+
+var (
+	uidPattern      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	timePattern     = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	revisionPattern = regexp.MustCompile(`("?resourceVersion"?: ?")(\d+)"`)
+	tokenPattern    = regexp.MustCompile(`("?continue"?: ?"?)(eyJ[A-Za-z0-9_=-]+)`)
+	countPattern    = regexp.MustCompile(`(current: |too old resource version: \d+ \(|observed resource version \()\d+`)
+	selfTypePattern = regexp.MustCompile(`selfType\d+`)
+)
+
+func (m *mask) name(kind, value string) string {
+	name := m.names[kind+value]
+	if name == "" {
+		m.counts[kind]++
+		name = fmt.Sprintf("<%s%d>", kind, m.counts[kind])
+		m.names[kind+value], m.values[name] = name, value
+	}
+	return name
+}
+
+// hide masks an answer.
+func (m *mask) hide(text string) string {
+	text = withoutManagedFields(text)
+	text = timePattern.ReplaceAllString(text, "<time>")
+	text = uidPattern.ReplaceAllStringFunc(text, func(s string) string { return m.name("uid", s) })
+	text = tokenPattern.ReplaceAllStringFunc(text, func(s string) string {
+		parts := tokenPattern.FindStringSubmatch(s)
+		return parts[1] + m.name("token", parts[2]) + describeToken(parts[2])
+	})
+	text = revisionPattern.ReplaceAllStringFunc(text, func(s string) string {
+		parts := revisionPattern.FindStringSubmatch(s)
+		if parts[2] == "0" {
+			return s
+		}
+		return parts[1] + m.name("rv", parts[2]) + `"`
+	})
+	text = countPattern.ReplaceAllString(text, "$1<n>")
+	return selfTypePattern.ReplaceAllString(text, "selfType<n>")
+}
+
+// show replaces the names in a request by their values.
+func (m *mask) show(text string) string {
+	for name, value := range m.values {
+		text = strings.ReplaceAll(text, name, value)
+	}
+	return text
+}
+
+// describeToken says what a continue token holds, its revision aside.
+func describeToken(token string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(token, "="))
+	if err != nil {
+		return "(no base64)"
+	}
+	var content map[string]any
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return "(no JSON)"
+	}
+	if rv, _ := content["rv"].(float64); rv > 0 {
+		content["rv"] = "<n>"
+	}
+	text, _ := json.Marshal(content)
+	return "(" + strings.ReplaceAll(string(text), `"`, "'") + ")"
+}
+
+// withoutManagedFields takes metadata.managedFields out of JSON: it is tested by
+// itself.
+func withoutManagedFields(text string) string {
+	const field = `"managedFields":[`
+	for {
+		at := strings.Index(text, field)
+		if at < 0 {
+			return text
+		}
+		end, depth := at+len(field), 1
+		for quoted := false; depth > 0 && end < len(text); end++ {
+			switch c := text[end]; {
+			case quoted && c == '\\':
+				end++
+			case c == '"':
+				quoted = !quoted
+			case !quoted && c == '[':
+				depth++
+			case !quoted && c == ']':
+				depth--
+			}
+		}
+		switch {
+		case end < len(text) && text[end] == ',':
+			end++
+		case at > 0 && text[at-1] == ',':
+			at--
+		}
+		text = text[:at] + text[end:]
+	}
+}

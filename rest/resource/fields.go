@@ -1,0 +1,38 @@
+package resource
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// FieldManager records who set which fields of an object, and merges what
+// server-side apply sends. It is made when the first write needs it, because the
+// schemas it works from take time to prepare.
+type FieldManager func() (*managedfields.FieldManager, error)
+
+// TypedFieldManager is the field manager of a kind that a scheme has Go types
+// for. The fields to reset are those that the endpoint ignores, by apiVersion.
+func TypedFieldManager(scheme *runtime.Scheme, types func() managedfields.TypeConverter, kind schema.GroupVersionKind, hub schema.GroupVersion,
+	subresource string, reset ...string) FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		return managedfields.NewDefaultFieldManager(types(), scheme, scheme, scheme, kind, hub, subresource,
+			ResetFields(map[string][]string{kind.GroupVersion().String(): reset}))
+	})
+}
+
+// ResetFields is the filter that leaves out fields, by apiVersion.
+func ResetFields(byVersion map[string][]string) map[fieldpath.APIVersion]fieldpath.Filter {
+	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
+	for apiVersion, names := range byVersion {
+		var paths []fieldpath.Path
+		for _, name := range names {
+			paths = append(paths, fieldpath.MakePathOrDie(name))
+		}
+		sets[fieldpath.APIVersion(apiVersion)] = fieldpath.NewSet(paths...)
+	}
+	return fieldpath.NewExcludeFilterSetMap(sets)
+}

@@ -32,9 +32,9 @@ func (r *request) negotiate() (output, error) {
 	accept := r.Header.Get("Accept")
 	usual := accept == "" || accept == runtime.ContentTypeJSON || accept == runtime.ContentTypeJSON+", */*"
 	if usual && !asksForPretty(r.Request) {
-		return output{MediaTypeOptions: negotiation.MediaTypeOptions{Accepted: r.version.Serializer.SupportedMediaTypes()[0]}, plain: true}, nil
+		return output{MediaTypeOptions: negotiation.MediaTypeOptions{Accepted: r.viewed().Serializer.SupportedMediaTypes()[0]}, plain: true}, nil
 	}
-	media, info, err := negotiation.NegotiateOutputMediaType(r.Request, r.version.Serializer, r.version)
+	media, info, err := negotiation.NegotiateOutputMediaType(r.Request, r.viewed().Serializer, r.viewed())
 	if err != nil {
 		return output{}, err
 	}
@@ -74,6 +74,16 @@ func (r *request) answer(code int, text string) error {
 		r.writeText(code, runtime.ContentTypeJSON, text, "\n")
 		return nil
 	}
+	if t, err := r.transformer(); t != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		obj, err := t.one(text)
+		if err != nil {
+			return err
+		}
+		return r.answerTransformed(code, t, obj)
+	}
 	switch r.output.Accepted.MediaType {
 	case runtime.ContentTypeYAML:
 		out, err := yaml.JSONToYAML([]byte(text))
@@ -88,16 +98,26 @@ func (r *request) answer(code int, text string) error {
 		}
 		r.writeText(code, runtime.ContentTypeJSON, b.String())
 	default:
-		obj, _, err := r.version.Serializer.DecoderToVersion(r.version.Serializer.SupportedMediaTypes()[0].Serializer, r.version.GroupVersion()).Decode([]byte(text), nil, nil)
+		obj, err := decodeAs(r.viewed(), text)
 		if err != nil {
 			return fmt.Errorf("reading the answer back: %w", err)
 		}
-		out, err := runtime.Encode(r.version.Serializer.EncoderForVersion(r.output.Accepted.Serializer, r.version.GroupVersion()), obj)
+		out, err := runtime.Encode(r.viewed().Serializer.EncoderForVersion(r.output.Accepted.Serializer, r.viewed().GroupVersion()), obj)
 		if err != nil {
 			return err
 		}
 		r.writeText(code, r.output.Accepted.MediaType, string(out))
 	}
+	return nil
+}
+
+// answerTransformed writes what a transformer made.
+func (r *request) answerTransformed(code int, t *transformer, obj runtime.Object) error {
+	out, err := t.encode(obj)
+	if err != nil {
+		return err
+	}
+	r.writeText(code, r.output.Accepted.MediaType, string(out))
 	return nil
 }
 

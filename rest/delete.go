@@ -121,9 +121,11 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 			return w.outcome(record, obj)
 		}
 	}
-	if len(metadata.GetFinalizers()) == 0 {
+	finalizers := propagationFinalizers(metadata.GetFinalizers(), options)
+	if len(finalizers) == 0 {
 		return w.commitDelete(record, obj)
 	}
+	metadata.SetFinalizers(finalizers)
 	markAsDeleting(metadata, w.now())
 	return w.commitUpdate(record, obj)
 }

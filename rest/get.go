@@ -31,6 +31,9 @@ func (r *request) get() error {
 	if err != nil {
 		return err
 	}
+	if text, err = r.project(text); err != nil {
+		return err
+	}
 	return r.answer(http.StatusOK, text)
 }
 

@@ -160,6 +160,16 @@ func listError(err error, o *internalversion.ListOptions, start, prefix string) 
 
 // answerList joins the items into a list object.
 func (r *request) answerList(p page, items []string) error {
+	if t, err := r.transformer(); t != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		obj, err := t.list(p, items)
+		if err != nil {
+			return err
+		}
+		return r.answerTransformed(http.StatusOK, t, obj)
+	}
 	head, tail := listEnvelope(r.version, p)
 	if !r.output.plain {
 		return r.answer(http.StatusOK, head+joinItems(r.version, items)+tail)

@@ -56,7 +56,7 @@ func (r *request) patch() error {
 		write: r.write(&metav1.UpdateOptions{
 			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 		}, len(options.DryRun) > 0, options.FieldManager),
-		body: body, patchType: patchType, options: options,
+		view: r.viewed(), body: body, patchType: patchType, options: options,
 		validate: options.FieldValidation != metav1.FieldValidationIgnore,
 		strict:   options.FieldValidation == metav1.FieldValidationStrict,
 	}
@@ -68,7 +68,7 @@ func (r *request) patch() error {
 	if out.created {
 		code = http.StatusCreated
 	}
-	return r.answer(code, out.text)
+	return r.answerWrite(code, out)
 }
 
 // patchType is the kind of patch by its media type, if the resource takes it.
@@ -104,6 +104,7 @@ func checkPatch(body []byte, patchType types.PatchType) error {
 // patcher is the write that a patch makes.
 type patcher struct {
 	*write
+	view      *resource.Version // the kind that is patched
 	body      []byte
 	patchType types.PatchType
 	options   *metav1.PatchOptions
@@ -177,7 +178,7 @@ func (p *patcher) checkNames(obj runtime.Object) error {
 
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
 func (p *patcher) patchJSON(current runtime.Object) (runtime.Object, error) {
-	before, err := p.version.Codec.Encode(current)
+	before, err := p.view.Codec.Encode(current)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +192,11 @@ func (p *patcher) patchJSON(current runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	serializer := p.version.Serializer.SupportedMediaTypes()[0].Serializer
+	serializer := p.view.Serializer.SupportedMediaTypes()[0].Serializer
 	if p.validate {
-		serializer = p.version.Serializer.SupportedMediaTypes()[0].StrictSerializer
+		serializer = p.view.Serializer.SupportedMediaTypes()[0].StrictSerializer
 	}
-	obj, _, err := p.version.Codec.Decode(after, serializer)
+	obj, _, err := p.view.Codec.Decode(after, serializer)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {

@@ -46,6 +46,8 @@ var handlers = map[string]handler{
 	"update": (*request).update,
 	"patch":  (*request).patch,
 	"delete": (*request).delete,
+
+	"deletecollection": (*request).deletecollection,
 }
 
 // subresourceHandlers are the verbs of subresources.

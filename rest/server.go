@@ -60,7 +60,8 @@ func New(s *store.Store, o Options) (*Server, error) {
 	}
 	server := newServer(s, o)
 	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions()
-	server.builtin = []*resource.Resource{server.namespaces, server.definitions}
+	// The order of the groups is that of discovery.
+	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources()...)
 	server.catalogue.Store(resource.NewCatalogue(0, server.builtin, nil))
 	if err := server.refresh(); err != nil {
 		return nil, err

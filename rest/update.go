@@ -22,7 +22,7 @@ func (r *request) update() error {
 	if errs := metav1validation.ValidateUpdateOptions(options); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
 	}
-	obj, err := r.decode(r.version, options.FieldValidation)
+	obj, err := r.decode(r.viewed(), options.FieldValidation)
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,24 @@ func (r *request) update() error {
 	w := r.write(options, len(options.DryRun) > 0, options.FieldManager)
 	w.uid = metadata.GetUID()
 	out, err := w.update(func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+	if w.missing && w.subresource == "" && r.version.Strategy.AllowCreateOnUpdate(r.ctx) {
+		if out, err = w.create(obj); err == nil {
+			return r.answer(http.StatusCreated, out.text)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return r.answer(http.StatusOK, out.text)
+	return r.answerWrite(http.StatusOK, out)
+}
+
+// answerWrite answers with what a write made of the object.
+func (r *request) answerWrite(code int, out outcome) error {
+	text, err := r.project(out.text)
+	if err != nil {
+		return err
+	}
+	return r.answer(code, text)
 }
 
 // checkName holds an object to the name in the path.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/storage"
@@ -34,6 +36,10 @@ func (r *request) watch() error {
 	if err != nil {
 		return err
 	}
+	transform, err := r.transformer()
+	if err != nil {
+		return err
+	}
 	info, err := negotiation.NegotiateOutputMediaTypeStream(r.Request, r.version.Serializer, r.version)
 	if err != nil {
 		return err
@@ -45,7 +51,11 @@ func (r *request) watch() error {
 	if _, ok := r.w.(http.Flusher); !ok {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
-	stream := &watchStream{request: r, selector: sel, options: options, mediaType: info.MediaType}
+	stream := &watchStream{request: r, selector: sel, options: options, mediaType: info.MediaType, transform: transform}
+	if info.MediaType != runtime.ContentTypeJSON {
+		stream.mediaType += ";stream=watch"
+		stream.frames = newBinaryFrames(r.version, info, r.w)
+	}
 	ctx, stop := r.untilWatchEnds(options)
 	defer stop()
 	stream.run(ctx, int64(from))
@@ -70,11 +80,13 @@ type watchStream struct {
 	selector  selector
 	options   *internalversion.ListOptions
 	mediaType string
+	transform *transformer  // nil: objects go as they are
+	frames    *binaryFrames // nil: JSON, one event after the other
 
 	changes    *store.Cursor
 	definition *store.Cursor // nil for built-in resources
 	after      int64         // changes up to this revision are not sent
-	sentEnd    bool          // of the initial events
+	over       bool          // the resource is served in another way now
 }
 
 // run streams until the context ends or the watch has to.
@@ -176,12 +188,12 @@ func (s *watchStream) follow(ctx context.Context) error {
 		defer ticker.Stop()
 		bookmarks = ticker.C
 	}
+	var err error
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
 		// The definition first: what its objects went through before it changed
 		// is then sure to be sent.
-		over, err := s.redefined()
-		if err != nil {
+		if s.over, err = s.redefined(); err != nil {
 			return nil
 		}
 		events, err := s.changes.Poll()
@@ -192,7 +204,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			return watchError(err)
 		}
 		for _, e := range events {
-			if err := s.sendEvent(e); err != nil {
+			if err = s.sendEvent(e); err != nil {
 				return err
 			}
 		}
@@ -200,7 +212,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			s.flush()
 			continue
 		}
-		if over {
+		if s.over {
 			return nil
 		}
 		select {
@@ -219,8 +231,8 @@ func (s *watchStream) follow(ctx context.Context) error {
 // redefined tells whether the watch has to end because the resource is served in
 // another way now: its spec or its names changed, or it is gone.
 func (s *watchStream) redefined() (bool, error) {
-	if s.definition == nil {
-		return false, nil
+	if s.definition == nil || s.over {
+		return s.over, nil
 	}
 	events, err := s.definition.Poll()
 	if err != nil {
@@ -273,7 +285,33 @@ func (s *watchStream) send(kind watch.EventType, record store.Record) error {
 	if err != nil {
 		return err
 	}
-	return s.write(kind, text)
+	return s.sendText(kind, text)
+}
+
+// sendText sends an object of the version as the client wants to see it. In a
+// stream of Tables only the first has headers.
+func (s *watchStream) sendText(kind watch.EventType, text string) error {
+	if s.transform == nil && s.frames != nil {
+		return s.frames.write(kind, text)
+	}
+	if s.transform == nil {
+		return s.write(kind, text)
+	}
+	obj, err := s.transform.one(text)
+	if err != nil {
+		return err
+	}
+	out, err := s.transform.encode(obj)
+	if err != nil {
+		return err
+	}
+	if s.transform.table != nil {
+		s.transform.table.NoHeaders = true
+	}
+	if s.frames != nil {
+		return s.frames.writeEncoded(kind, out)
+	}
+	return s.write(kind, strings.TrimSuffix(string(out), "\n"))
 }
 
 // errGone ends a watch whose client does not read any more.
@@ -296,7 +334,7 @@ func (s *watchStream) sendBookmark(revision int64, initialEventsEnd bool) error 
 	if err != nil {
 		return err
 	}
-	return s.write(watch.Bookmark, text)
+	return s.sendText(watch.Bookmark, text)
 }
 
 // bookmark is an object with nothing but a kind and a resourceVersion.
@@ -320,6 +358,11 @@ func (s *watchStream) sendError(err error) {
 		return
 	}
 	status := toStatus(err)
+	if s.frames != nil {
+		_ = s.frames.writeObject(watch.Error, status)
+		s.flush()
+		return
+	}
 	text, err := json.Marshal(status)
 	if err != nil {
 		return

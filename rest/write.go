@@ -126,7 +126,7 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 	if err := w.checkUID(current); err != nil {
 		return outcome{}, err
 	}
-	obj, err := change(current)
+	obj, err := w.throughProjection(change)(current)
 	if err != nil {
 		return outcome{}, err
 	}

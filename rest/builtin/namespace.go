@@ -46,6 +46,7 @@ func Namespaces() *resource.Resource {
 		Codec:      defaultedNamespace{codec},
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,
+		Table:      tableOf(namespaceColumns),
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: namespaceStatus{strategy}, Verbs: []string{"get", "patch", "update"},

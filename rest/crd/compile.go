@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -181,6 +182,17 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		}
 	}
 	out.Strategy = strategy
+	if strategy.scale != nil {
+		view, err := newScaleView(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Subresource["scale"] = &resource.Subresource{
+			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
+			FieldManager: scaleFieldManager(types),
+			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
+		}
+	}
 	reset := map[string][]string{}
 	if strategy.hasStatus {
 		reset[kind.GroupVersion().String()] = []string{"status"}
@@ -197,13 +209,15 @@ func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextens
 	return crd.Spec.SelectableFields
 }
 
+// ageDescription is what the API's own documentation says of the field.
+var ageDescription = metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]
+
 // newTable makes the printer of a version. Without columns there is the age.
 func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryrest.TableConvertor, error) {
 	if len(columns) == 0 {
-		columns = []apiextensions.CustomResourceColumnDefinition{{
-			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp",
-			Description: "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
-		}}
+		columns = []apiextensions.CustomResourceColumnDefinition{
+			{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: ageDescription},
+		}
 	}
 	external := make([]apiextensionsv1.CustomResourceColumnDefinition, len(columns))
 	for i := range columns {

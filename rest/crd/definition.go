@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/tableconvertor"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,6 +41,7 @@ func Definitions() *resource.Resource {
 		Codec:      codec,
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,
+		Table:      tableconvertor.New(),
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: definitionStatus{strategy}, Verbs: []string{"get", "patch", "update"},

@@ -123,9 +123,14 @@ func resources(g *resource.Group, name string) kruntime.Object {
 func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResource {
 	var all []metav1.APIResource
 	for _, s := range v.SubresourceNames() {
-		all = append(all, metav1.APIResource{
+		entry := metav1.APIResource{
 			Name: r.Names.Plural + "/" + s, Namespaced: r.Namespaced, Kind: r.Names.Kind, Verbs: v.Subresource[s].Verbs,
-		})
+		}
+		if p := v.Subresource[s].Projection; p != nil {
+			shown := p.View().Kind()
+			entry.Group, entry.Version, entry.Kind = shown.Group, shown.Version, shown.Kind
+		}
+		all = append(all, entry)
 	}
 	return all
 }

@@ -44,6 +44,21 @@ type Subresource struct {
 	Strategy     registryrest.RESTUpdateStrategy
 	Verbs        []string
 	FieldManager FieldManager
+
+	// Projection shows the object as another kind; nil: it is shown as itself.
+	Projection Projection
+}
+
+// Projection shows an object as another kind, and changes it through that.
+type Projection interface {
+	// View is the kind that the object is shown as. It has no strategy.
+	View() *Version
+	// Of is what the object is shown as.
+	Of(obj runtime.Object) (runtime.Object, error)
+	// Before is what a change starts from, with its managedFields.
+	Before(obj runtime.Object) (runtime.Object, error)
+	// Into is a copy of the object with the change written into it.
+	Into(obj, projected runtime.Object) (runtime.Object, error)
 }
 
 // Codec turns the bytes of one version into objects and back. The objects are

@@ -1,0 +1,42 @@
+package rest
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// deletecollection deletes the objects that a list with the same options would
+// show, and answers with them. It is no transaction: objects that others delete
+// meanwhile are left out, and an error leaves the rest as it is.
+func (r *request) deletecollection() error {
+	list, err := r.listOptions()
+	if err != nil {
+		return err
+	}
+	options, err := r.deleteOptions()
+	if err != nil {
+		return err
+	}
+	sel, err := newSelector(r.version, list)
+	if err != nil {
+		return err
+	}
+	p, err := r.page(list, sel)
+	if err != nil {
+		return err
+	}
+	items := make([]string, 0, len(p.records))
+	for _, record := range p.records {
+		w := r.write(options, len(options.DryRun) > 0, "")
+		w.namespace, w.name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
+		if _, err := w.remove(options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		text, err := view(r.version, record)
+		if err != nil {
+			return err
+		}
+		items = append(items, text)
+	}
+	r.w.Header().Set("Content-Type", r.output.Accepted.MediaType)
+	return r.answerList(p, items)
+}

@@ -232,6 +232,11 @@ func (b responseBody) Read(p []byte) (int, error) {
 			return 0, errReadOnClosed
 		}
 		empty := x.empty()
+		if empty && x.failed == ErrClosed {
+			// A stream cut off in the middle: clients of a watch take exactly this
+			// for its end, as when a server goes down.
+			return 0, io.ErrUnexpectedEOF
+		}
 		if empty && x.failed != nil {
 			return 0, x.failed
 		}

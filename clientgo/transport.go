@@ -10,8 +10,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ErrClosed is what a request gets from a Transport that has been closed, and
-// what the clients of the requests it interrupted get.
+// ErrClosed is what a request gets from a Transport that has been closed, or that
+// is closed before its answer has a header. Afterwards the answer's body ends with
+// io.ErrUnexpectedEOF, like a connection that a server closes.
 var ErrClosed = errors.New("clientgo: the in-process transport is closed")
 
 // Transport is an http.RoundTripper that calls a handler in this process. The

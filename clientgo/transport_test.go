@@ -396,8 +396,8 @@ func TestCloseEndsOpenStreamsAndWaitsForTheirHandlers(t *testing.T) {
 			t.Errorf("%d handlers run after Close", len(running))
 		}
 		for range watches {
-			if err := <-failures; err != ErrClosed {
-				t.Errorf("a read fails with %v, want ErrClosed", err)
+			if err := <-failures; err != io.ErrUnexpectedEOF {
+				t.Errorf("a read fails with %v, want a stream cut off", err)
 			}
 		}
 		if _, err := tr.RoundTrip(newRequest(t, t.Context(), "GET", nil)); err != ErrClosed {

@@ -174,7 +174,12 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatalf("fakecluster: forking: %v", err)
 	}
-	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: c.server.Fork(forked)}
+	server, err := c.server.Fork(forked)
+	if err != nil {
+		_ = forked.Close()
+		t.Fatalf("fakecluster: forking: %v", err)
+	}
+	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: server}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		t.Fatalf("fakecluster: forking: %v", err)

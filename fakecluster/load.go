@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -154,7 +155,8 @@ func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) erro
 		return nil
 	}
 	created.Object["status"] = status
-	if _, err := client.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+	// Not found is the subresource: the kind has none, and no place for a status.
+	if _, err := client.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	return nil

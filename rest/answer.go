@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"sigs.k8s.io/yaml"
 
@@ -36,12 +38,26 @@ func (r *request) negotiate() (output, error) {
 	}
 	media, info, err := negotiation.NegotiateOutputMediaType(r.Request, r.viewed().Serializer, r.viewed())
 	if err != nil {
+		if r.viewed().Typed && r.projection() == nil {
+			err = unacceptable(r.info.Verb)
+		}
 		return output{}, err
 	}
 	o := output{MediaTypeOptions: media}
 	o.pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
 	o.plain = info.MediaType == runtime.ContentTypeJSON && media.Convert == nil && !o.pretty
 	return o, nil
+}
+
+// unacceptable is the refusal of built-in resources, whose routes know media
+// types of their own.
+func unacceptable(verb string) error {
+	types := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+	if verb == "list" || verb == "watch" {
+		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+	}
+	return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "",
+		"406: Not Acceptable\n\nAvailable representations: "+types, 0, false)
 }
 
 // asksForPretty tells whether the answer might have to be pretty: by its query

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/rest/builtin"
+	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -36,10 +37,18 @@ func (s *Server) createInitialNamespaces() error {
 
 // Fork makes a server over a fork of this one's store. The two share what is
 // immutable, the compiled definitions above all, and nothing else.
-func (s *Server) Fork(forked *store.Store) *Server {
+//
+// What this one was in the middle of, such as to establish a definition, the
+// fork brings to its end for itself.
+func (s *Server) Fork(forked *store.Store) (*Server, error) {
 	f := newServer(forked, s.options)
 	f.random = s.random.fork()
 	f.builtin, f.namespaces, f.definitions = s.builtin, s.namespaces, s.definitions
-	f.catalogue.Store(s.catalogue.Load())
-	return f
+	// The catalogue may be ahead of the fork, or behind it. What it has compiled
+	// is good for the records that the fork has, too.
+	f.catalogue.Store(resource.NewCatalogue(0, f.builtin, s.catalogue.Load().Definitions("*")))
+	if err := f.refresh(); err != nil {
+		return nil, err
+	}
+	return f, f.reactor.Resume(context.Background())
 }

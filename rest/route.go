@@ -105,17 +105,30 @@ func (s *Server) routePath(w http.ResponseWriter, req *http.Request) {
 	case req.URL.Path == "/":
 		discovery.ServeIndex(w, req, c)
 	case parts[0] == "api" || parts[0] == "apis":
-		obj := discovery.Document(c, req.Host, parts)
-		switch {
-		case obj == nil:
-			http.NotFound(w, req)
-		case req.Method != http.MethodGet && req.Method != http.MethodHead && !(req.Method == http.MethodPost && len(parts) == 3 && !c.Group(parts[1]).Builtin):
-			writeError(w, req, noSuchMethod())
-		default:
-			writeObject(w, req, http.StatusOK, obj)
-		}
+		s.routeDiscovery(w, req, c, parts)
 	default:
 		http.NotFound(w, req)
+	}
+}
+
+// routeDiscovery serves the documents under /api and /apis. Those of built-in
+// groups are routes like any other; those of custom groups ignore the method.
+func (s *Server) routeDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) {
+	name := ""
+	if parts[0] == "apis" && len(parts) > 1 {
+		name = parts[1]
+	}
+	group := c.Group(name)
+	builtin := group != nil && group.Builtin
+	switch obj := discovery.Document(c, req.Host, parts); {
+	case obj == nil && builtin:
+		writeError(w, req, noSuchRoute())
+	case obj == nil:
+		http.NotFound(w, req)
+	case builtin && req.Method != http.MethodGet:
+		writeError(w, req, noSuchMethod())
+	default:
+		writeObject(w, req, http.StatusOK, obj)
 	}
 }
 
@@ -123,9 +136,12 @@ func (s *Server) routePath(w http.ResponseWriter, req *http.Request) {
 func (r *request) serve() error {
 	r.catalogue = r.Server.catalogue.Load()
 	group := r.catalogue.Group(r.info.APIGroup)
-	if group == nil || !group.Serves(r.info.APIVersion) || (r.info.APIPrefix == "api") != (r.info.APIGroup == "") {
+	if group == nil || (r.info.APIPrefix == "api") != (r.info.APIGroup == "") {
 		http.NotFound(r.w, r.Request)
 		return nil
+	}
+	if !group.Serves(r.info.APIVersion) {
+		return r.notRouted(group)
 	}
 	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
 	if res == nil || !r.inScope(res) {
@@ -175,8 +191,11 @@ func (r *request) handler() (handler, error) {
 		r.subresource = nil
 		verb := r.info.Verb
 		h := handlers[verb]
-		if h == nil || !custom && !slices.Contains(res.Verbs, verb) {
+		if h == nil || !custom && (!slices.Contains(res.Verbs, verb) || r.Method == http.MethodHead || !fitsPath(verb, r.info.Parts)) {
 			return nil, r.refuseVerb(custom)
+		}
+		if r.info.Name == "" && (verb == "update" || verb == "patch") {
+			return nil, apierrors.NewBadRequest("name must be provided")
 		}
 		return h, nil
 	}
@@ -192,6 +211,18 @@ func (r *request) handler() (handler, error) {
 		return nil, r.refuseVerb(custom)
 	}
 	return h, nil
+}
+
+// fitsPath tells whether a built-in resource has the verb at its collection or
+// at an object, whichever the path names.
+func fitsPath(verb string, parts []string) bool {
+	switch verb {
+	case "create", "list", "deletecollection":
+		return len(parts) == 1
+	case "get", "update", "patch", "delete":
+		return len(parts) > 1
+	}
+	return true
 }
 
 func (r *request) refuseVerb(custom bool) error {

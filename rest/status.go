@@ -60,7 +60,8 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 			status := toStatus(err)
 			code, obj = int(status.Code), status
 		}
-		info = scheme.Codecs.SupportedMediaTypes()[0]
+		responsewriters.WriteRawJSON(code, obj, w)
+		return
 	}
 	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
 	if err != nil {

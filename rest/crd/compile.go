@@ -35,11 +35,12 @@ var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "wa
 // the definition was read from.
 func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition) (*resource.Definition, error) {
 	d := &resource.Definition{
-		Record:    store.Precondition{Key: record.Key, Revision: record.Revision},
-		Name:      crd.Name,
-		Group:     crd.Spec.Group,
-		Accepted:  acceptedNames(crd),
-		Contested: !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted),
+		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
+		Name:        crd.Name,
+		Group:       crd.Spec.Group,
+		Accepted:    acceptedNames(crd),
+		Terminating: crd.DeletionTimestamp != nil,
+		Contested:   !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted),
 	}
 	if d.Contested && !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
 		return d, nil

@@ -149,6 +149,9 @@ func setNamespaceCondition(ns *corev1.Namespace, now metav1.Time, t corev1.Names
 	if was.Status == c.Status && was.Reason == c.Reason && was.Message == c.Message {
 		return false
 	}
+	if was.Status == c.Status {
+		c.LastTransitionTime = was.LastTransitionTime
+	}
 	*was = c
 	return true
 }

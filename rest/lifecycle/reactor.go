@@ -87,9 +87,42 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 		list = &tasks{}
 	}
 	r.note(list, c)
-	if nested || len(list.left) == 0 {
-		return
+	if !nested {
+		r.work(ctx, list)
 	}
+}
+
+// Resume takes up what a server was doing whose state this one has got: it sees
+// to every definition and namespace that is not at rest.
+func (r *Reactor) Resume(ctx context.Context) error {
+	catalogue, err := r.server.Catalogue()
+	if err != nil {
+		return err
+	}
+	list := &tasks{}
+	for _, d := range catalogue.Definitions("*") {
+		if d.Contested {
+			list.add(judgeDefinition, d.Name)
+		}
+		if d.Terminating {
+			list.add(finishDefinition, d.Name)
+		}
+	}
+	namespaces, err := r.server.List(r.server.Namespaces(), "")
+	if err != nil {
+		return err
+	}
+	for _, ns := range namespaces {
+		if isTerminating(ns.Value) {
+			list.add(finishNamespace, r.server.Namespaces().NameOf(ns.Key))
+		}
+	}
+	r.work(ctx, list)
+	return nil
+}
+
+// work sees to all tasks of a list, and to those that they add.
+func (r *Reactor) work(ctx context.Context, list *tasks) {
 	ctx = context.WithValue(ctx, tasksKey{}, list)
 	for len(list.left) > 0 {
 		next := list.left[0]

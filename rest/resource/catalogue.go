@@ -32,6 +32,8 @@ type Definition struct {
 	Accepted Names
 	// Contested definitions wait for a name that another one holds.
 	Contested bool
+	// Terminating definitions are being deleted.
+	Terminating bool
 	// Resource is nil while there is no endpoint.
 	Resource *Resource
 }

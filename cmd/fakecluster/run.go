@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/scenarios"
+)
+
+// errFailed is the error of scenarios that were played and failed. Their log says so
+// already, and its summary is the last line.
+var errFailed = errors.New("scenarios failed")
+
+func runCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run PATH...",
+		Short: "Play scenario files",
+		Long:  runManual(),
+		Args: func(_ *cobra.Command, paths []string) error {
+			if len(paths) == 0 {
+				return errors.New("run: which scenarios? Give a file, a folder or a glob")
+			}
+			return nil
+		},
+		RunE: run,
+	}
+}
+
+func run(cmd *cobra.Command, paths []string) error {
+	all, err := scenarios.Load(paths...)
+	if err != nil {
+		return fmt.Errorf("run: nothing was played:\n%w", err)
+	}
+	reporter := scenarios.NewReporter(cmd.OutOrStdout())
+	scenarios.PlayAll(cmd.Context(), all, scenarios.InProcess, reporter.Report)
+	if !reporter.Summary() {
+		return errFailed
+	}
+	return nil
+}
+
+func runManual() string {
+	var b strings.Builder
+	b.WriteString(`Play the scenarios in files, in folders with all that is below them, and in what
+globs match, each on a cluster of its own in this process.
+
+Each scenario that passes is a line, one that fails shows the step's file and
+line, the object and the difference (-want +got). The last line is "N passed,
+N failed". The exit status is 0 if all passed. If a path or a scenario has a
+mistake in it, nothing is played.
+
+A scenario has a name (scenario:), maybe a setup (manifests to create), and
+steps. A step is one request, with expect: (what the answer has, as a subset)
+or error: (how it is refused):
+
+`)
+	for _, s := range scenarios.Steps() {
+		fmt.Fprintf(&b, "  %-8s %s\n", s.Name+":", s.Argument)
+	}
+	b.WriteString(`
+The whole of it: go doc github.com/fakecluster/fakecluster/scenarios`)
+	return b.String()
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var elapsed = regexp.MustCompile(`\(\d+\.\d{3}s\)`)
+
+// What the command prints where, and its exit status.
+func TestCommand(t *testing.T) {
+	const (
+		ok  = "scenario: It is well\nsteps:\n- get: {path: /healthz}\n  expect: ok\n"
+		bad = "scenario: It is ill\nsteps:\n- name: look\n  get: {path: /version}\n  expect: {major: \"0\"}\n"
+	)
+	t.Chdir(t.TempDir())
+	for path, text := range map[string]string{
+		"ok.yaml": ok, "both.yaml": ok + "---\n" + bad, "field.yaml": ok + "  expcet: 1\n", "step.yaml": "scenario: s\nsteps:\n- poke: 1\n",
+		"broken.yaml": "scenario: [\n", "crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
+	} {
+		if folder, _, ok := strings.Cut(path, "/"); ok {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const known = "as, create, delete, error, expect, get, list, name, update"
+	tests := []struct {
+		rule           string
+		args           []string
+		status         int
+		stdout, stderr string
+	}{
+		{"scenarios that pass", []string{"run", "ok.yaml"}, 0,
+			"ok    ok.yaml:1: It is well (0.000s)\n1 passed, 0 failed\n", ""},
+		{"one that fails", []string{"run", "both.yaml"}, 1, `ok    both.yaml:1: It is well (0.000s)
+FAIL  both.yaml:6: It is ill (0.000s)
+    both.yaml:8: step 1 (look): get /version: the answer is not the expected one (-want +got):
+          map[string]any{
+        - 	"major": s"0",
+        + 	"major": s"1",
+          }
+1 passed, 1 failed
+`, ""},
+		{"no path", []string{"run"}, 1,
+			"", "fakecluster: run: which scenarios? Give a file, a folder or a glob\n"},
+		{"a path that is not there", []string{"run", "ok.yaml", "none"}, 1,
+			"", "fakecluster: run: nothing was played:\nnone: no such file or folder\n"},
+		{"a folder without scenarios", []string{"run", "empty"}, 1,
+			"", "fakecluster: run: nothing was played:\nempty: no scenario found\n"},
+		{"YAML that is none", []string{"run", "broken.yaml"}, 1,
+			"", "fakecluster: run: nothing was played:\nbroken.yaml:1: not YAML: did not find expected node content\n"},
+		{"mistakes in several files", []string{"run", "field.yaml", "step.yaml"}, 1,
+			"", "fakecluster: run: nothing was played:\n" +
+				"field.yaml:5: unknown field \"expcet\" in a step (known: " + known + ")\n" +
+				"step.yaml:3: unknown field \"poke\" in a step (known: " + known + ")\n"},
+		{"an unknown command", []string{"play"}, 1,
+			"", "fakecluster: unknown command \"play\" for \"fakecluster\"\n"},
+		{"an unknown flag", []string{"serve", "--port", "1"}, 1,
+			"", "fakecluster: unknown flag: --port\n"},
+		{"serve takes no path", []string{"serve", "ok.yaml"}, 1,
+			"", "fakecluster: unknown command \"ok.yaml\" for \"fakecluster serve\"\n"},
+		{"a kubeconfig in no folder", []string{"serve", "--kubeconfig", "none/kubeconfig"}, 1,
+			"", "fakecluster: serve: kubeconfig: open none/kubeconfig: no such file or directory\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			status := execute(t.Context(), test.args, &stdout, &stderr)
+			if status != test.status {
+				t.Errorf("status %d, want %d", status, test.status)
+			}
+			if d := cmp.Diff(test.stdout, elapsed.ReplaceAllString(stdout.String(), "(0.000s)")); d != "" {
+				t.Errorf("stdout (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(test.stderr, stderr.String()); d != "" {
+				t.Errorf("stderr (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A path to definitions that is bad ends serve before it is ready, with the path in
+// the message; the words are the fakecluster package's.
+func TestServeRefusesBadDefinitions(t *testing.T) {
+	missing := t.TempDir() + "/none.yaml"
+	wrong := t.TempDir() + "/pod.yaml"
+	if err := os.WriteFile(wrong, []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{missing, wrong} {
+		var stdout, stderr bytes.Buffer
+		status := execute(t.Context(), []string{"serve", "--crds", path}, &stdout, &stderr)
+		if status != 1 || stdout.Len() > 0 || !strings.Contains(stderr.String(), path) {
+			t.Errorf("serve --crds %s: status %d, stdout %q, stderr %q", path, status, &stdout, &stderr)
+		}
+	}
+}
+
+// Help names what there is, on stdout.
+func TestHelp(t *testing.T) {
+	tests := []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"serve", "run"}},
+		{[]string{"serve", "--help"}, []string{"--kubeconfig", "--crds", "ready URL", "SIGTERM"}},
+		{[]string{"run", "--help"}, []string{"PATH...", "create:", "get:", "list:", "update:", "delete:", "N passed"}},
+	}
+	for _, test := range tests {
+		var stdout, stderr bytes.Buffer
+		if status := execute(t.Context(), test.args, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+			t.Errorf("%q: status %d, stderr %q", test.args, status, &stderr)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("help of %q has no %q:\n%s", test.args, want, &stdout)
+			}
+		}
+	}
+}
+
+// An interrupted run is no success.
+func TestInterruptedRun(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("interrupt"))
+	var stdout, stderr bytes.Buffer
+	status := execute(ctx, []string{"run", "../../scenarios/namespaces"}, &stdout, &stderr)
+	// The folder uses manifests of another one, so this also says that it stands alone.
+	if last := strings.Split(stdout.String(), "\n"); status != 1 || len(last) < 2 || last[len(last)-2] != "0 passed, 5 failed" {
+		t.Errorf("status %d, stdout:\n%s\nstderr:\n%s", status, &stdout, &stderr)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func serveCommand() *cobra.Command {
+	var (
+		kubeconfig string
+		crds       []string
+	)
+	cmd := &cobra.Command{
+		Use:   "serve [--kubeconfig FILE] [--crds PATH]...",
+		Short: "Serve a cluster until SIGINT or SIGTERM",
+		Long: `Serve a cluster on a free loopback port until SIGINT or SIGTERM, and then exit
+with status 0. Nothing of the cluster is kept.
+
+As soon as it answers, the one line "ready URL" is printed on stdout. Clients get in
+with the kubeconfig, which holds the URL and the cluster's token:
+
+  fakecluster serve --kubeconfig cluster.kubeconfig &
+  kubectl --kubeconfig cluster.kubeconfig get namespaces`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := serve(cmd, kubeconfig, crds); err != nil {
+				return fmt.Errorf("serve: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", `write a kubeconfig to this file, readable by you alone, before "ready";
+it is removed at the end, unless the file was there before
+(only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
+	cmd.Flags().StringArrayVar(&crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; may be repeated")
+	return cmd
+}
+
+func serve(cmd *cobra.Command, kubeconfig string, crds []string) (err error) {
+	cluster, err := fakecluster.New(fakecluster.WithCRDPaths(crds...))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	if cmd.Flags().Changed("kubeconfig") {
+		remove, err := writeKubeconfig(kubeconfig, cluster.Kubeconfig())
+		if err != nil {
+			return fmt.Errorf("kubeconfig: %w", err)
+		}
+		defer remove()
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), "ready", cluster.URL()); err != nil {
+		return err
+	}
+	<-cmd.Context().Done()
+	return nil
+}
+
+// writeKubeconfig writes content, which holds a token, to a file that only its owner
+// can read. The function it returns undoes that where there was no file before.
+//
+// It refuses to overwrite a file that is not its own: --kubeconfig ~/.kube/config is
+// easily typed, and the way to every other cluster would be gone.
+func writeKubeconfig(path string, content []byte) (remove func(), err error) {
+	before, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		remove = func() { os.Remove(path) }
+	case err != nil:
+		return nil, err
+	case len(before) > 0 && !ours(before):
+		return nil, fmt.Errorf("%s exists and is not a kubeconfig of fakecluster: not overwriting it", path)
+	default:
+		remove = func() {}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = file.Chmod(0o600) // a file that was there keeps its mode otherwise
+	if err == nil {
+		_, err = file.Write(content)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		remove()
+		return nil, err
+	}
+	return remove, nil
+}
+
+// ours says whether content is a kubeconfig of fakecluster and nothing else.
+func ours(content []byte) bool {
+	const name = "fakecluster"
+	config, err := clientcmd.Load(content)
+	if err != nil {
+		return false
+	}
+	_, cluster := config.Clusters[name]
+	return cluster && len(config.Clusters) == 1 && len(config.AuthInfos) == 1 && len(config.Contexts) == 1
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// asMain makes the test binary the command itself, for the tests of signals.
+const asMain = "FAKECLUSTER_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// served is a serve command that runs in this process.
+type served struct {
+	url    string
+	stop   context.CancelFunc
+	output *bufio.Reader
+	status chan int
+	stderr *bytes.Buffer
+}
+
+// serveArgs starts serve and returns when it has said that it is ready.
+func serveArgs(t *testing.T, args ...string) *served {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	s := &served{stop: stop, output: bufio.NewReader(read), status: make(chan int, 1), stderr: &bytes.Buffer{}}
+	go func() {
+		status := execute(ctx, append([]string{"serve"}, args...), write, s.stderr)
+		write.Close()
+		s.status <- status
+	}()
+	line, err := s.output.ReadString('\n')
+	if err != nil {
+		t.Fatalf("not ready: %v; status %d, stderr %q", err, <-s.status, s.stderr)
+	}
+	url, ready := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "ready ")
+	if !ready {
+		t.Fatalf("first line %q", line)
+	}
+	s.url = url
+	return s
+}
+
+// end stops the command and holds it to a clean exit without another word.
+func (s *served) end(t *testing.T) {
+	t.Helper()
+	s.stop()
+	rest, _ := io.ReadAll(s.output)
+	if status := <-s.status; status != 0 || len(rest) > 0 || s.stderr.Len() > 0 {
+		t.Errorf("end of serve: status %d, stdout after ready %q, stderr %q", status, rest, s.stderr)
+	}
+}
+
+func TestServe(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	s := serveArgs(t, "--kubeconfig", kubeconfig, "--crds", "../../scenarios/crontab/crontab-crd.yaml")
+	if !strings.HasPrefix(s.url, "http://127.0.0.1:") {
+		t.Errorf("URL %q", s.url)
+	}
+	if mode := fileMode(t, kubeconfig); mode != 0o600 {
+		t.Errorf("mode of the kubeconfig: %o", mode)
+	}
+	if got, want := list(t, kubeconfig, "", "v1", "namespaces"), []string{"default", "kube-node-lease", "kube-public", "kube-system"}; !slices.Equal(got, want) {
+		t.Errorf("namespaces %q, want %q", got, want)
+	}
+	if got := list(t, kubeconfig, "stable.example.com", "v1", "crontabs"); len(got) != 0 {
+		t.Errorf("crontabs %q", got)
+	}
+	s.end(t)
+	if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
+		t.Errorf("the kubeconfig after the end: %v", err)
+	}
+}
+
+func TestServeWithoutKubeconfig(t *testing.T) {
+	serveArgs(t).end(t)
+}
+
+// list asks for the names of a collection as any client with the kubeconfig would.
+func list(t *testing.T, kubeconfig, group, version, resource string) []string {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resource}).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, object := range objects.Items {
+		names = append(names, object.GetName())
+	}
+	return names
+}
+
+func fileMode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+// Which files --kubeconfig overwrites; a file that was there stays.
+func TestServeOverwritesOnlyItsOwnKubeconfig(t *testing.T) {
+	earlier := filepath.Join(t.TempDir(), "kubeconfig")
+	first := serveArgs(t, "--kubeconfig", earlier)
+	own, err := os.ReadFile(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.end(t)
+	others := strings.ReplaceAll(string(own), "fakecluster", "production")
+
+	tests := []struct {
+		rule, before string
+		overwrites   bool
+	}{
+		{"an empty file", "", true},
+		{"a kubeconfig of fakecluster", string(own), true},
+		{"somebody else's kubeconfig", others, false},
+		{"a file of another kind", "precious", false},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "kubeconfig")
+			if err := os.WriteFile(path, []byte(test.before), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if test.overwrites {
+				s := serveArgs(t, "--kubeconfig", path)
+				if mode := fileMode(t, path); mode != 0o600 {
+					t.Errorf("mode %o", mode)
+				}
+				if got := list(t, path, "", "v1", "namespaces"); len(got) != 4 {
+					t.Errorf("namespaces %q", got)
+				}
+				s.end(t)
+				fileMode(t, path)
+				return
+			}
+			var stdout, stderr bytes.Buffer
+			status := execute(t.Context(), []string{"serve", "--kubeconfig", path}, &stdout, &stderr)
+			want := "fakecluster: serve: kubeconfig: " + path + " exists and is not a kubeconfig of fakecluster: not overwriting it\n"
+			if status != 1 || stdout.Len() > 0 || stderr.String() != want {
+				t.Errorf("status %d, stdout %q, stderr %q, want %q", status, &stdout, &stderr, want)
+			}
+			if after, err := os.ReadFile(path); err != nil || string(after) != test.before {
+				t.Errorf("the file is now %q, %v", after, err)
+			}
+		})
+	}
+}
+
+// A signal ends the real process cleanly, with a client's watch still open.
+func TestSignalsEndServe(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+			child := exec.CommandContext(t.Context(), os.Args[0], "serve", "--kubeconfig", kubeconfig)
+			child.Env = append(os.Environ(), asMain+"=yes")
+			var stderr bytes.Buffer
+			child.Stderr = &stderr
+			stdout, err := child.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			output := bufio.NewReader(stdout)
+			if line, err := output.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready http") {
+				t.Fatalf("first line %q, %v", line, err)
+			}
+			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := dynamic.NewForConfig(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watch, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Watch(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer watch.Stop()
+			if err := child.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			rest, _ := io.ReadAll(output)
+			if err := child.Wait(); err != nil || len(rest) > 0 || stderr.Len() > 0 {
+				t.Errorf("end: %v, stdout after ready %q, stderr %q", err, rest, &stderr)
+			}
+			for range watch.ResultChan() { // ends with the server
+			}
+			if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
+				t.Errorf("the kubeconfig after the end: %v", err)
+			}
+		})
+	}
+}

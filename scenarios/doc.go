@@ -1,0 +1,138 @@
+// Package scenarios plays scenario files: requests to a Kubernetes API server and
+// what is expected of the answers, written in YAML. Each scenario gets a cluster of
+// its own, in this process, and has the same seed every time.
+//
+// In a Go test it is
+//
+//	func TestScenarios(t *testing.T) { scenarios.Run(t, "testdata/scenarios") }
+//
+// and in a shell
+//
+//	fakecluster run testdata/scenarios
+//
+// # A scenario
+//
+// This one creates a definition and an object, reads it back, and is refused a
+// second object of the name:
+//
+//	scenario: A name is taken once
+//	setup:
+//	- file: crontab-crd.yaml
+//	steps:
+//	- create: &crontab
+//	    apiVersion: stable.example.com/v1
+//	    kind: CronTab
+//	    metadata: {name: my-cron}
+//	    spec: {cronSpec: "* * * * */5"}
+//	  as: created
+//	- get: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
+//	  expect:
+//	    metadata: {uid: !from created.metadata.uid, generation: 1}
+//	    spec: {cronSpec: "* * * * */5"}
+//	    status: !absent
+//	- name: the same once more
+//	  create: *crontab
+//	  error:
+//	    code: 409
+//	    reason: AlreadyExists
+//	    message: crontabs.stable.example.com "my-cron" already exists
+//
+// The fields of a scenario:
+//
+//   - scenario: its name, a sentence that says the rule it proves.
+//   - cluster: what kind of cluster it needs; left out, the usual one. The one field
+//     is withoutNamespaceLifecycle: true lets objects live in namespaces that do not
+//     exist.
+//   - setup: a list of manifests, created in order before the first step. A manifest
+//     that is refused fails the scenario.
+//   - steps: a list of steps, played in order. The first that does not go as expected
+//     ends the scenario.
+//
+// A file holds one scenario, or several separated by "---", each with a cluster of
+// its own. Fields and steps that are not in this manual are mistakes, reported with
+// file and line before anything is played.
+//
+// # Manifests
+//
+// A manifest stands where it is used, or in a file: {file: PATH} takes its place, with
+// the path relative to the scenario's file. In a setup that file may hold several
+// documents. A manifest that is used twice is written once and given a YAML anchor, as
+// above, and <<: *crontab merges it into another.
+//
+// A manifest is sent as it is written. Of its apiVersion, kind, and metadata the runner
+// only makes the path, and asks the server's discovery which resource serves the kind; if
+// none does any more, it is the one that did. As with kubectl, a namespaced object
+// without a namespace goes to "default". Scalars are read as YAML 1.2: yes and on are
+// strings, true is not.
+//
+// # Steps
+//
+// A step is one request, and the field that says which:
+//
+//   - create: MANIFEST: sends the manifest as a new object.
+//   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or
+//     whatever the server has at a path.
+//   - list: {apiVersion, kind, namespace} or {path}: reads all objects of a kind: those
+//     of one namespace, or without namespace those of all.
+//   - update: MANIFEST: sends the manifest in place of the object of its name, under the
+//     resourceVersion that the manifest says; if it says nothing about that, under the
+//     current one; and under none with resourceVersion: !absent.
+//   - delete: {apiVersion, kind, namespace, name} or {path}: deletes one object.
+//
+// A path is the whole of a request's path, and may have a query: get: {path:
+// "/apis/stable.example.com/v1/crontabs?limit=1"}. It reaches what has no kind, or no
+// kind any more.
+//
+// Beside the request may stand
+//
+//   - name: a few words that a failure is reported with;
+//   - as: the name of the answer, for later steps;
+//   - expect: what the answer is like; or
+//   - error: which error the request is refused with.
+//
+// A step without error has to succeed, with or without expect, and one with error must
+// not.
+//
+// # Expectations
+//
+// An answer is as expected if every field that is named is there and equal; what is not
+// named may be anything. This goes for mappings at any depth. Lists compare whole: as many
+// items, each of them as expected. 1 and 1.0 are the same number; a body that is not JSON
+// is a string.
+//
+// What error: names are the fields of the Status that the server sends: code, reason,
+// message, details, status. An error without a Status, as at a path that nothing serves,
+// has code, and body with the text.
+//
+// # Marks
+//
+// A YAML tag in the place of a value says what no value can say:
+//
+//   - !absent: the field is not there. In a manifest: it is not sent, which says so where
+//     the runner would have added it.
+//   - !present: the field is there, whatever its value.
+//   - !only: the mapping has these fields and no others, as in spec: !only {replicas: 1}.
+//   - !from: the value in the answer to an earlier step, as in
+//     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
+//     the answer, the others are fields, or indices from 0 of a list.
+//
+// Inside of braces YAML wants a space after a tag: {status: !absent }.
+//
+// Manifests take !absent and !from, references (apiVersion, kind, ...) take !from, and
+// expectations take all.
+//
+// # Which files are scenarios
+//
+// A file that is named is read, whatever it is called. A folder stands for every file in
+// and below it that ends in .yaml or .yml, without exception: nothing is skipped in
+// silence. A YAML file with "scenario" or "steps" at the top of a document is a scenario
+// file, and any other has to be one that a scenario of the same run takes manifests from,
+// or it is a mistake.
+//
+// # The log
+//
+// [Reporter] writes one timed line for each scenario that passed. One that failed shows
+// the step's file and line, its number, what it did to which object, and the difference
+// between the expected answer and the one that came, (-want +got). The last line is
+// "N passed, N failed".
+package scenarios

@@ -1,0 +1,16 @@
+package scenarios
+
+import "github.com/fakecluster/fakecluster/fakecluster"
+
+// seed is every cluster's: a scenario sees the same uids and generated names each
+// time it is played.
+const seed = 1
+
+// InProcess is the usual Starter: a cluster in this process, without sockets.
+func InProcess(options ClusterOptions) (Cluster, error) {
+	with := []fakecluster.Option{fakecluster.InProcess(), fakecluster.WithSeed(seed)}
+	if options.WithoutNamespaceLifecycle {
+		with = append(with, fakecluster.WithoutNamespaceLifecycle())
+	}
+	return fakecluster.New(with...)
+}

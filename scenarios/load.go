@@ -1,0 +1,163 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Load reads the scenarios in files, in folders with all that is below them, and in
+// what glob patterns (as in [filepath.Match]) match. Below a folder, the files are
+// those that end in .yaml or .yml, in lexical order. Each file is read once.
+//
+// The scenarios come checked: every mistake that can be found without a cluster is
+// in the error, one a line, with file and line. A pattern without scenarios is a
+// mistake too, and so is a YAML file that is neither a scenario nor used by one.
+func Load(patterns ...string) ([]*Scenario, error) {
+	var mistakes []error
+	found := map[string][]*file{} // by pattern
+	loaded := map[string]*file{}  // by path
+	var files []*file             // in order
+	for _, pattern := range patterns {
+		paths, err := pathsOf(pattern)
+		if err != nil {
+			mistakes = append(mistakes, err)
+			continue
+		}
+		found[pattern] = []*file{}
+		for _, path := range paths {
+			f := loaded[path]
+			if f == nil {
+				f = load(path)
+				loaded[path] = f
+				files = append(files, f)
+			}
+			found[pattern] = append(found[pattern], f)
+		}
+	}
+	claim(files)
+
+	var all []*Scenario
+	for _, f := range files {
+		all = append(all, f.scenarios...)
+		mistakes = append(mistakes, f.mistakes...)
+	}
+	for _, pattern := range patterns {
+		if files, ok := found[pattern]; ok && !slices.ContainsFunc(files, (*file).speaks) {
+			mistakes = append(mistakes, fmt.Errorf("%s: no scenario found", pattern))
+		}
+	}
+	if len(patterns) == 0 {
+		mistakes = append(mistakes, errors.New("no scenario found: no path was given"))
+	}
+	if err := join(mistakes); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// file is a YAML file and what is in it.
+type file struct {
+	path      string
+	scenarios []*Scenario
+	mistakes  []error
+	// manifests are the files that the scenarios take manifests from.
+	manifests []string
+}
+
+// speaks tells a file of scenarios, or one that has mistakes to report, from a file
+// of manifests.
+func (f *file) speaks() bool { return len(f.scenarios)+len(f.mistakes) > 0 }
+
+func load(path string) *file {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &file{path: path, mistakes: []error{err}}
+	}
+	return parse(path, data)
+}
+
+// claim finds the files that are of no use: neither scenarios nor manifests of one.
+// Where a file has mistakes, it may be that one that uses the others.
+func claim(files []*file) {
+	if slices.ContainsFunc(files, func(f *file) bool { return len(f.mistakes) > 0 }) {
+		return
+	}
+	used := map[string]bool{}
+	for _, f := range files {
+		for _, manifest := range f.manifests {
+			used[absolute(manifest)] = true
+		}
+	}
+	for _, f := range files {
+		if !f.speaks() && !used[absolute(f.path)] {
+			f.mistakes = append(f.mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that takes manifests from it", Position{f.path, 1}))
+		}
+	}
+}
+
+// absolute makes paths comparable. Where it fails, the process has no working folder
+// and relative paths are as good.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
+// join makes one error of many, and says nothing twice: a mistake in a manifest is
+// found again in each scenario that uses it.
+func join(mistakes []error) error {
+	said := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(mistakes, func(err error) bool {
+		again := said[err.Error()]
+		said[err.Error()] = true
+		return again
+	})...)
+}
+
+// pathsOf returns the paths of the files that pattern stands for.
+func pathsOf(pattern string) ([]string, error) {
+	if _, err := os.Stat(pattern); err == nil {
+		return pathsBelow(pattern)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("%s: no such file or folder", pattern)
+	}
+	var paths []string
+	for _, match := range matches {
+		below, err := pathsBelow(match)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, below...)
+	}
+	return paths, nil
+}
+
+// pathsBelow returns root if it is a file, whatever its name, and the YAML files in
+// it and below if it is a folder.
+func pathsBelow(root string) ([]string, error) {
+	root = filepath.Clean(root)
+	var paths []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		ext := filepath.Ext(path)
+		if !entry.IsDir() && (path == root || ext == ".yaml" || ext == ".yml") {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}

@@ -1,0 +1,138 @@
+package scenarios
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A mark is a YAML tag where a value would stand. It says of a field what no
+// value can say, and since Kubernetes manifests carry no tags of their own, it
+// cannot be taken for content.
+//
+// A tree of a scenario is a JSON value (map[string]any, []any, string, int64,
+// float64, bool, nil) in which marks may stand in the place of values.
+type (
+	// absent is !absent: the field is not there.
+	absent struct{}
+	// present is !present: the field is there, whatever its value.
+	present struct{}
+	// only is !only: the mapping has these fields and no others.
+	only struct{ fields map[string]any }
+	// from is !from: the value at a path in the answer to an earlier step.
+	from struct {
+		pos    Position
+		answer string
+		path   []string
+	}
+)
+
+// The tags of the marks.
+const (
+	tagAbsent  = "!absent"
+	tagPresent = "!present"
+	tagOnly    = "!only"
+	tagFrom    = "!from"
+)
+
+// Where which marks make sense: a manifest says what to send, so it has no use for a
+// mark that leaves the value open.
+var (
+	noMarks          = []string{}
+	manifestMarks    = []string{tagAbsent, tagFrom}
+	expectationMarks = []string{tagAbsent, tagFrom, tagOnly, tagPresent}
+)
+
+func (f from) String() string {
+	return tagFrom + " " + strings.Join(append([]string{f.answer}, f.path...), ".")
+}
+
+// resolve returns a copy of tree in which each !from is replaced by its value.
+// The other marks stay.
+func resolve(tree any, answers map[string]answer) (any, error) {
+	switch t := tree.(type) {
+	case map[string]any:
+		return resolveFields(t, answers)
+	case only:
+		fields, err := resolveFields(t.fields, answers)
+		return only{fields}, err
+	case []any:
+		items := make([]any, len(t))
+		for i, item := range t {
+			var err error
+			if items[i], err = resolve(item, answers); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	case from:
+		return t.lookup(answers[t.answer].body)
+	default:
+		return tree, nil
+	}
+}
+
+func resolveFields(fields map[string]any, answers map[string]answer) (map[string]any, error) {
+	resolved := make(map[string]any, len(fields))
+	for name, field := range fields {
+		value, err := resolve(field, answers)
+		if err != nil {
+			return nil, err
+		}
+		resolved[name] = value
+	}
+	return resolved, nil
+}
+
+func (f from) lookup(value any) (any, error) {
+	for _, key := range f.path {
+		var found bool
+		switch v := value.(type) {
+		case map[string]any:
+			value, found = v[key]
+		case []any:
+			if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(v) {
+				value, found = v[i], true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: %s: the answer has no %q there", f.pos, f, key)
+		}
+	}
+	return value, nil
+}
+
+// plain returns a copy of a resolved tree without marks: fields marked !absent are
+// left out, !only is its mapping, and !present, which only an expectation can have,
+// is something that equals no value and shows in a difference as what it is.
+func plain(tree any) any {
+	switch t := tree.(type) {
+	case map[string]any:
+		fields := make(map[string]any, len(t))
+		for name, field := range t {
+			if _, gone := field.(absent); !gone {
+				fields[name] = plain(field)
+			}
+		}
+		return fields
+	case only:
+		return plain(t.fields)
+	case present:
+		return placeholder(tagPresent)
+	case []any:
+		items := make([]any, len(t))
+		for i, item := range t {
+			items[i] = plain(item)
+		}
+		return items
+	default:
+		return tree
+	}
+}
+
+// placeholder stands for a value that is not known. Its type keeps it from equalling
+// a string.
+type placeholder string
+
+// String makes go-cmp show it as s"!present".
+func (p placeholder) String() string { return string(p) }

@@ -1,0 +1,315 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parser turns the text of one file into scenarios. It goes on after a mistake, so
+// that an author sees all of them at once.
+type parser struct {
+	file     string
+	mistakes []error
+
+	// manifests are the files that the scenarios take manifests from.
+	manifests []string
+	// answers are the names of the answers so far, in the scenario being read.
+	answers []string
+
+	nodes   int
+	aliases []*yaml.Node // being expanded
+}
+
+func (p *parser) at(n *yaml.Node) Position { return Position{p.file, n.Line} }
+
+func (p *parser) mistake(n *yaml.Node, format string, args ...any) {
+	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", p.at(n), fmt.Errorf(format, args...)))
+}
+
+// yamlMessage takes the line out of what the YAML library says.
+var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// tagTooClose is what the YAML library says of {status: !absent}, which is easily
+// written and not YAML.
+const tagTooClose = "did not find expected whitespace or line break"
+
+// documents returns the root nodes of the documents in data that hold anything.
+func (p *parser) documents(data []byte) []*yaml.Node {
+	var roots []*yaml.Node
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return roots
+		}
+		if err != nil {
+			at, text := Position{p.file, 1}, err.Error()
+			if m := yamlMessage.FindStringSubmatch(text); m != nil {
+				text = m[2]
+				if line, err := strconv.Atoi(m[1]); err == nil {
+					at.Line = line
+				}
+			}
+			if text == tagTooClose {
+				text += " after a tag (inside of braces that is: {status: !absent })"
+			}
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", at, text))
+			return roots
+		}
+		if root := document.Content[0]; root.ShortTag() != "!!null" {
+			roots = append(roots, root)
+		}
+	}
+}
+
+// parse reads the text of a file.
+func parse(path string, data []byte) *file {
+	p := &parser{file: path}
+	f := &file{path: path}
+	if roots := p.documents(data); slices.ContainsFunc(roots, isScenario) {
+		lines := map[string]int{}
+		for _, root := range roots {
+			s := p.scenario(root)
+			if line, twice := lines[s.Name]; twice && s.Name != "" {
+				p.mistake(root, "a scenario of this name is on line %d already: %q", line, s.Name)
+			}
+			lines[s.Name] = s.Line
+			f.scenarios = append(f.scenarios, s)
+		}
+	}
+	f.mistakes, f.manifests = p.mistakes, p.manifests
+	return f
+}
+
+// isScenario tells a scenario, though it may have mistakes, from any other YAML.
+func isScenario(root *yaml.Node) bool {
+	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
+		if key := root.Content[i].Value; key == "scenario" || key == "steps" {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) scenario(root *yaml.Node) *Scenario {
+	s := &Scenario{Position: p.at(root)}
+	p.answers = nil
+	before := len(p.mistakes)
+	p.fields(root, "a scenario", map[string]func(*yaml.Node){
+		"scenario": func(n *yaml.Node) { s.Name = p.text(n) },
+		"cluster":  func(n *yaml.Node) { s.Cluster = p.cluster(n) },
+		"setup":    func(n *yaml.Node) { s.setup = p.setup(n) },
+		"steps":    func(n *yaml.Node) { s.steps = p.steps(n) },
+	})
+	if s.Name == "" && len(p.mistakes) == before {
+		p.mistake(root, "a scenario needs a name: scenario: A sentence that says the rule")
+	}
+	if len(s.steps) == 0 && len(p.mistakes) == before {
+		p.mistake(root, "a scenario needs steps")
+	}
+	return s
+}
+
+func (p *parser) cluster(n *yaml.Node) ClusterOptions {
+	var c ClusterOptions
+	p.fields(n, "a cluster", map[string]func(*yaml.Node){
+		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
+	})
+	return c
+}
+
+func (p *parser) setup(n *yaml.Node) []manifest {
+	var all []manifest
+	for _, item := range p.items(n, "setup") {
+		all = append(all, p.manifestsOf(item)...)
+	}
+	return all
+}
+
+func (p *parser) steps(n *yaml.Node) []step {
+	var all []step
+	for _, item := range p.items(n, "steps") {
+		all = append(all, p.step(item))
+	}
+	return all
+}
+
+func (p *parser) step(n *yaml.Node) step {
+	s := step{pos: p.at(n)}
+	known := map[string]func(*yaml.Node){
+		"name": func(n *yaml.Node) { s.name = p.text(n) },
+		"as":   func(n *yaml.Node) { s.as = p.text(n) },
+		"expect": func(n *yaml.Node) {
+			s.expect = p.expectation(n, s.expect, expectation{want: p.tree(n, expectationMarks)})
+		},
+		"error": func(n *yaml.Node) {
+			s.expect = p.expectation(n, s.expect, expectation{refused: true, want: p.refusal(n)})
+		},
+	}
+	for _, v := range verbs {
+		known[v.name] = func(n *yaml.Node) {
+			if s.verb != nil {
+				p.mistake(n, "a step is one request, and this one has %s and %s", s.verb.name, v.name)
+				return
+			}
+			s.verb, s.argument = v, v.argument.parse(p, n)
+		}
+	}
+	before := len(p.mistakes)
+	p.fields(n, "a step", known)
+	if s.verb == nil && len(p.mistakes) == before {
+		p.mistake(n, "a step needs a request: one of %s", strings.Join(verbNames(), ", "))
+	}
+	// Named only now: a step cannot refer to its own answer.
+	switch {
+	case s.as == "":
+	case strings.Contains(s.as, "."):
+		p.mistake(n, "the name of an answer has no dots: %q", s.as)
+	case slices.Contains(p.answers, s.as):
+		p.mistake(n, "an earlier answer is named %q already", s.as)
+	default:
+		p.answers = append(p.answers, s.as)
+	}
+	return s
+}
+
+func (p *parser) expectation(n *yaml.Node, given *expectation, e expectation) *expectation {
+	if given != nil {
+		p.mistake(n, "a step succeeds or fails: it has expect or error, not both")
+	}
+	return &e
+}
+
+// refusalFields are the fields that an error can be described by: those of a
+// Status, and body for an answer that is none.
+var refusalFields = []string{"body", "code", "details", "message", "reason", "status"}
+
+// refusal reads what stands after "error:". Its fields are known, so a slip in one
+// of them is found before anything is played.
+func (p *parser) refusal(n *yaml.Node) any {
+	before := len(p.mistakes)
+	want, ok := p.tree(n, expectationMarks).(map[string]any)
+	if len(p.mistakes) > before {
+		return nil
+	}
+	if !ok || len(want) == 0 {
+		p.mistake(n, "error takes a mapping that says which error, as in {code: 404, reason: NotFound}")
+	}
+	n = meant(n)
+	for i := 0; ok && i < len(n.Content); i += 2 {
+		if key := n.Content[i]; key.Tag != "!!merge" && !slices.Contains(refusalFields, key.Value) {
+			p.mistake(key, "unknown field %q in an error (known: %s)", key.Value, strings.Join(refusalFields, ", "))
+		}
+	}
+	return want
+}
+
+// manifestsOf reads a manifest that stands in place, or all those in the file that
+// stands there instead.
+func (p *parser) manifestsOf(n *yaml.Node) []manifest {
+	stands := meant(n)
+	if stands.Kind != yaml.MappingNode || len(stands.Content) != 2 || stands.Content[0].Value != "file" {
+		return []manifest{p.manifest(n)}
+	}
+	name := p.text(stands.Content[1])
+	if name == "" {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(p.file), name)
+	}
+	p.manifests = append(p.manifests, name)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		p.mistake(n, "%w", err)
+		return nil
+	}
+	inner := &parser{file: name}
+	var all []manifest
+	for _, root := range inner.documents(data) {
+		all = append(all, inner.manifest(root))
+	}
+	p.mistakes = append(p.mistakes, inner.mistakes...)
+	if len(all) == 0 && len(inner.mistakes) == 0 {
+		p.mistake(n, "%s has no manifest in it", name)
+	}
+	return all
+}
+
+func (p *parser) manifest(n *yaml.Node) manifest {
+	before := len(p.mistakes)
+	object, ok := p.tree(n, manifestMarks).(map[string]any)
+	if !ok && len(p.mistakes) == before {
+		p.mistake(n, "a manifest is a mapping, or {file: PATH}")
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if s, _ := object[name].(string); s == "" && len(p.mistakes) == before {
+			p.mistake(n, "a manifest needs %s", name)
+		}
+	}
+	return manifest{p.at(n), object}
+}
+
+// fields calls the reader of each field of n. A field that known has no reader for
+// is a mistake.
+func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
+	n = meant(n)
+	if n.Kind != yaml.MappingNode {
+		p.mistake(n, "%s is a mapping", what)
+		return
+	}
+	p.eachField(n, func(key, value *yaml.Node) {
+		read, ok := known[key.Value]
+		if !ok {
+			p.mistake(key, "unknown field %q in %s (known: %s)", key.Value, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return
+		}
+		read(value)
+	})
+}
+
+// meant is n, or what it is an alias of.
+func meant(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func (p *parser) items(n *yaml.Node, what string) []*yaml.Node {
+	n = meant(n)
+	if n.Kind != yaml.SequenceNode {
+		p.mistake(n, "%s takes a list", what)
+		return nil
+	}
+	return n.Content
+}
+
+func (p *parser) text(n *yaml.Node) string {
+	before := len(p.mistakes)
+	s, ok := p.tree(n, noMarks).(string)
+	if (!ok || s == "") && len(p.mistakes) == before {
+		p.mistake(n, "a string that is not empty belongs here")
+	}
+	return s
+}
+
+func (p *parser) flag(n *yaml.Node) bool {
+	before := len(p.mistakes)
+	b, ok := p.tree(n, noMarks).(bool)
+	if !ok && len(p.mistakes) == before {
+		p.mistake(n, "true or false belongs here")
+	}
+	return b
+}

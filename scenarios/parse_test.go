@@ -1,0 +1,190 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every mistake names the line it is on. The cases are lines of a file f.yaml.
+func TestMistakes(t *testing.T) {
+	const head = "scenario: s\nsteps:\n"
+	const get = "- get: {path: /x}\n"
+	tests := []struct {
+		rule, text string
+		want       []string
+	}{
+		{"broken YAML is not read", "scenario: s\nsteps: [\n", []string{
+			`f.yaml:2: not YAML: did not find expected node content`}},
+		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
+			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
+		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
+			`f.yaml:2: unknown field "step" in a scenario (known: cluster, scenario, setup, steps)`}},
+		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
+			`f.yaml:2: unknown field "seed" in a cluster (known: withoutNamespaceLifecycle)`}},
+		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
+			`f.yaml:2: true or false belongs here`}},
+		{"a step has known fields", head + get + "  expects: 1\n", []string{
+			`f.yaml:4: unknown field "expects" in a step (known: as, create, delete, error, expect, get, list, name, update)`}},
+		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
+			`f.yaml:3: unknown field "poke" in a step (known: as, create, delete, error, expect, get, list, name, update)`}},
+		{"a step is a request", head + "- name: nothing\n", []string{
+			`f.yaml:3: a step needs a request: one of create, get, list, update, delete`}},
+		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
+			`f.yaml:4: a step is one request, and this one has get and delete`}},
+		{"a step is a mapping", head + "- get\n", []string{
+			`f.yaml:3: a step is a mapping`}},
+		{"a field stands once", head + "- get: {path: /x}\n  get: {path: /x}\n", []string{
+			`f.yaml:4: field "get" is given twice, first on line 3`}},
+		{"a manifest's field stands once", head + "- create: {apiVersion: v1, kind: K, kind: L}\n", []string{
+			`f.yaml:3: field "kind" is given twice, first on line 3`}},
+		{"a scenario has a name", "steps:\n" + get, []string{
+			`f.yaml:1: a scenario needs a name: scenario: A sentence that says the rule`}},
+		{"a name is not empty", "scenario:\nsteps:\n" + get, []string{
+			`f.yaml:1: a string that is not empty belongs here`}},
+		{"a scenario has steps", "scenario: s\n", []string{
+			`f.yaml:1: a scenario needs steps`}},
+		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
+			`f.yaml:2: steps takes a list`}},
+		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
+			`f.yaml:5: unknown field "kind" in a scenario (known: cluster, scenario, setup, steps)`}},
+		{"names differ within a file", head + get + "---\n" + head + get, []string{
+			`f.yaml:5: a scenario of this name is on line 1 already: "s"`}},
+		{"a manifest is a mapping", head + "- create: k\n", []string{
+			`f.yaml:3: a manifest is a mapping, or {file: PATH}`}},
+		{"a manifest says what it is", head + "- create: {}\n", []string{
+			`f.yaml:3: a manifest needs apiVersion`}},
+		{"a manifest says which kind it is", head + "- create: {apiVersion: v1, kind: }\n", []string{
+			`f.yaml:3: a manifest needs kind`}},
+		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
+			`f.yaml:3: open none.yaml: no such file or directory`}},
+		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
+			`f.yaml:3: unknown field "nam" in a reference (known: apiVersion, kind, name, namespace, path)`}},
+		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{
+			`f.yaml:3: a reference needs name`}},
+		{"a list is of no one object", head + "- list: {apiVersion: v1, kind: K, name: x}\n", []string{
+			`f.yaml:3: unknown field "name" in a reference (known: apiVersion, kind, namespace, path)`}},
+		{"a path stands alone", head + "- get: {path: /x, kind: K}\n", []string{
+			`f.yaml:3: a path says everything: no other field can stand beside it`}},
+		{"a path is absolute", head + "- get: {path: x}\n", []string{
+			`f.yaml:3: a path begins with a slash: "x"`}},
+		{"a step succeeds or fails", head + get + "  expect: {}\n  error: {code: 1}\n", []string{
+			`f.yaml:5: a step succeeds or fails: it has expect or error, not both`}},
+		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
+			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status)`}},
+		{"an error says which", head + get + "  error: {}\n", []string{
+			`f.yaml:4: error takes a mapping that says which error, as in {code: 404, reason: NotFound}`}},
+		{"a mark is a known one", head + get + "  expect: !some 1\n", []string{
+			`f.yaml:4: unknown tag !some`}},
+		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
+			`f.yaml:3: !present cannot stand here (but !absent and !from can)`}},
+		{"a name is no mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
+			`f.yaml:3: !absent cannot stand here`}},
+		{"absent takes no value", head + get + "  expect: {x: !absent 1}\n", []string{
+			`f.yaml:4: !absent takes no value`}},
+		{"an item of a list is not absent", head + get + "  expect: [!absent ]\n", []string{
+			`f.yaml:4: !absent says that a field is not there; an item of a list is no field`}},
+		{"only takes fields", head + get + "  expect: !only 1\n", []string{
+			`f.yaml:4: !only takes a mapping`}},
+		{"from says where", head + get + "  expect: !from\n", []string{
+			`f.yaml:4: !from takes the name of an answer and a path in it, as in !from created.metadata.uid`}},
+		{"from looks back, not at its own step", head + get + "  as: here\n  expect: !from here.x\n", []string{
+			`f.yaml:5: no step before this one has its answer named "here" (as: here)`}},
+		{"from looks at its own scenario", head + get + "  as: there\n---\nscenario: t\nsteps:\n" + get + "  expect: !from there.x\n", []string{
+			`f.yaml:9: no step before this one has its answer named "there" (as: there)`}},
+		{"an answer's name is its own", head + get + "  as: a\n" + get + "  as: a\n", []string{
+			`f.yaml:5: an earlier answer is named "a" already`}},
+		{"an answer's name is one word of a path", head + get + "  as: a.b\n", []string{
+			`f.yaml:3: the name of an answer has no dots: "a.b"`}},
+		{"a number is one in JSON", head + get + "  expect: .inf\n", []string{
+			`f.yaml:4: .inf is not a number in JSON`}},
+		{"only JSON's types are values", head + get + "  expect: !!binary aGk=\n", []string{
+			`f.yaml:4: unknown tag !!binary`}},
+		{"merge takes a mapping", head + get + "  expect: {<<: 1}\n", []string{
+			`f.yaml:4: << takes a mapping`}},
+		{"a value does not contain itself", head + get + "  expect: &x [*x]\n", []string{
+			`f.yaml:4: *x contains itself`}},
+		{"aliases do not multiply without end", head + get + "  expect: [" + billionLaughs() + "]\n", []string{
+			`f.yaml:4: more than 1048576 values in one file`}},
+		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
+			`f.yaml:2: setup takes a list`,
+			`f.yaml:4: unknown field "poke" in a step (known: as, create, delete, error, expect, get, list, name, update)`,
+			`f.yaml:5: a path begins with a slash: "x"`}},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			var got []string
+			for _, mistake := range parse("f.yaml", []byte(test.text)).mistakes {
+				got = append(got, mistake.Error())
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("mistakes in\n%s(-want +got):\n%s", test.text, d)
+			}
+		})
+	}
+}
+
+// billionLaughs is lists of ten of the list before, nine deep.
+func billionLaughs() string {
+	text := "&a [x,x,x,x,x,x,x,x,x,x]"
+	for name := 'b'; name <= 'j'; name++ {
+		before := "*" + string(name-1)
+		text += ",&" + string(name) + " [" + strings.Repeat(before+",", 9) + before + "]"
+	}
+	return text
+}
+
+// A manifest is read as JSON, with what YAML adds to that.
+func TestManifestValues(t *testing.T) {
+	const text = `
+scenario: s
+steps:
+- create: &first
+    apiVersion: v1
+    kind: K
+    spec:
+      string: "1"
+      int: 1
+      hex: 0x10
+      big: 18446744073709551616
+      float: 1.5
+      bool: true
+      yes: yes
+      none: null
+      date: 2021-06-20T07:35:27Z
+      list: [a, {b: c}]
+      80: number
+- create:
+    <<: *first
+    kind: L
+`
+	f := parse("f.yaml", []byte(text))
+	if len(f.mistakes) > 0 {
+		t.Fatal(join(f.mistakes))
+	}
+	spec := map[string]any{
+		"string": "1", "int": int64(1), "hex": int64(16), "big": 18446744073709551616.0, "float": 1.5, "bool": true,
+		"yes": "yes", "none": nil, "date": "2021-06-20T07:35:27Z",
+		"list": []any{"a", map[string]any{"b": "c"}}, "80": "number",
+	}
+	want := []map[string]any{
+		{"apiVersion": "v1", "kind": "K", "spec": spec},
+		{"apiVersion": "v1", "kind": "L", "spec": spec},
+	}
+	var got []map[string]any
+	for _, step := range f.scenarios[0].steps {
+		got = append(got, step.argument)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("manifests (-want +got):\n%s", d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("scenario: s\nsteps:\n- get: {path: /x}\n  as: a\n- get: {path: /y}\n  expect: {x: !from a.b, y: !only {z: !absent }}\n")
+	f.Add("scenario: s\nsteps:\n- create: &a {apiVersion: v1, kind: K, <<: *a}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		parse("f.yaml", []byte(text))
+	})
+}

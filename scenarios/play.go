@@ -1,0 +1,144 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Play plays the scenario on a cluster of its own and says how it went. It ends
+// with the first step that does not go as the scenario says, and with ctx.
+func (s *Scenario) Play(ctx context.Context, start Starter) Result {
+	began := time.Now()
+	failure := s.play(ctx, start)
+	return Result{s, time.Since(began), failure}
+}
+
+func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
+	if ctx.Err() != nil {
+		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(ctx))}
+	}
+	cluster, err := start(s.Cluster)
+	if err != nil {
+		return &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
+	}
+	defer func() {
+		if err := cluster.Close(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
+		}
+	}()
+	client, err := newClient(cluster.RESTConfig())
+	if err != nil {
+		return &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
+	}
+	defer client.http.CloseIdleConnections()
+
+	for i, m := range s.setup {
+		setup := step{pos: m.pos, verb: verbs[0], argument: m.object}
+		if _, failure := setup.play(ctx, client, nil); failure != nil {
+			failure.Step = fmt.Sprintf("setup %d", i+1)
+			return failure
+		}
+	}
+	answers := map[string]answer{}
+	for i, step := range s.steps {
+		answer, failure := step.play(ctx, client, answers)
+		if failure != nil {
+			failure.Step = fmt.Sprintf("step %d", i+1)
+			if step.name != "" {
+				failure.Step += " (" + step.name + ")"
+			}
+			return failure
+		}
+		if step.as != "" {
+			answers[step.as] = answer
+		}
+	}
+	return nil
+}
+
+// play makes the step's request and judges the answer.
+func (s step) play(ctx context.Context, c *client, answers map[string]answer) (answer, *Failure) {
+	failure := &Failure{Position: s.pos, Verb: s.verb.name}
+	fail := func(format string, args ...any) (answer, *Failure) {
+		failure.Message = fmt.Sprintf(format, args...)
+		return answer{}, failure
+	}
+	argument, err := resolveFields(s.argument, answers)
+	if err != nil {
+		return fail("%v", err)
+	}
+	target, a, err := s.verb.play(ctx, c, argument)
+	failure.Object = target.String()
+	switch {
+	case ctx.Err() != nil:
+		return fail("interrupted: %v", context.Cause(ctx))
+	case err != nil:
+		return fail("%v", err)
+	case s.wantsRefusal() && !a.refused():
+		return fail("the server answered %s where an error is expected", codeText(a.code))
+	case !s.wantsRefusal() && a.refused():
+		return fail("the server refused it: %s", a)
+	case s.expect == nil:
+		return a, nil
+	}
+	want, err := resolve(s.expect.want, answers)
+	if err != nil {
+		return fail("%v", err)
+	}
+	got, what := a.body, "answer"
+	if s.expect.refused {
+		got, what = a.refusal(), "error"
+	}
+	if failure.Diff = diff(want, got); failure.Diff != "" {
+		return fail("the %s is not the expected one", what)
+	}
+	return a, nil
+}
+
+func (s step) wantsRefusal() bool { return s.expect != nil && s.expect.refused }
+
+// String is the answer in a line.
+func (a answer) String() string {
+	status, ok := a.body.(map[string]any)
+	if !ok {
+		return fmt.Sprintf("%s: %s", codeText(a.code), strings.TrimSpace(fmt.Sprint(a.body)))
+	}
+	return fmt.Sprintf("%d %v: %v", a.code, status["reason"], status["message"])
+}
+
+func codeText(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
+// PlayAll plays scenarios, as many at once as there are processors, and reports
+// each result from the calling goroutine, in the order of the scenarios. When it
+// returns, all have been reported and nothing is running.
+func PlayAll(ctx context.Context, scenarios []*Scenario, start Starter, report func(Result)) {
+	results := make([]chan Result, len(scenarios))
+	for i := range results {
+		results[i] = make(chan Result, 1)
+	}
+	var next atomic.Int64
+	var players sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(scenarios)) {
+		players.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(scenarios) {
+					return
+				}
+				results[i] <- scenarios[i].Play(ctx, start)
+			}
+		})
+	}
+	for _, result := range results {
+		report(<-result)
+	}
+	players.Wait()
+}

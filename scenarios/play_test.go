@@ -1,0 +1,179 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oneScenario reads a scenario from the steps of it.
+func oneScenario(t *testing.T, steps string) *Scenario {
+	t.Helper()
+	f := parse("f.yaml", []byte("scenario: s\nsteps:\n"+steps))
+	if err := join(f.mistakes); err != nil {
+		t.Fatal(err)
+	}
+	return f.scenarios[0]
+}
+
+// What each step sends: method, path, and the resourceVersion in the body.
+func TestRequests(t *testing.T) {
+	const made = "- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}\n  as: made\n"
+	const created = "POST /apis/example.com/v1/namespaces/default/widgets"
+	const object = "/apis/example.com/v1/namespaces/default/widgets/a"
+	tests := []struct {
+		rule, steps string
+		want        []string
+	}{
+		{"a namespaced object without a namespace goes to default",
+			made, []string{created}},
+		{"one with a namespace goes there",
+			"- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: ns}}\n",
+			[]string{"POST /apis/example.com/v1/namespaces/ns/widgets"}},
+		{"a cluster-scoped object is in none, whatever its manifest says",
+			"- create: {apiVersion: v1, kind: Node, metadata: {name: a, namespace: ns}}\n",
+			[]string{"POST /api/v1/nodes"}},
+		{"a get is of default too",
+			made + "- get: {apiVersion: example.com/v1, kind: Widget, name: a}\n",
+			[]string{created, "GET " + object}},
+		{"a list without a namespace is of all",
+			"- list: {apiVersion: example.com/v1, kind: Widget}\n",
+			[]string{"GET /apis/example.com/v1/widgets"}},
+		{"a list with one is of that",
+			"- list: {apiVersion: example.com/v1, kind: Widget, namespace: ns}\n",
+			[]string{"GET /apis/example.com/v1/namespaces/ns/widgets"}},
+		{"a path is sent as it is, with its query",
+			"- get: {path: '/api/v1/nodes?limit=1&continue=a%2Fb'}\n",
+			[]string{"GET /api/v1/nodes?limit=1&continue=a%2Fb"}},
+		{"a name is one segment of the path",
+			"- get: {apiVersion: v1, kind: Node, name: 'a/b?c'}\n  error: {code: 404}\n",
+			[]string{"GET /api/v1/nodes/a%2Fb%3Fc"}},
+		{"an update sends the current resourceVersion",
+			made + "- update: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}\n",
+			[]string{created, "GET " + object, "PUT " + object + " 1"}},
+		{"an update of what is not there sends none",
+			"- update: {apiVersion: v1, kind: Node, metadata: {name: none}}\n  error: {code: 404}\n",
+			[]string{"GET /api/v1/nodes/none", "PUT /api/v1/nodes/none"}},
+		{"an update sends the resourceVersion it says",
+			made + "- update: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, resourceVersion: \"7\"}}\n",
+			[]string{created, "PUT " + object + " 7"}},
+		{"an update sends none if it says so",
+			made + "- update: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, resourceVersion: !absent }}\n",
+			[]string{created, "PUT " + object}},
+		{"an update sends that of an earlier answer",
+			made + "- update: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, resourceVersion: !from made.metadata.resourceVersion}}\n",
+			[]string{created, "PUT " + object + " 1"}},
+		{"an answer names the object of a later step",
+			made + "- delete: {apiVersion: example.com/v1, kind: Widget, name: !from made.metadata.name}\n",
+			[]string{created, "DELETE " + object}},
+		{"an answer's list is counted from 0",
+			"- list: {apiVersion: v1, kind: Node}\n  as: all\n- get: {path: !from all.items.0}\n",
+			[]string{"GET /api/v1/nodes", "GET /api/v1/nodes"}},
+		{"a kind that is served no more is asked for where it was",
+			"- list: {apiVersion: example.com/v1, kind: Widget}\n- get: {path: /apis}\n" +
+				"- list: {apiVersion: example.com/v1, kind: Widget}\n  error: {code: 404, body: \"404 page not found\\n\"}\n",
+			[]string{"GET /apis/example.com/v1/widgets", "GET /apis/example.com/v1", "GET /apis/example.com/v1/widgets"}},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			stub := newStub()
+			result := oneScenario(t, test.steps).Play(t.Context(), stub.start)
+			if result.Failure != nil {
+				t.Error(result.Failure)
+			}
+			if d := cmp.Diff(test.want, stub.requests); d != "" {
+				t.Errorf("requests (-want +got):\n%s", d)
+			}
+			if !stub.closed {
+				t.Error("the cluster was not closed")
+			}
+		})
+	}
+}
+
+func TestFailuresOfTheCluster(t *testing.T) {
+	s := oneScenario(t, "- get: {path: /healthz}\n")
+	broken := newStub()
+	broken.closeErr = errors.New("a watch is stuck")
+	ended, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupt"))
+	ending, endNow := context.WithCancelCause(t.Context())
+	tests := []struct {
+		rule  string
+		ctx   context.Context
+		start Starter
+		want  string
+	}{
+		{"a cluster that does not start", t.Context(),
+			func(ClusterOptions) (Cluster, error) { return nil, errors.New("no memory") },
+			"f.yaml:1: starting the cluster: no memory"},
+		{"a cluster that does not close", t.Context(), broken.start,
+			"f.yaml:1: closing the cluster: a watch is stuck"},
+		{"an interrupt before the start", ended, newStub().start,
+			"f.yaml:1: not played: interrupt"},
+		{"an interrupt at a step", ending,
+			func(ClusterOptions) (Cluster, error) { endNow(errors.New("interrupt")); return newStub(), nil },
+			"f.yaml:3: step 1: get /healthz: interrupted: interrupt"},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			result := s.Play(test.ctx, test.start)
+			if result.Failure == nil || result.Failure.String() != test.want {
+				t.Errorf("failure %v, want %s", result.Failure, test.want)
+			}
+		})
+	}
+}
+
+func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
+	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v}\nsteps:\n- get: {path: /healthz}\n"
+	for _, want := range []bool{true, false} {
+		f := parse("f.yaml", fmt.Appendf(nil, text, want))
+		if err := join(f.mistakes); err != nil {
+			t.Fatal(err)
+		}
+		var got ClusterOptions
+		f.scenarios[0].Play(t.Context(), func(options ClusterOptions) (Cluster, error) {
+			got = options
+			return newStub(), nil
+		})
+		if got.WithoutNamespaceLifecycle != want {
+			t.Errorf("withoutNamespaceLifecycle: %v gave %v", want, got.WithoutNamespaceLifecycle)
+		}
+	}
+}
+
+// PlayAll reports in order, though the first scenario ends last.
+func TestResultsAreReportedInOrder(t *testing.T) {
+	const n = 20
+	var all []*Scenario
+	for range n {
+		all = append(all, oneScenario(t, "- get: {path: /healthz}\n"))
+	}
+	var started atomic.Int32
+	others := make(chan struct{})
+	start := func(ClusterOptions) (Cluster, error) {
+		switch started.Add(1) {
+		case 1:
+			<-others
+		case 2:
+			close(others)
+		}
+		return newStub(), nil
+	}
+	if runtime.GOMAXPROCS(0) == 1 {
+		close(others) // nobody but the first is playing, and the order is sure
+		started.Store(2)
+	}
+	var reported []*Scenario
+	PlayAll(t.Context(), all, start, func(r Result) { reported = append(reported, r.Scenario) })
+	if d := cmp.Diff(all, reported, cmp.Comparer(func(a, b *Scenario) bool { return a == b })); d != "" {
+		t.Errorf("reported (-want +got):\n%s", d)
+	}
+	PlayAll(t.Context(), nil, start, func(Result) { t.Error("a result of nothing") })
+}

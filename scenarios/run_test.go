@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// runPattern names a variable that makes TestRunChild play what it says.
+const runPattern = "SCENARIOS_TEST_RUN"
+
+func TestRunChild(t *testing.T) {
+	pattern, ok := os.LookupEnv(runPattern)
+	if !ok {
+		t.Skip("run by TestRun")
+	}
+	Run(t, pattern)
+}
+
+// A test that calls Run passes or fails as its scenarios do. It is a process of its
+// own, since a test that fails cannot be part of one that passes.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := dir + "/" + name
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const ok = "scenario: It is well\nsteps:\n- get: {path: /healthz}\n  expect: ok\n"
+	const bad = "scenario: It is ill\nsteps:\n- get: {path: /healthz}\n  expect: ill\n"
+	tests := []struct {
+		rule, pattern string
+		passes        bool
+		says          []string
+	}{
+		{"scenarios that pass", write("ok.yaml", ok), true,
+			[]string{"--- PASS: TestRunChild/", "ok.yaml/It_is_well"}},
+		{"one that fails", write("bad.yaml", ok+"---\n"+bad), false,
+			[]string{"--- PASS: TestRunChild/", "--- FAIL: TestRunChild/", "bad.yaml/It_is_ill",
+				"bad.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):"}},
+		{"a mistake", write("mistake.yaml", "scenario: x\nsteps: []\n"), false,
+			[]string{"mistake.yaml:1: a scenario needs steps"}},
+		{"no match", dir + "/none*.yaml", false,
+			[]string{"none*.yaml: no such file or folder"}},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRunChild$", "-test.v")
+			child.Env = append(os.Environ(), runPattern+"="+test.pattern)
+			output, err := child.CombinedOutput()
+			if passes := err == nil; passes != test.passes {
+				t.Errorf("passes: %v, want %v\n%s", passes, test.passes, output)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(string(output), want) {
+					t.Errorf("the log has no %q\n%s", want, output)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package scenarios
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// verb is a kind of step. The table of verbs is the one place where a step is
+// added: the parser, the player, the manual and Steps all read it.
+type verb struct {
+	name     string
+	argument argument
+	doc      string
+	// play sends the request that the step is about. The argument is resolved;
+	// !absent may still stand in it.
+	play func(ctx context.Context, c *client, argument map[string]any) (target, answer, error)
+}
+
+// argument is what stands after a step's verb.
+type argument struct {
+	notation string
+	parse    func(*parser, *yaml.Node) map[string]any
+}
+
+var verbs = []*verb{
+	{"create", oneManifest, "sends the manifest as a new object.", create},
+	{"get", objectReference, "reads one object, or whatever the server has at a path.", get},
+	{"list", listReference, "reads all objects of a kind: those of one namespace, or without namespace those of all.", list},
+	{"update", oneManifest, "sends the manifest in place of the object of its name, under the resourceVersion" +
+		" that the manifest says; if it says nothing about that, under the current one; and under none with resourceVersion: !absent.", update},
+	{"delete", objectReference, "deletes one object.", remove},
+}
+
+func verbNames() []string {
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = v.name
+	}
+	return names
+}
+
+// Step documents one kind of step.
+type Step struct {
+	// Name is the field that makes a step this kind of step, and Argument what
+	// stands after it.
+	Name, Argument string
+	// Doc says what the step does, as the end of a sentence that begins with Name.
+	Doc string
+}
+
+// Steps returns the kinds of steps there are, for manuals.
+func Steps() []Step {
+	steps := make([]Step, len(verbs))
+	for i, v := range verbs {
+		steps[i] = Step{v.name, v.argument.notation, v.doc}
+	}
+	return steps
+}
+
+var oneManifest = argument{"MANIFEST", func(p *parser, n *yaml.Node) map[string]any {
+	manifests := p.manifestsOf(n)
+	if len(manifests) > 1 {
+		p.mistake(n, "a step takes one manifest, and there are %d in the file", len(manifests))
+	}
+	if len(manifests) == 0 {
+		return nil
+	}
+	return manifests[0].object
+}}
+
+var (
+	objectReference = reference("{apiVersion, kind, namespace, name} or {path}", "apiVersion", "kind", "name")
+	listReference   = reference("{apiVersion, kind, namespace} or {path}", "apiVersion", "kind")
+)
+
+// reference is an argument that says where something is. The fields in needed have
+// to be there; namespace need not, and path stands alone.
+func reference(notation string, needed ...string) argument {
+	return argument{notation, func(p *parser, n *yaml.Node) map[string]any {
+		ref := map[string]any{}
+		known := map[string]func(*yaml.Node){}
+		for _, name := range append([]string{"namespace", "path"}, needed...) {
+			known[name] = func(n *yaml.Node) {
+				if n.Tag == tagFrom {
+					ref[name] = p.from(n)
+				} else {
+					ref[name] = p.text(n)
+				}
+			}
+		}
+		before := len(p.mistakes)
+		p.fields(n, "a reference", known)
+		if len(p.mistakes) > before {
+			return ref
+		}
+		if _, ok := ref["path"]; ok {
+			if path, ok := ref["path"].(string); ok && !strings.HasPrefix(path, "/") {
+				p.mistake(n, "a path begins with a slash: %q", path)
+			}
+			if len(ref) > 1 {
+				p.mistake(n, "a path says everything: no other field can stand beside it")
+			}
+			return ref
+		}
+		for _, name := range needed {
+			if _, ok := ref[name]; !ok {
+				p.mistake(n, "a reference needs %s", name)
+			}
+		}
+		return ref
+	}}
+}
+
+func create(ctx context.Context, c *client, manifest map[string]any) (target, answer, error) {
+	t := targetOfManifest(manifest)
+	path, err := c.collection(ctx, &t)
+	if err != nil {
+		return t, answer{}, err
+	}
+	a, err := c.send(ctx, http.MethodPost, path, manifest)
+	return t, a, err
+}
+
+func get(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
+	return c.bodiless(ctx, http.MethodGet, reference)
+}
+
+func list(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
+	t := targetOfReference(reference)
+	t.all = true
+	path, err := c.collection(ctx, &t)
+	if err != nil {
+		return t, answer{}, err
+	}
+	a, err := c.send(ctx, http.MethodGet, path, nil)
+	return t, a, err
+}
+
+func remove(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
+	return c.bodiless(ctx, http.MethodDelete, reference)
+}
+
+func update(ctx context.Context, c *client, manifest map[string]any) (target, answer, error) {
+	t := targetOfManifest(manifest)
+	path, err := c.object(ctx, &t)
+	if err != nil {
+		return t, answer{}, err
+	}
+	if metadata, ok := manifest["metadata"].(map[string]any); ok {
+		if _, said := metadata["resourceVersion"]; !said {
+			current, err := c.send(ctx, http.MethodGet, path, nil)
+			if err != nil {
+				return t, answer{}, err
+			}
+			// An object that is not there has no version to send: the answer to
+			// the update itself will say so.
+			if object := current.metadata(); !current.refused() && object != nil {
+				metadata["resourceVersion"] = object["resourceVersion"]
+			}
+		}
+	}
+	a, err := c.send(ctx, http.MethodPut, path, manifest)
+	return t, a, err
+}

@@ -1,0 +1,65 @@
+package scenarios
+
+import "strings"
+
+// target is what a request is about: a path that the author wrote, or an object or
+// collection by kind.
+type target struct {
+	path string
+
+	apiVersion, kind, namespace, name string
+	// all: without a namespace, all of them are meant and not the default one.
+	all bool
+	// ofManifest: it is an object that a manifest describes.
+	ofManifest bool
+	// resource is the plural that serves the kind, once that is known.
+	resource string
+}
+
+func targetOfManifest(manifest map[string]any) target {
+	metadata, _ := manifest["metadata"].(map[string]any)
+	t := target{ofManifest: true}
+	t.apiVersion, _ = manifest["apiVersion"].(string)
+	t.kind, _ = manifest["kind"].(string)
+	t.namespace, _ = metadata["namespace"].(string)
+	t.name, _ = metadata["name"].(string)
+	return t
+}
+
+func targetOfReference(reference map[string]any) target {
+	var t target
+	t.path, _ = reference["path"].(string)
+	t.apiVersion, _ = reference["apiVersion"].(string)
+	t.kind, _ = reference["kind"].(string)
+	t.namespace, _ = reference["namespace"].(string)
+	t.name, _ = reference["name"].(string)
+	return t
+}
+
+// String is the object's key as Kubernetes' own messages have it, with the
+// namespace before the name: crontabs.stable.example.com default/my-cron.
+func (t target) String() string {
+	if t.path != "" {
+		return t.path
+	}
+	group, _, _ := strings.Cut(t.apiVersion, "/")
+	if group == t.apiVersion {
+		group = "" // the core group has a version only
+	}
+	words := t.resource
+	if words == "" {
+		words = t.kind
+	}
+	if group != "" {
+		words += "." + group
+	}
+	switch {
+	case t.namespace != "" && t.name != "":
+		return words + " " + t.namespace + "/" + t.name
+	case t.name != "":
+		return words + " " + t.name
+	case t.namespace != "":
+		return words + " in " + t.namespace
+	}
+	return words
+}

@@ -26,6 +26,10 @@ type Clients struct {
 
 // NewClients makes clients for cfg, which it does not change.
 func NewClients(cfg *rest.Config) (*Clients, error) {
+	cfg = rest.CopyConfig(cfg)
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent() // whose beginning owns what the clients write
+	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("clientgo: HTTP client: %w", err)

@@ -151,7 +151,7 @@ func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) erro
 		return err
 	}
 	status, has := u.Object["status"].(map[string]any)
-	if _, kept := created.Object["status"]; !has || len(status) == 0 || kept {
+	if !has || len(status) == 0 {
 		return nil
 	}
 	created.Object["status"] = status

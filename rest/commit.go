@@ -115,7 +115,7 @@ func (w *write) encode(obj runtime.Object, revision int64) (string, error) {
 		return "", err
 	}
 	metadata.SetResourceVersion(formatRevision(revision))
-	text, err := w.version.Resource.Storage.Codec.Encode(obj)
+	text, err := w.version.Resource.Storage.Codec.EncodeToStore(obj)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/warning"
 )
 
@@ -31,6 +34,22 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 		current = w.version.Codec.New()
 	}
 	return fields.UpdateNoErrors(current, obj, w.manager), nil
+}
+
+// keepTimestamps takes back the new times in managedFields if nothing but them
+// has changed, so that nothing is written.
+func (w *write) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
+	is, ok := obj.(*unstructured.Unstructured)
+	was, alsoOK := current.(*unstructured.Unstructured)
+	if ok && alsoOK {
+		// What is looked at first is what differs most often.
+		for key, value := range is.Object {
+			if key != "metadata" && !reflect.DeepEqual(value, was.Object[key]) {
+				return obj, nil
+			}
+		}
+	}
+	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(w.ctx, obj, current)
 }
 
 // fieldManager is that of the object or of the subresource that is written.

@@ -23,7 +23,6 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 	kjson "sigs.k8s.io/json"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
@@ -324,7 +323,7 @@ func strategicMergeError(err error, patch string) error {
 // one, and settles who owns its fields from then on.
 func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 	configuration := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := sigsyaml.Unmarshal(p.body, &configuration.Object); err != nil {
+	if err := yaml.Unmarshal(p.body, &configuration.Object); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	fields, err := p.fieldManager()
@@ -340,7 +339,7 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 	if !p.validate {
 		return obj, nil
 	}
-	if err := sigsyaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
+	if err := yaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
 		if p.strict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}

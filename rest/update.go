@@ -38,7 +38,14 @@ func (r *request) update() error {
 	}
 	w := r.write(options, len(options.DryRun) > 0, options.FieldManager)
 	w.uid = metadata.GetUID()
-	out, err := w.update(func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+	body := obj
+	out, err := w.update(func(runtime.Object) (runtime.Object, error) {
+		if obj := body; obj != nil {
+			body = nil // the pipeline alters it; another attempt starts from the bytes again
+			return obj, nil
+		}
+		return r.decode(r.viewed(), options.FieldValidation)
+	})
 	if w.missing && w.subresource == "" && r.version.Strategy.AllowCreateOnUpdate(r.ctx) {
 		if out, err = w.create(obj); err == nil {
 			return r.answer(http.StatusCreated, out.text)

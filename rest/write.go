@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -140,10 +139,10 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 	if err := w.checkResourceVersion(obj, record); err != nil {
 		return outcome{}, err
 	}
-	if err := registryrest.BeforeUpdate(w.strategy(), w.ctx, obj, current); err != nil {
+	if err := w.beforeUpdate(obj, current); err != nil {
 		return outcome{}, err
 	}
-	if obj, err = fieldmanager.IgnoreManagedFieldsTimestampsTransformer(w.ctx, obj, current); err != nil {
+	if obj, err = w.keepTimestamps(obj, current); err != nil {
 		return outcome{}, err
 	}
 	if err := w.validate(admission.Update, obj, current); err != nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +18,7 @@ import (
 	serializerjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -28,6 +30,7 @@ type codec struct {
 	namespaced bool
 	preserve   bool                       // spec.preserveUnknownFields
 	schemas    map[string]*compiledSchema // by version
+	identities map[string]string          // by version, what records written under the present schemas are tagged with
 	selectable []selectableField
 }
 
@@ -59,8 +62,7 @@ func (c *codec) New() runtime.Object {
 
 // Decode implements resource.Codec.
 func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
-	u := &unstructured.Unstructured{}
-	_, actual, err := serializer.Decode(body, &c.kind, u)
+	u, actual, err := c.parse(body, serializer)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if err != nil && !isStrict {
 		return nil, actual, err
@@ -84,16 +86,38 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Obje
 	return u, actual, nil
 }
 
+// parse reads a body as it is. Strict JSON, the usual case, it reads itself, as
+// the serializer would but without a first look for the kind; what is wrong with
+// it the serializer says.
+func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *schema.GroupVersionKind, error) {
+	u := &unstructured.Unstructured{}
+	if serializer == mediaTypes[0].StrictSerializer {
+		strict, err := kjson.UnmarshalStrict(body, &u.Object)
+		if err == nil && isText(u.Object["kind"]) && isText(u.Object["apiVersion"]) {
+			kind := u.GroupVersionKind()
+			if len(strict) > 0 {
+				return u, &kind, runtime.NewStrictDecodingError(strict)
+			}
+			return u, &kind, nil
+		}
+		u = &unstructured.Unstructured{}
+	}
+	_, kind, err := serializer.Decode(body, &c.kind, u)
+	return u, kind, err
+}
+
 // DecodeStored implements resource.Codec.
 func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
-	if _, err := c.coerce(u, coerceOptions{stored: true}); err != nil {
-		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+	if record.Tag == "" || record.Tag != c.identities[u.GroupVersionKind().Version] {
+		if _, err := c.coerce(u, coerceOptions{stored: true}); err != nil {
+			return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+		}
+		c.setDefaults(u)
 	}
-	c.setDefaults(u)
 	converted, err := c.convert(u, c.kind.Version)
 	if err != nil {
 		return nil, err
@@ -110,6 +134,20 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 			return nil, err
 		}
 	}
+	return json.Marshal(u.Object)
+}
+
+// EncodeToStore implements resource.Codec: a status that the pipeline has reset
+// gets its defaults again.
+func (c *codec) EncodeToStore(obj runtime.Object) ([]byte, error) {
+	u := obj.(*unstructured.Unstructured)
+	if u.GetAPIVersion() != c.kind.GroupVersion().String() {
+		var err error
+		if u, err = c.convert(u.DeepCopy(), c.kind.Version); err != nil {
+			return nil, err
+		}
+	}
+	c.setDefaults(u)
 	return json.Marshal(u.Object)
 }
 
@@ -174,11 +212,18 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	metadata, hasMetadata, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
-		DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
-	})
-	if err != nil {
-		return nil, err
+	var metadata *metav1.ObjectMeta // if it has to be written back
+	var unknown []string
+	hasMetadata := false
+	asIs, isMap := u.Object["metadata"].(map[string]any)
+	canonical := isMap && isCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
+	if !canonical {
+		metadata, hasMetadata, unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
+			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -200,7 +245,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 			return nil, embeddedErr
 		}
 		unknown = append(unknown, embedded...)
-		if o.stored && metadata.Generation == 0 {
+		if o.stored && !canonical && metadata.Generation == 0 {
 			metadata.Generation = 1
 		}
 	}
@@ -211,7 +256,9 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 	if hasVersion {
 		u.SetAPIVersion(apiVersion)
 	}
-	if hasMetadata {
+	if canonical {
+		u.Object["metadata"] = asIs
+	} else if hasMetadata {
 		if err := objectmeta.SetObjectMeta(u.Object, metadata); err != nil {
 			return nil, err
 		}

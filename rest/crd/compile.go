@@ -94,7 +94,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
 	for _, v := range crd.Spec.Versions {
-		compiledVersion, err := compileVersion(r, crd, v, compiled, identities[v.Name], preserve, types)
+		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
@@ -138,7 +138,7 @@ func rawSchemas(definition string) map[string]string {
 }
 
 func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
-	compiled map[string]*compiledSchema, identity string, preserve bool,
+	compiled map[string]*compiledSchema, identities map[string]string, preserve bool,
 	types func() (managedfields.TypeConverter, error)) (*resource.Version, error) {
 	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
 	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
@@ -161,9 +161,11 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		ObjectTyper: typer{}, NameGenerator: names.SimpleNameGenerator,
 		kind: kind, namespaced: r.Namespaced, schema: compiled[v.Name],
 	}
-	c := &codec{kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, selectable: selectable}
+	c := &codec{
+		kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, identities: identities, selectable: selectable,
+	}
 	out := &resource.Version{
-		Resource: r, Name: v.Name, Served: v.Served, Identity: identity,
+		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],
 		Codec:       c,
 		Serializer:  serializer{},
 		Table:       table,

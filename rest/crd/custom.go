@@ -89,7 +89,9 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	ratchet := s.correlate(u, was)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		if !s.MetadataUnchanged(u, was) {
+			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		}
 		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, validation.WithRatcheting(ratchet))...)
 		errs = append(errs, s.validateScale(u, true)...)
 	}
@@ -281,7 +283,9 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	ratchet := s.correlate(u, was)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		if !s.MetadataUnchanged(u, was) {
+			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		}
 		if status, ok := u.Object["status"]; ok {
 			var opts []validation.ValidationOption
 			if s.schema.structural != nil {

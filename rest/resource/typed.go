@@ -82,6 +82,9 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// EncodeToStore implements Codec.
+func (c *TypedCodec) EncodeToStore(obj runtime.Object) ([]byte, error) { return c.Encode(obj) }
+
 // Fields implements Codec.
 func (c *TypedCodec) Fields(obj runtime.Object) (fields.Set, error) {
 	m, err := meta.Accessor(obj)

@@ -83,6 +83,10 @@ type Codec interface {
 	// the end.
 	Encode(obj runtime.Object) ([]byte, error)
 
+	// EncodeToStore is Encode for the store. It fills in what reading the object
+	// back would, so that the bytes are what readers see.
+	EncodeToStore(obj runtime.Object) ([]byte, error)
+
 	// Fields are the field selectors' values of an object.
 	Fields(obj runtime.Object) (fields.Set, error)
 
@@ -96,6 +100,13 @@ type Codec interface {
 type Strategy interface {
 	registryrest.RESTCreateStrategy
 	registryrest.RESTUpdateStrategy
+}
+
+// MetadataStrategy is an update strategy that can tell cheaply that an update
+// left the metadata, which was valid, as it was, apart from managedFields,
+// resourceVersion and generation.
+type MetadataStrategy interface {
+	MetadataUnchanged(obj, old runtime.Object) bool
 }
 
 // DeletionStrategy is a Strategy whose objects have work to do between the

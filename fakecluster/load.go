@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -131,6 +132,11 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
+// keepsItsStatus tells whether the status of a kind is the server's own business.
+func keepsItsStatus(kind schema.GroupKind) bool {
+	return kind == apiextensionsv1.Kind("CustomResourceDefinition") || kind == schema.GroupKind{Kind: "Namespace"}
+}
+
 // create creates an object, and writes its status if it has one.
 func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
@@ -151,7 +157,7 @@ func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) erro
 		return err
 	}
 	status, has := u.Object["status"].(map[string]any)
-	if !has || len(status) == 0 {
+	if !has || len(status) == 0 || keepsItsStatus(kind.GroupKind()) {
 		return nil
 	}
 	created.Object["status"] = status

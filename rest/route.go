@@ -120,6 +120,9 @@ func (s *Server) routeDiscovery(w http.ResponseWriter, req *http.Request, c *res
 	}
 	group := c.Group(name)
 	builtin := group != nil && group.Builtin
+	if discovery.ServeAggregated(w, req, c) {
+		return
+	}
 	switch obj := discovery.Document(c, req.Host, parts); {
 	case obj == nil && builtin:
 		writeError(w, req, noSuchRoute())

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/rest/discovery"
+	"github.com/fakecluster/fakecluster/rest/openapi"
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
@@ -104,11 +105,24 @@ func (s *Server) routePath(w http.ResponseWriter, req *http.Request) {
 		discovery.ServeVersion(w, req)
 	case req.URL.Path == "/":
 		discovery.ServeIndex(w, req, c)
+	case parts[0] == "openapi":
+		s.documents(c).ServeHTTP(w, req)
 	case parts[0] == "api" || parts[0] == "apis":
 		s.routeDiscovery(w, req, c, parts)
 	default:
 		http.NotFound(w, req)
 	}
+}
+
+// documents are the OpenAPI documents of a catalogue. Those of the last one that
+// was asked for are kept.
+func (s *Server) documents(c *resource.Catalogue) *openapi.Documents {
+	if d := s.openAPI.Load(); d != nil && d.Of(c) {
+		return d
+	}
+	d := openapi.New(c)
+	s.openAPI.Store(d)
+	return d
 }
 
 // routeDiscovery serves the documents under /api and /apis. Those of built-in

@@ -15,6 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/rest/builtin"
 	"github.com/fakecluster/fakecluster/rest/crd"
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
+	"github.com/fakecluster/fakecluster/rest/openapi"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -38,6 +39,7 @@ type Server struct {
 	options   Options
 	store     *store.Store
 	catalogue atomic.Pointer[resource.Catalogue]
+	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
 	random    *random
 	paths     *apirequest.RequestInfoFactory

@@ -86,11 +86,15 @@ func TestWriteRules(t *testing.T) {
 			err: &PreconditionError{Key: "/a/1", Current: 5, Required: 2},
 		},
 		"precondition on a record that is missing": {
-			do:  func(s *Store) (Record, error) { return s.Update("/a/1", 5, require(Precondition{Key: "/d", Revision: 2})) },
+			do: func(s *Store) (Record, error) {
+				return s.Update("/a/1", 5, require(Precondition{Key: "/d", Revision: 2}))
+			},
 			err: &PreconditionError{Key: "/d", Required: 2},
 		},
 		"precondition on absence": {
-			do:  func(s *Store) (Record, error) { return s.Delete("/a/1", 5, require(Precondition{Key: "/b/1", Revision: 0})) },
+			do: func(s *Store) (Record, error) {
+				return s.Delete("/a/1", 5, require(Precondition{Key: "/b/1", Revision: 0}))
+			},
 			err: &PreconditionError{Key: "/b/1", Current: 4},
 		},
 		"the key's own state is judged before the preconditions": {

@@ -88,6 +88,7 @@ func (k kind) resource() *resource.Resource {
 		Table:        tableOf(k.columns),
 		FieldManager: resource.TypedFieldManager(scheme.Scheme, types, k.GroupVersionKind, k.GroupVersion(), ""),
 	}
+	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, codec.New())
 	r.Versions = []*resource.Version{r.Storage}
 	return r
 }

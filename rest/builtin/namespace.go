@@ -59,6 +59,7 @@ func Namespaces() *resource.Resource {
 		},
 		FieldManager: resource.TypedFieldManager(scheme.Scheme, types, kind, kind.GroupVersion(), "", "status"),
 	}
+	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, &corev1.Namespace{})
 	r.Versions = []*resource.Version{r.Storage}
 	return r
 }

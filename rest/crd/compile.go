@@ -94,7 +94,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
 	for _, v := range crd.Spec.Versions {
-		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types)
+		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types, record.Value)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
@@ -139,7 +139,7 @@ func rawSchemas(definition string) map[string]string {
 
 func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
 	compiled map[string]*compiledSchema, identities map[string]string, preserve bool,
-	types func() (managedfields.TypeConverter, error)) (*resource.Version, error) {
+	types func() (managedfields.TypeConverter, error), definition string) (*resource.Version, error) {
 	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
 	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
 	if err != nil {
@@ -169,6 +169,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		Codec:       c,
 		Serializer:  serializer{},
 		Table:       table,
+		OpenAPI:     publish(definition, v.Name),
 		Subresource: map[string]*resource.Subresource{},
 	}
 	if v.Deprecated {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
@@ -50,6 +51,7 @@ func Definitions() *resource.Resource {
 		},
 		FieldManager: resource.TypedFieldManager(Scheme(), definitionTypes, kind, hub, "", "status"),
 	}
+	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, &apiextensionsv1.CustomResourceDefinition{})
 	r.Versions = []*resource.Version{r.Storage}
 	return r
 }

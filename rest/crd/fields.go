@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
@@ -49,6 +50,31 @@ func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, err
 		specs = append(specs, spec)
 	}
 	return builder.MergeSpecsV3(specs...)
+}
+
+// publish is the OpenAPI of one version of a definition, as it is published.
+func publish(definition, version string) *resource.OpenAPI {
+	read := func() (*apiextensionsv1.CustomResourceDefinition, error) {
+		var crd apiextensionsv1.CustomResourceDefinition
+		err := json.Unmarshal([]byte(definition), &crd)
+		return &crd, err
+	}
+	return &resource.OpenAPI{
+		V3: sync.OnceValues(func() (*spec3.OpenAPI, error) {
+			crd, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return builder.BuildOpenAPIV3(crd, version, builder.Options{IncludeSelectableFields: true})
+		}),
+		V2: sync.OnceValues(func() (*spec.Swagger, error) {
+			crd, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return builder.BuildOpenAPIV2(crd, version, builder.Options{V2: true, IncludeSelectableFields: true})
+		}),
+	}
 }
 
 // fieldManager is the field manager of one version of a custom resource, or of a

@@ -29,7 +29,7 @@ func ServeVersion(w http.ResponseWriter, req *http.Request) {
 
 // ServeIndex answers / with the paths that answer.
 func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
-	paths := []string{"/api", "/apis", "/healthz", "/livez", "/readyz", "/version"}
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
 	for _, g := range c.Groups() {
 		if g.Name == "" {
 			paths = append(paths, "/api/v1")

@@ -3,6 +3,7 @@ package resource
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -37,6 +38,9 @@ type Version struct {
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
+
+	// OpenAPI is what is published of the version; nil: nothing.
+	OpenAPI *OpenAPI
 }
 
 // Subresource is a part of an object with an endpoint of its own.
@@ -165,7 +169,16 @@ func (v *Version) AllowsServerVersion(version string) bool {
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (v *Version) AllowsStreamSchema(schema string) bool { return schema == "watch" }
 
-// SubresourceNames are the names of the subresources, in order.
+// SubresourceNames are the names of the subresources in the order of discovery:
+// those that show the object as it is, by name, then those that do not.
 func (v *Version) SubresourceNames() []string {
-	return slices.Sorted(maps.Keys(v.Subresource))
+	return slices.SortedFunc(maps.Keys(v.Subresource), func(a, b string) int {
+		if p, q := v.Subresource[a].Projection != nil, v.Subresource[b].Projection != nil; p != q {
+			if p {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
 }

@@ -1,77 +1,153 @@
 package fakecluster_test
 
 import (
+	"strconv"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-var cronTabs = schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}
+// ways are the ways into a cluster.
+var ways = []struct {
+	name    string
+	options []fakecluster.Option
+}{
+	{"HTTP", nil},
+	{"TLS", []fakecluster.Option{fakecluster.WithTLS()}},
+	{"in process", []fakecluster.Option{fakecluster.InProcess()}},
+}
 
-func cronTabDefinition() *apiextensionsv1.CustomResourceDefinition {
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "crontabs.stable.example.com"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "stable.example.com",
-			Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{
-				Plural: "crontabs", Singular: "crontab", Kind: "CronTab", ShortNames: []string{"ct"},
-			},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object",
-					Properties: map[string]apiextensionsv1.JSONSchemaProps{
-						"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-							"cronSpec": {Type: "string"}, "image": {Type: "string"}, "replicas": {Type: "integer"},
-						}},
-					},
-				}},
-			}},
-		},
+// eachWay runs a test over HTTP, over TLS and in process, all at once.
+func eachWay(t *testing.T, test func(t *testing.T, way ...fakecluster.Option)) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, w.options...)
+		})
 	}
 }
 
-func TestProbe(t *testing.T) {
-	for range 3 {
-	t0 := time.Now()
-	c := fakecluster.Start(t)
-	ctx := t.Context()
-	_, err := c.Discovery().ServerVersion()
-	t.Log("start", time.Since(t0), err)
-	t0 = time.Now()
-	crd, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Create(ctx, cronTabDefinition(), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v", crd.Status)
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{"cronSpec": "* * * * */5", "image": "img", "junk": 1},
-	}}
-	got, err := c.Dynamic().Resource(cronTabs).Namespace("default").Create(ctx, u, metav1.CreateOptions{})
-	t.Log("crd+create", time.Since(t0))
-	t.Log(got, err)
-	crd, err = c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Get(ctx, crd.Name, metav1.GetOptions{})
-	t.Logf("%+v %v", crd.Status, err)
-	l, err := c.Dynamic().Resource(cronTabs).List(ctx, metav1.ListOptions{})
-	t.Log(l, err)
-	got.Object["spec"].(map[string]any)["image"] = "other"
-	up, err := c.Dynamic().Resource(cronTabs).Namespace("default").Update(ctx, got, metav1.UpdateOptions{})
-	t.Log(up, err)
-	up, err = c.Dynamic().Resource(cronTabs).Namespace("default").Update(ctx, got, metav1.UpdateOptions{})
-	t.Log(up, err)
-	err = c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})
-	t.Log(err)
-	crd, err = c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Get(ctx, crd.Name, metav1.GetOptions{})
-	t.Logf("%+v %v", crd.Status, err)
-	l, err = c.Dynamic().Resource(cronTabs).List(ctx, metav1.ListOptions{})
-	t.Log(l, err)
-	}
+func TestADefinitionIsServedWhenItsPostReturns(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := fakecluster.Start(t, way...)
+
+		posted := define(t, c, cronTabDefinition())
+		equal(t, "status in the answer", posted.Status, apiextensionsv1.CustomResourceDefinitionStatus{
+			StoredVersions: []string{"v1"},
+			AcceptedNames:  apiextensionsv1.CustomResourceDefinitionNames{},
+		})
+
+		now := getDefinition(t, c, definition)
+		equal(t, "uid", now.UID, posted.UID)
+		equal(t, "revision", revision(t, now), revision(t, posted)+1)
+		equal(t, "generation", now.Generation, int64(1))
+		for i := range now.Status.Conditions {
+			if now.Status.Conditions[i].LastTransitionTime.IsZero() {
+				t.Errorf("%s has no lastTransitionTime", now.Status.Conditions[i].Type)
+			}
+			now.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+		}
+		names := apiextensionsv1.CustomResourceDefinitionNames{
+			Plural: "crontabs", Singular: "crontab", ShortNames: []string{"ct"}, Kind: "CronTab", ListKind: "CronTabList",
+		}
+		equal(t, "accepted names", now.Status.AcceptedNames, names)
+		equal(t, "spec.names", now.Spec.Names, names)
+		equal(t, "status", now.Status, apiextensionsv1.CustomResourceDefinitionStatus{
+			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
+				{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found"},
+				{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, Reason: "InitialNamesAccepted", Message: "the initial names have been accepted"},
+			},
+			AcceptedNames:  names,
+			StoredVersions: []string{"v1"},
+		})
+
+		served, err := c.Discovery().ServerResourcesForGroupVersion("stable.example.com/v1")
+		must(t, err)
+		if len(served.APIResources) != 1 {
+			t.Fatalf("discovery: %+v", served.APIResources)
+		}
+		got := served.APIResources[0]
+		equal(t, "discovery", []any{got.Name, got.SingularName, got.Namespaced, got.Kind, got.ShortNames},
+			[]any{"crontabs", "crontab", true, "CronTab", []string{"ct"}})
+		mapping, err := c.RESTMapper().RESTMapping(cronTabs.GroupVersion().WithKind("CronTab").GroupKind())
+		must(t, err)
+		equal(t, "mapping", mapping.Resource, cronTabs)
+	})
+}
+
+func TestCronTabsAreCreatedListedUpdatedWatchedAndDeleted(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := defined(t, way...)
+		crontabs := inDefault(c)
+
+		empty := list(t, crontabs)
+		r := revision(t, empty)
+		equal(t, "empty list", empty.UnstructuredContent(), object{
+			"apiVersion": "stable.example.com/v1", "kind": "CronTabList",
+			"metadata": object{"continue": "", "resourceVersion": strconv.Itoa(r)}, "items": []any{},
+		})
+		changes, err := crontabs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: strconv.Itoa(r)})
+		must(t, err)
+		defer changes.Stop()
+
+		a := create(t, crontabs, cronTab("a"))
+		equal(t, "created", fixed(t, a), stored("a", "my-awesome-cron-image", 1, r+1))
+		b := create(t, crontabs, cronTab("b"))
+		equal(t, "created", fixed(t, b), stored("b", "my-awesome-cron-image", 1, r+2))
+		_, err = crontabs.Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		fails(t, "create again", err, `crontabs.stable.example.com "a" already exists`)
+		equal(t, "it is so", apierrors.IsAlreadyExists(err), true)
+
+		updated := change(t, crontabs, a, "other")
+		equal(t, "updated", fixed(t, updated), stored("a", "other", 2, r+3))
+		equal(t, "uid", updated.GetUID(), a.GetUID())
+		equal(t, "creationTimestamp", updated.GetCreationTimestamp(), a.GetCreationTimestamp())
+		equal(t, "got", get(t, crontabs, "a"), updated)
+		_, err = crontabs.Update(t.Context(), a, metav1.UpdateOptions{})
+		fails(t, "update of what was updated since", err, `Operation cannot be fulfilled on crontabs.stable.example.com "a": `+
+			`the object has been modified; please apply your changes to the latest version and try again`)
+		equal(t, "it is so", apierrors.IsConflict(err), true)
+
+		all := list(t, c.Dynamic().Resource(cronTabs))
+		equal(t, "revision of the list", revision(t, all), r+3)
+		equal(t, "list", all.Items, []unstructured.Unstructured{*updated, *b})
+
+		remove(t, crontabs, "b")
+		_, err = crontabs.Get(t.Context(), "b", metav1.GetOptions{})
+		fails(t, "get of what was deleted", err, `crontabs.stable.example.com "b" not found`)
+		equal(t, "it is so", apierrors.IsNotFound(err), true)
+		equal(t, "list after delete", list(t, crontabs).Items, []unstructured.Unstructured{*updated})
+
+		want := []event{
+			{watch.Added, stored("a", "my-awesome-cron-image", 1, r+1)},
+			{watch.Added, stored("b", "my-awesome-cron-image", 1, r+2)},
+			{watch.Modified, stored("a", "other", 2, r+3)},
+			{watch.Deleted, stored("b", "my-awesome-cron-image", 1, r+4)},
+		}
+		equal(t, "watch from the first list", next(t, changes, 4), want)
+		again, err := crontabs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: strconv.Itoa(r + 2)})
+		must(t, err)
+		defer again.Stop()
+		equal(t, "watch resumed in the middle", next(t, again, 2), want[2:])
+		present, err := crontabs.Watch(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		defer present.Stop()
+		equal(t, "watch from nowhere", next(t, present, 1), []event{{watch.Added, stored("a", "other", 2, r+3)}})
+
+		deleteDefinition(t, c, definition)
+		_, err = crontabs.List(t.Context(), metav1.ListOptions{})
+		fails(t, "list without a definition", err, "the server could not find the requested resource")
+		for _, w := range []watch.Interface{changes, again, present} {
+			last := ended(t, w)
+			if len(last) != 1 || last[0].Type != watch.Deleted {
+				t.Errorf("the last event before the definition is gone: %v", last)
+			}
+		}
+	})
 }

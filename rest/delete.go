@@ -31,8 +31,7 @@ func (r *request) delete() error {
 	}
 	if !out.deleted {
 		code := http.StatusOK
-		//nolint:staticcheck // the deprecated field still says it
-		if options.OrphanDependents != nil && !*options.OrphanDependents {
+		if orphan := orphanDependents(options); orphan != nil && !*orphan {
 			code = http.StatusAccepted
 		}
 		return r.answer(code, out.text)

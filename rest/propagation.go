@@ -12,10 +12,9 @@ import (
 func propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := !orphan && slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
-	//nolint:staticcheck // the deprecated field still says it
-	switch {
-	case options.OrphanDependents != nil:
-		orphan, foreground = *options.OrphanDependents, false
+	switch deprecated := orphanDependents(options); {
+	case deprecated != nil:
+		orphan, foreground = *deprecated, false
 	case options.PropagationPolicy != nil:
 		orphan = *options.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *options.PropagationPolicy == metav1.DeletePropagationForeground
@@ -35,4 +34,10 @@ func propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) [
 		return finalizers
 	}
 	return kept
+}
+
+// orphanDependents is the field that propagationPolicy has replaced.
+func orphanDependents(options *metav1.DeleteOptions) *bool {
+	//lint:ignore SA1019 clients still send it
+	return options.OrphanDependents
 }

@@ -1,0 +1,304 @@
+package fakecluster_test
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/scenarios"
+)
+
+// cronTabs is the resource of the examples, defined in config/crd.
+var cronTabs = schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}
+
+func cronTab(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "stable.example.com/v1", "kind": "CronTab",
+		"metadata": map[string]any{"name": name},
+		"spec":     map[string]any{"cronSpec": "* * * * */5", "image": "my-awesome-cron-image"},
+	}}
+}
+
+func TestMain(m *testing.M) {
+	code := inOperatorsFolder(m.Run)
+	if left := goroutinesLeft(); code == 0 && left != "" {
+		fmt.Fprintf(os.Stderr, "goroutines left behind:\n\n%s\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// goroutinesLeft returns the stacks of all goroutines but the caller's, once those
+// that are ending have had time to: that of a store's database takes a second.
+func goroutinesLeft() string {
+	buf := make([]byte, 1<<20)
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		stacks := strings.SplitN(string(buf[:runtime.Stack(buf, true)]), "\n\n", 2)
+		if len(stacks) == 1 {
+			return ""
+		}
+		if time.Now().After(deadline) {
+			return stacks[1]
+		}
+	}
+}
+
+// repository is the folder that the tests were started in.
+var repository string
+
+// inOperatorsFolder runs the examples in a folder like that of an operator's
+// repository, with its definitions in config/crd.
+func inOperatorsFolder(run func() int) int {
+	check := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	var err error
+	repository, err = os.Getwd()
+	check(err)
+	crd, err := os.ReadFile("scenarios/crontab/crontab-crd.yaml")
+	check(err)
+	folder, err := os.MkdirTemp("", "fakecluster-examples-")
+	check(err)
+	defer func() { _ = os.RemoveAll(folder) }()
+	check(os.Chdir(folder))
+	check(os.MkdirAll("config/crd", 0o755))
+	check(os.WriteFile("config/crd/crontabs.yaml", crd, 0o644))
+	return run()
+}
+
+func TestMyOperator(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithCRDPaths("config/crd"))
+	client := dynamic.NewForConfigOrDie(c.RESTConfig()) // or controller-runtime, kubectl, helm …
+	_, err := client.Resource(cronTabs).Namespace("default").Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func Example_start() {
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/crd"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	crontabs := dynamic.NewForConfigOrDie(c.RESTConfig()).Resource(cronTabs).Namespace("default")
+
+	ctx := context.Background()
+	created, err := crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("created", created.GetName(), "generation", created.GetGeneration())
+	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
+	fmt.Println(err)
+	// Output:
+	// created a generation 1
+	// crontabs.stable.example.com "a" already exists
+}
+
+// Objects can be there from the start, of types that name no kind, too.
+func ExampleWithObjects() {
+	a := cronTab("a")
+	a.SetNamespace("team")
+	c, err := fakecluster.New(
+		fakecluster.InProcess(),
+		fakecluster.WithCRDPaths("config/crd"),
+		fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}, a),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	l, err := c.Dynamic().Resource(cronTabs).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range l.Items {
+		fmt.Println(u.GetNamespace(), u.GetName())
+	}
+	// Output:
+	// team a
+}
+
+// With a seed, uids and generated names are the same in every run.
+func ExampleWithSeed() {
+	for range 2 {
+		c, err := fakecluster.New(fakecluster.InProcess(), fakecluster.WithSeed(1), fakecluster.WithCRDPaths("config/crd"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		u := cronTab("")
+		u.SetGenerateName("nightly-")
+		u, err = c.Dynamic().Resource(cronTabs).Namespace("default").Create(context.Background(), u, metav1.CreateOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(u.GetName())
+		c.Close()
+	}
+	// Output:
+	// nightly-s2mvd
+	// nightly-s2mvd
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks are the fenced parts of a Markdown text in one language.
+func blocks(text, language string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// section is what stands under a heading of the second level.
+func section(t *testing.T, text, heading string) string {
+	t.Helper()
+	_, after, found := strings.Cut(text, "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("the README has no section %q", heading)
+	}
+	after, _, _ = strings.Cut(after, "\n## ")
+	return after
+}
+
+// firstColumn is the code in the first column of the tables in a text.
+func firstColumn(text string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestTheGoCodeOfTheREADMEIsCompiled(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(repository, "examples_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := blocks(readme(t), "go")
+	if len(code) == 0 {
+		t.Error("the README shows no code")
+	}
+	for _, c := range code {
+		if !strings.Contains(string(source), c) {
+			t.Errorf("this code of the README is not in examples_test.go:\n%s", c)
+		}
+	}
+}
+
+// exported are the names of a package's exported functions that return the given
+// type.
+func exported(t *testing.T, folder, result string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(repository, folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, path := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil || !fn.Name.IsExported() || fn.Type.Results.NumFields() != 1 {
+				continue
+			}
+			if r, ok := fn.Type.Results.List[0].Type.(*ast.Ident); ok && r.Name == result {
+				all = append(all, fn.Name.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestTheREADMEListsEveryOption(t *testing.T) {
+	var listed []string
+	for _, o := range firstColumn(section(t, readme(t), "Options")) {
+		name, _, _ := strings.Cut(o, "(")
+		listed = append(listed, name)
+	}
+	if diff := cmp.Diff(exported(t, "fakecluster", "Option"), listed); diff != "" {
+		t.Errorf("options (-code +README):\n%s", diff)
+	}
+}
+
+func TestTheREADMEListsEveryScenarioStep(t *testing.T) {
+	var steps []string
+	for _, s := range scenarios.Steps() {
+		steps = append(steps, s.Name+": "+s.Argument)
+	}
+	slices.Sort(steps)
+	if diff := cmp.Diff(steps, firstColumn(section(t, readme(t), "Scenarios"))); diff != "" {
+		t.Errorf("steps (-code +README):\n%s", diff)
+	}
+}
+
+func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	_, lists, err := c.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []string
+	for _, l := range lists {
+		for _, r := range l.APIResources {
+			if !strings.Contains(r.Name, "/") {
+				served = append(served, l.GroupVersion+" "+r.Name)
+			}
+		}
+	}
+	slices.Sort(served)
+	if diff := cmp.Diff(served, firstColumn(section(t, readme(t), "Built-in resources"))); diff != "" {
+		t.Errorf("built-in resources (-discovery +README):\n%s", diff)
+	}
+}
+
+func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := []string{"go run ./cmd/fakecluster run ./scenarios", "go test ./..."}
+	for _, command := range commands {
+		if !slices.Contains(blocks(readme(t), "sh"), command+"\n") {
+			t.Errorf("the README does not show %q as a block of its own", command)
+		}
+		if !regexp.MustCompile("(?m)" + regexp.QuoteMeta(" "+command) + "$").MatchString(string(script)) {
+			t.Errorf(".ci/run has no line that ends in %q", command)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package fakecluster_test
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fakecluster/fakecluster/clientgo"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// ticker is on the stack of the one goroutine that outlives Close: of each
+// buntdb, for a second at most.
+const ticker = "buntdb.(*DB).backgroundManager"
+
+func TestCloseLeavesNothing(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) { // one after the other: goroutines and sockets are the process's
+			before := goroutines(ticker)
+			sockets := openSockets(t)
+
+			c, err := fakecluster.New(way.options...)
+			must(t, err)
+			defer c.Close()
+			define(t, c, cronTabDefinition())
+			create(t, inDefault(c), cronTab("a"))
+			kubeconfig, err := clientcmd.RESTConfigFromKubeConfig(c.Kubeconfig())
+			must(t, err)
+			outside, err := dynamic.NewForConfig(kubeconfig)
+			must(t, err)
+
+			var watches []watch.Interface
+			for range 3 {
+				for r, objects := range map[dynamic.ResourceInterface]int{
+					inDefault(c): 1, c.Dynamic().Resource(namespaces): 4, outside.Resource(cronTabs): 1,
+				} {
+					w, err := r.Watch(t.Context(), metav1.ListOptions{})
+					must(t, err)
+					next(t, w, objects)
+					watches = append(watches, w)
+				}
+			}
+
+			for range 2 {
+				must(t, c.Close())
+			}
+			for _, w := range watches {
+				if left := ended(t, w); len(left) != 0 {
+					t.Errorf("the watch said at last: %v", left)
+				}
+			}
+			if left := settled(func() string { return goroutines(ticker) }, before); left != "" {
+				t.Errorf("goroutines left behind:\n%s", left)
+			}
+			if left := settled(func() string { return openSockets(t) }, sockets); left != "" {
+				t.Errorf("sockets left open:\n%s", left)
+			}
+		})
+	}
+}
+
+// settled calls what until it returns no line that it has not returned before.
+// What has been told to end may take the scheduler a moment.
+func settled(what func() string, before string) (left string) {
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		left = what()
+		if len(left) <= len(before) {
+			return ""
+		}
+		if time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+// openSockets are the sockets that the process has open, where the system tells.
+func openSockets(t *testing.T) string {
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Logf("sockets are not looked at: %v", err)
+		return ""
+	}
+	var sockets []string
+	for _, f := range files {
+		if to, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && strings.HasPrefix(to, "socket:") {
+			sockets = append(sockets, to)
+		}
+	}
+	return strings.Join(sockets, "\n")
+}
+
+func TestRequestsAfterCloseFailClearly(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := defined(t, way...)
+		must(t, c.Close())
+		_, err := inDefault(c).List(t.Context(), metav1.ListOptions{})
+		u, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			t.Fatalf("list: %v", err)
+		}
+		if strings.HasSuffix(t.Name(), "process") {
+			equal(t, "it is ErrClosed", errors.Is(u, clientgo.ErrClosed), true)
+			fails(t, "list", u.Err, "clientgo: the in-process transport is closed")
+			return
+		}
+		equal(t, "the connection is refused", errors.Is(u, syscall.ECONNREFUSED), true)
+		address, err := url.Parse(c.URL())
+		must(t, err)
+		if conn, err := net.Dial("tcp", address.Host); err == nil {
+			conn.Close()
+			t.Error("the closed cluster still listens")
+		}
+	})
+}
+
+func TestStartClosesTheClusterWithTheTest(t *testing.T) {
+	var c *fakecluster.Cluster
+	t.Run("a test", func(t *testing.T) { c = fakecluster.Start(t, fakecluster.InProcess()) })
+	_, err := c.Discovery().ServerVersion()
+	equal(t, "it is ErrClosed", errors.Is(err, clientgo.ErrClosed), true)
+}
+
+func TestClosedClusterCannotFork(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	must(t, c.Close())
+	equal(t, "fatal", fatal(t, func(t testing.TB) { c.Fork(t) }), "fakecluster: forking: the store is closed")
+	equal(t, "kubeconfig", string(c.Kubeconfig()), "")
+}

@@ -1,0 +1,201 @@
+package fakecluster_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// doomed is a test that a call is going to fail.
+type doomed struct {
+	testing.TB
+	helpers int
+	message string
+}
+
+func (d *doomed) Helper() { d.helpers++ }
+
+func (d *doomed) Fatalf(format string, args ...any) {
+	d.message = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// fatal returns the message with which a call fails its test, empty if it does
+// not.
+func fatal(t testing.TB, call func(testing.TB)) string {
+	d := &doomed{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call(d)
+	}()
+	<-done
+	if d.message != "" && d.helpers == 0 {
+		t.Error("the failure is not attributed to the caller")
+	}
+	return d.message
+}
+
+// refused is the error of a New that has to fail.
+func refused(t testing.TB, opts ...fakecluster.Option) string {
+	t.Helper()
+	c, err := fakecluster.New(opts...)
+	if err == nil {
+		c.Close()
+		t.Error("the cluster has started")
+		return ""
+	}
+	return err.Error()
+}
+
+func TestStartFailsTheTestWithTheReason(t *testing.T) {
+	got := fatal(t, func(t testing.TB) { fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithTLS()) })
+	equal(t, "message", got, "fakecluster: InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
+	got = fatal(t, func(t testing.TB) { fakecluster.Start(t, fakecluster.WithCRDPaths("nowhere")) })
+	equal(t, "message", got, "fakecluster: CRD path: stat nowhere: no such file or directory")
+}
+
+func TestOptionsThatContradictOrMakeNoSenseAreRefused(t *testing.T) {
+	for rule, opts := range map[string][]fakecluster.Option{
+		"InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt": {fakecluster.WithTLS(), fakecluster.InProcess()},
+		"opening the store: store options: the history cannot be negative: {HistoryRevisions:-1 HistoryBytes:0}": {
+			fakecluster.WithHistory(-1, 0)},
+		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
+			fakecluster.WithHistory(0, -1)},
+	} {
+		equal(t, "error", refused(t, opts...), rule)
+	}
+}
+
+func TestWithTLSSpeaksHTTP2AndTheDefaultHTTP1(t *testing.T) {
+	for _, c := range []struct {
+		name, scheme, protocol string
+		options                []fakecluster.Option
+	}{
+		{"default", "http://127.0.0.1:", "HTTP/1.1", nil},
+		{"WithTLS", "https://127.0.0.1:", "HTTP/2.0", []fakecluster.Option{fakecluster.WithTLS()}},
+		{"InProcess", "http://fakecluster.invalid", "HTTP/1.1", []fakecluster.Option{fakecluster.InProcess()}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := fakecluster.Start(t, c.options...)
+			if !strings.HasPrefix(cluster.URL(), c.scheme) {
+				t.Errorf("URL %s, want %s…", cluster.URL(), c.scheme)
+			}
+			cfg := cluster.RESTConfig()
+			equal(t, "host", cfg.Host, cluster.URL())
+			client, err := clientrest.HTTPClientFor(cfg)
+			must(t, err)
+			resp, err := client.Get(cluster.URL() + "/version")
+			must(t, err)
+			resp.Body.Close()
+			equal(t, "answer", []any{resp.StatusCode, resp.Proto}, []any{http.StatusOK, c.protocol})
+			client.CloseIdleConnections()
+		})
+	}
+}
+
+func TestRESTConfigIsAFreshCopy(t *testing.T) {
+	c := fakecluster.Start(t)
+	mine := c.RESTConfig()
+	mine.BearerToken, mine.Host, mine.QPS = "", "", 1
+	cfg := c.RESTConfig()
+	equal(t, "QPS", cfg.QPS, float32(-1))
+	equal(t, "host", cfg.Host, c.URL())
+	equal(t, "has a token", cfg.BearerToken != "", true)
+}
+
+func TestWithSeedRepeatsUIDsAndGeneratedNames(t *testing.T) {
+	play := func(opts ...fakecluster.Option) (made []string) {
+		c := defined(t, append(opts, fakecluster.InProcess())...)
+		made = append(made, string(getDefinition(t, c, definition).UID))
+		for range 3 {
+			u := cronTab("")
+			u.SetGenerateName("cron-")
+			u = create(t, inDefault(c), u)
+			made = append(made, string(u.GetUID()), u.GetName())
+			if len(u.GetName()) != len("cron-")+5 || !strings.HasPrefix(u.GetName(), "cron-") {
+				t.Errorf("generated name %q", u.GetName())
+			}
+		}
+		return made
+	}
+	same := play(fakecluster.WithSeed(7))
+	equal(t, "the same seed", play(fakecluster.WithSeed(7)), same)
+	random := play()
+	for rule, others := range map[string][]string{
+		"another seed": play(fakecluster.WithSeed(8)), "seed 0": play(fakecluster.WithSeed(0)), "no seed": random,
+	} {
+		for i := range others {
+			if others[i] == same[i] {
+				t.Errorf("%s gives %q again", rule, same[i])
+			}
+		}
+	}
+	for i, again := range play() {
+		if again == random[i] {
+			t.Errorf("without a seed %q comes twice", again)
+		}
+	}
+}
+
+func TestWithoutNamespaceLifecycleNamespacesNeedNotExist(t *testing.T) {
+	elsewhere := func(c *fakecluster.Cluster) error {
+		u := cronTab("a")
+		u.SetNamespace("nowhere")
+		_, err := c.Dynamic().Resource(cronTabs).Namespace("nowhere").Create(t.Context(), u, metav1.CreateOptions{})
+		return err
+	}
+	err := elsewhere(defined(t, fakecluster.InProcess()))
+	fails(t, "by default", err, `namespaces "nowhere" not found`)
+	equal(t, "it is so", apierrors.IsNotFound(err), true)
+
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithoutNamespaceLifecycle())
+	must(t, elsewhere(c))
+	equal(t, "objects", names(list(t, c.Dynamic().Resource(cronTabs).Namespace("nowhere"))), []string{"a"})
+}
+
+func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
+	play := func(opts ...fakecluster.Option) (r int, w watch.Interface) {
+		c := defined(t, append(opts, fakecluster.InProcess())...)
+		r = revision(t, list(t, inDefault(c)))
+		for i := range 6 {
+			create(t, inDefault(c), cronTab(fmt.Sprint("cron-", i)))
+		}
+		w, err := inDefault(c).Watch(t.Context(), metav1.ListOptions{ResourceVersion: strconv.Itoa(r)})
+		must(t, err)
+		t.Cleanup(w.Stop)
+		return r, w
+	}
+	for rule, opts := range map[string][]fakecluster.Option{
+		"by default": nil, "with enough revisions": {fakecluster.WithHistory(6, 0)}, "zero is the default": {fakecluster.WithHistory(0, 0)},
+	} {
+		r, w := play(opts...)
+		events := next(t, w, 6)
+		equal(t, rule, events[0], event{watch.Added, stored("cron-0", "my-awesome-cron-image", 1, r+1)})
+		equal(t, rule, events[5], event{watch.Added, stored("cron-5", "my-awesome-cron-image", 1, r+6)})
+	}
+
+	r, w := play(fakecluster.WithHistory(5, 0))
+	e := <-w.ResultChan()
+	equal(t, "with one revision too few", e, watch.Event{Type: watch.Error, Object: &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired,
+		Message: fmt.Sprintf("too old resource version: %d (%d)", r, r+1),
+	}})
+	equal(t, "then", len(ended(t, w)), 0)
+
+	_, w = play(fakecluster.WithHistory(0, 1)) // the newest revision is always kept
+	e = <-w.ResultChan()
+	equal(t, "with hardly any bytes", e.Type, watch.Error)
+	ended(t, w)
+}

@@ -10,15 +10,37 @@ import (
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
+// beforeCreate lets the strategy prepare a new object, and validates it. It is
+// upstream's registry/rest.BeforeCreate, but for metadata that the strategy
+// knows to be valid: on maps, validating it takes as long as the schema does.
+func (w *write) beforeCreate(obj runtime.Object) error {
+	strategy := w.version.Strategy
+	s, ok := strategy.(resource.MetadataStrategy)
+	if !ok || !s.MetadataIsValid(obj, nil) {
+		return registryrest.BeforeCreate(strategy, w.ctx, obj)
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	strategy.PrepareForCreate(w.ctx, obj)
+	if errs := strategy.Validate(w.ctx, obj); len(errs) > 0 {
+		return apierrors.NewInvalid(w.version.Resource.GroupKind(), metadata.GetName(), errs)
+	}
+	for _, text := range strategy.WarningsOnCreate(w.ctx, obj) {
+		warning.AddWarning(w.ctx, "", text)
+	}
+	strategy.Canonicalize(obj)
+	return nil
+}
+
 // beforeUpdate sets what the server keeps itself, lets the strategy prepare the
-// object, and validates it.
-//
-// It is upstream's registry/rest.BeforeUpdate but for one thing: metadata that
-// the strategy knows to be unchanged is not validated again. On maps that takes
-// as long as the schema does.
+// object, and validates it. It is upstream's registry/rest.BeforeUpdate, but for
+// metadata that the strategy knows to be valid.
 func (w *write) beforeUpdate(obj, old runtime.Object) error {
 	strategy := w.strategy()
-	if s, ok := strategy.(resource.MetadataStrategy); !ok || !s.MetadataUnchanged(obj, old) {
+	s, ok := strategy.(resource.MetadataStrategy)
+	if !ok || !s.MetadataIsValid(obj, old) {
 		return registryrest.BeforeUpdate(strategy, w.ctx, obj, old)
 	}
 	metadata, err := meta.Accessor(obj)

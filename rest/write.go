@@ -89,7 +89,7 @@ func (w *write) create(obj runtime.Object) (outcome, error) {
 	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
 		metadata.SetName(w.random.name(metadata.GetGenerateName()))
 	}
-	if err := registryrest.BeforeCreate(w.version.Strategy, w.ctx, obj); err != nil {
+	if err := w.beforeCreate(obj); err != nil {
 		return outcome{}, err
 	}
 	w.name = metadata.GetName()

@@ -75,8 +75,12 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 	u := obj.(*unstructured.Unstructured)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		errs = append(errs, s.validateMetadata(ctx, u)...)
-		errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
+		if !s.MetadataIsValid(u, nil) {
+			errs = append(errs, s.validateMetadata(ctx, u)...)
+		}
+		if !s.schema.accept.accepts(u.Object) {
+			errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
+		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
 	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
@@ -89,10 +93,12 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	ratchet := s.correlate(u, was)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.MetadataUnchanged(u, was) {
+		if !s.MetadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, validation.WithRatcheting(ratchet))...)
+		if !s.schema.accept.accepts(u.Object) {
+			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, validation.WithRatcheting(ratchet))...)
+		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
 	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
@@ -283,10 +289,10 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	ratchet := s.correlate(u, was)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.MetadataUnchanged(u, was) {
+		if !s.MetadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		if status, ok := u.Object["status"]; ok {
+		if status, ok := u.Object["status"]; ok && !s.schema.acceptStatus.accepts(status) {
 			var opts []validation.ValidationOption
 			if s.schema.structural != nil {
 				opts = append(opts, validation.WithRatcheting(ratchet.Key("status")))

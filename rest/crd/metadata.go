@@ -2,10 +2,12 @@ package crd
 
 import (
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // isCanonical tells whether metadata is in the one form that reading it into an
@@ -119,33 +121,80 @@ func isManagedFields(value any) bool {
 	return ok
 }
 
-// MetadataUnchanged tells whether an update left metadata as it was, apart from
-// what the server keeps itself: then there is nothing in it to validate.
-func (customStrategy) MetadataUnchanged(obj, old runtime.Object) bool {
+// MetadataIsValid implements resource.MetadataStrategy. It says so of the
+// metadata that nearly all objects have: a name, a namespace, labels and
+// annotations; and of metadata that an update left as it was.
+func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
 	is, _ := obj.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
-	was, _ := old.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
-	count := 0
+	var was map[string]any
+	if u, ok := old.(*unstructured.Unstructured); ok && u != nil {
+		was, _ = u.Object["metadata"].(map[string]any)
+	}
 	for key, value := range is {
+		ok := false
 		switch key {
 		case "managedFields":
-			if !areValidManagers(value) {
-				return false
-			}
-			continue
+			ok = areValidManagers(value)
 		case "resourceVersion", "generation":
-			continue
+			ok = true // the server's own
+		case "name":
+			ok = isValid(value, validation.IsDNS1123Subdomain, was, key)
+		case "namespace":
+			ok = s.namespaced && isValid(value, validation.IsDNS1123Label, was, key)
+		case "uid", "creationTimestamp":
+			ok = was == nil || value == was[key]
+		case "labels":
+			ok = reflect.DeepEqual(value, was[key]) || areValidLabels(value)
+		case "annotations":
+			ok = reflect.DeepEqual(value, was[key]) || areValidAnnotations(value)
+		default:
+			ok = was != nil && reflect.DeepEqual(value, was[key])
 		}
-		count++
-		if other, ok := was[key]; !ok || !reflect.DeepEqual(value, other) {
+		if !ok {
 			return false
 		}
 	}
-	for _, key := range []string{"managedFields", "resourceVersion", "generation"} {
-		if _, ok := was[key]; ok {
-			count++
+	// What an update must not take away, it has to have.
+	for key := range was {
+		switch key {
+		case "labels", "annotations", "managedFields", "generation":
+		default:
+			if _, ok := is[key]; !ok {
+				return false
+			}
 		}
 	}
-	return count == len(was)
+	return is["name"] != nil && (is["namespace"] != nil) == s.namespaced
+}
+
+// isValid tells whether a name is valid and, in an update, the one there was.
+func isValid(value any, check func(string) []string, was map[string]any, key string) bool {
+	if was != nil {
+		return value == was[key]
+	}
+	name, ok := value.(string)
+	return ok && len(check(name)) == 0
+}
+
+func areValidLabels(value any) bool {
+	labels, ok := value.(map[string]any)
+	for key, v := range labels {
+		text, isText := v.(string)
+		ok = ok && isText && len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(text)) == 0
+	}
+	return ok
+}
+
+func areValidAnnotations(value any) bool {
+	const limit = 256 << 10 // of all together
+	annotations, ok := value.(map[string]any)
+	size := 0
+	for key, v := range annotations {
+		text, isText := v.(string)
+		size += len(key) + len(text)
+		ok = ok && isText && len(validation.IsQualifiedName(strings.ToLower(key))) == 0
+	}
+	return ok && size <= limit
 }
 
 // areValidManagers tells whether managedFields holds nothing that validation

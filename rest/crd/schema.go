@@ -21,6 +21,9 @@ type compiledSchema struct {
 	validator  validation.SchemaValidator
 	status     validation.SchemaValidator // nil: no schema for .status
 	rules      *cel.Validator
+
+	accept       *acceptor
+	acceptStatus *acceptor
 }
 
 // cachedSchema compiles a schema unless it is remembered; id names its text.
@@ -58,11 +61,13 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 	if s.validator, _, err = validation.NewSchemaValidator(props); err != nil {
 		return nil, fmt.Errorf("compiling schema: %w", err)
 	}
+	s.accept, s.acceptStatus = newAcceptor(props), newAcceptor(nil)
 	if props != nil {
 		if status, ok := props.Properties["status"]; ok {
 			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {
 				return nil, fmt.Errorf("compiling schema of status: %w", err)
 			}
+			s.acceptStatus = newAcceptor(&status)
 		}
 	}
 	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)

@@ -106,11 +106,10 @@ type Strategy interface {
 	registryrest.RESTUpdateStrategy
 }
 
-// MetadataStrategy is an update strategy that can tell cheaply that an update
-// left the metadata, which was valid, as it was, apart from managedFields,
-// resourceVersion and generation.
+// MetadataStrategy is a strategy that can tell cheaply of most metadata that it
+// is valid, so that it need not be validated. The old object is nil for a create.
 type MetadataStrategy interface {
-	MetadataUnchanged(obj, old runtime.Object) bool
+	MetadataIsValid(obj, old runtime.Object) bool
 }
 
 // DeletionStrategy is a Strategy whose objects have work to do between the

@@ -88,16 +88,16 @@ func (r *request) patchType() (types.PatchType, error) {
 
 // checkPatch refuses a body that is no JSON, or YAML for an apply.
 func checkPatch(body []byte, patchType types.PatchType) error {
+	if json.Valid(body) {
+		return nil
+	}
 	if patchType == types.ApplyYAMLPatchType {
 		if _, err := yaml.ToJSON(body); err != nil {
 			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 		}
 		return nil
 	}
-	if !json.Valid(body) {
-		return apierrors.NewBadRequest("invalid JSON patch")
-	}
-	return nil
+	return apierrors.NewBadRequest("invalid JSON patch")
 }
 
 // patcher is the write that a patch makes.
@@ -322,9 +322,9 @@ func strategicMergeError(err error, patch string) error {
 // apply merges an apply configuration into the current object, or into an empty
 // one, and settles who owns its fields from then on.
 func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
-	configuration := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := yaml.Unmarshal(p.body, &configuration.Object); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	configuration, strictly, err := p.parseConfiguration()
+	if err != nil {
+		return nil, err
 	}
 	fields, err := p.fieldManager()
 	if err != nil {
@@ -336,7 +336,7 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	p.applied = true
-	if !p.validate {
+	if !p.validate || strictly {
 		return obj, nil
 	}
 	if err := yaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
@@ -348,4 +348,19 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 		}
 	}
 	return obj, nil
+}
+
+// parseConfiguration reads an apply configuration, and tells whether a strict
+// reader could have nothing against it. Most are JSON, which takes a tenth of the
+// time to read as such.
+func (p *patcher) parseConfiguration() (u *unstructured.Unstructured, strictly bool, err error) {
+	u = &unstructured.Unstructured{Object: map[string]any{}}
+	if complaints, err := kjson.UnmarshalStrict(p.body, &u.Object); err == nil && len(complaints) == 0 {
+		return u, true, nil
+	}
+	u.Object = map[string]any{}
+	if err := yaml.Unmarshal(p.body, &u.Object); err != nil {
+		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	return u, false, nil
 }

@@ -28,6 +28,7 @@ type Cluster struct {
 	token    string
 	store    *store.Store
 	server   *rest.Server
+	services *services
 
 	// transport is how the cluster reaches itself, and how its clients do if it
 	// is in process.
@@ -80,10 +81,15 @@ func New(opts ...Option) (*Cluster, error) {
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
+	if c.services, err = listenServices(s.services); err != nil {
+		_ = c.store.Close()
+		return nil, err
+	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal,
+		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, Services: c.services,
 	})
 	if err != nil {
+		c.services.close()
 		_ = c.store.Close()
 		return nil, fmt.Errorf("starting the server: %w", err)
 	}
@@ -158,6 +164,7 @@ func (c *Cluster) Close() error {
 		l.CloseClientConnections()
 		l.Close()
 	}
+	c.services.close()
 	if c.transport != nil {
 		_ = c.transport.Close() // always nil
 	}
@@ -174,12 +181,18 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatalf("fakecluster: forking: %v", err)
 	}
-	server, err := c.server.Fork(forked)
+	services, err := listenServices(c.settings.services)
 	if err != nil {
 		_ = forked.Close()
 		t.Fatalf("fakecluster: forking: %v", err)
 	}
-	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: server}
+	server, err := c.server.Fork(forked, services)
+	if err != nil {
+		services.close()
+		_ = forked.Close()
+		t.Fatalf("fakecluster: forking: %v", err)
+	}
+	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: server, services: services}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		t.Fatalf("fakecluster: forking: %v", err)

@@ -19,6 +19,7 @@ type settings struct {
 	inProcess          bool
 	tls                bool
 	seed               *uint64
+	services           []service
 	noNamespaceRefusal bool
 	history            store.Options
 }

@@ -84,6 +84,36 @@ func view(v *resource.Version, record store.Record) (string, error) {
 	return string(text), err
 }
 
+// views are the JSON of several stored objects in a version. Those that need to
+// be converted are converted together.
+func views(v *resource.Version, records []store.Record) ([]string, error) {
+	texts := make([]string, len(records))
+	var other []store.Record
+	var places []int
+	for i, record := range records {
+		if record.Tag == v.Identity {
+			texts[i] = record.Value
+			continue
+		}
+		other, places = append(other, record), append(places, i)
+	}
+	if len(other) == 0 {
+		return texts, nil
+	}
+	objects, err := v.Codec.DecodeAllStored(other)
+	if err != nil {
+		return nil, err
+	}
+	for n, obj := range objects {
+		text, err := v.Codec.Encode(obj)
+		if err != nil {
+			return nil, err
+		}
+		texts[places[n]] = string(text)
+	}
+	return texts, nil
+}
+
 // answer writes one object of the requested version.
 func (r *request) answer(code int, text string) error {
 	if r.output.plain {

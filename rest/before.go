@@ -4,6 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -25,7 +26,7 @@ func (w *write) beforeCreate(obj runtime.Object) error {
 	}
 	strategy.PrepareForCreate(w.ctx, obj)
 	if errs := strategy.Validate(w.ctx, obj); len(errs) > 0 {
-		return apierrors.NewInvalid(w.version.Resource.GroupKind(), metadata.GetName(), errs)
+		return invalid(strategy, obj, metadata.GetName(), errs)
 	}
 	for _, text := range strategy.WarningsOnCreate(w.ctx, obj) {
 		warning.AddWarning(w.ctx, "", text)
@@ -54,11 +55,20 @@ func (w *write) beforeUpdate(obj, old runtime.Object) error {
 	metadata.SetGeneration(was.GetGeneration())
 	strategy.PrepareForUpdate(w.ctx, obj, old)
 	if errs := strategy.ValidateUpdate(w.ctx, obj, old); len(errs) > 0 {
-		return apierrors.NewInvalid(w.version.Resource.GroupKind(), metadata.GetName(), errs)
+		return invalid(strategy, obj, metadata.GetName(), errs)
 	}
 	for _, text := range strategy.WarningsOnUpdate(w.ctx, obj, old) {
 		warning.AddWarning(w.ctx, "", text)
 	}
 	strategy.Canonicalize(obj)
 	return nil
+}
+
+// invalid is the refusal of an object under the kind that it says it is.
+func invalid(typer runtime.ObjectTyper, obj runtime.Object, name string, errs field.ErrorList) error {
+	kinds, _, err := typer.ObjectKinds(obj)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return apierrors.NewInvalid(kinds[0].GroupKind(), name, errs)
 }

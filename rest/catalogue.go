@@ -48,7 +48,7 @@ func (s *Server) compile(was *resource.Catalogue, definitions store.List) (*reso
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition))
+		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), s.options.Services)
 		if err != nil {
 			// Validation keeps such definitions out. If one slips through it has
 			// no endpoint.

@@ -115,6 +115,9 @@ func (w *write) encode(obj runtime.Object, revision int64) (string, error) {
 		return "", err
 	}
 	metadata.SetResourceVersion(formatRevision(revision))
+	if metadata.GetSelfLink() != "" {
+		metadata.SetSelfLink("") // a field that servers do not fill in any more
+	}
 	text, err := w.version.Resource.Storage.Codec.EncodeToStore(obj)
 	if err != nil {
 		return "", err

@@ -2,10 +2,12 @@ package rest
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/rest/builtin"
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -40,13 +42,18 @@ func (s *Server) createInitialNamespaces() error {
 //
 // What this one was in the middle of, such as to establish a definition, the
 // fork brings to its end for itself.
-func (s *Server) Fork(forked *store.Store) (*Server, error) {
-	f := newServer(forked, s.options)
+func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
+	options := s.options
+	options.Services = services
+	f := newServer(forked, options)
 	f.random = s.random.fork()
 	f.builtin, f.namespaces, f.definitions = s.builtin, s.namespaces, s.definitions
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
-	f.catalogue.Store(resource.NewCatalogue(0, f.builtin, s.catalogue.Load().Definitions("*")))
+	shared := slices.DeleteFunc(s.catalogue.Load().Definitions("*"), func(d *resource.Definition) bool {
+		return d.Resource != nil && d.Resource.CallsOut
+	})
+	f.catalogue.Store(resource.NewCatalogue(0, f.builtin, shared))
 	if err := f.refresh(); err != nil {
 		return nil, err
 	}

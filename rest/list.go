@@ -34,11 +34,9 @@ func (r *request) list() error {
 	if err != nil {
 		return err
 	}
-	items := make([]string, len(page.records))
-	for i, record := range page.records {
-		if items[i], err = view(r.version, record); err != nil {
-			return err
-		}
+	items, err := views(r.version, page.records)
+	if err != nil {
+		return err
 	}
 	return r.answerList(page, items)
 }

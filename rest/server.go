@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/rest/builtin"
@@ -28,6 +29,8 @@ type Options struct {
 	Now func() time.Time
 	// Seed makes uids and generated names repeat; nil means random ones.
 	Seed *uint64
+	// Services tells where the services are that webhooks are referred to by.
+	Services webhook.ServiceResolver
 	// WithoutNamespaceLifecycle lets objects be written into namespaces that do
 	// not exist or are being deleted.
 	WithoutNamespaceLifecycle bool

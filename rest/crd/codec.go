@@ -32,6 +32,7 @@ type codec struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version, what records written under the present schemas are tagged with
 	selectable []selectableField
+	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
 }
 
 // selectableField is a field that field selectors may name.
@@ -108,6 +109,40 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 
 // DecodeStored implements resource.Codec.
 func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
+	u, err := c.decodeAsStored(record)
+	if err != nil {
+		return nil, err
+	}
+	// A nil map in an interface would be an object.
+	converted, err := c.convert(u, c.kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	return converted, nil
+}
+
+// DecodeAllStored implements resource.Codec.
+func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
+	items := make([]*unstructured.Unstructured, len(records))
+	for i, record := range records {
+		var err error
+		if items[i], err = c.decodeAsStored(record); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.convertAll(items); err != nil {
+		return nil, err
+	}
+	objects := make([]runtime.Object, len(items))
+	for i, u := range items {
+		objects[i] = u
+	}
+	return objects, nil
+}
+
+// decodeAsStored reads an object in the version that it was written in, pruned
+// and defaulted by the present schema of that version.
+func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
@@ -118,11 +153,7 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 		}
 		c.setDefaults(u)
 	}
-	converted, err := c.convert(u, c.kind.Version)
-	if err != nil {
-		return nil, err
-	}
-	return converted, nil
+	return u, nil
 }
 
 // Encode implements resource.Codec.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -32,8 +33,8 @@ var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "crea
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
 // Compile makes the catalogue's entry of a definition. The record is the one
-// the definition was read from.
-func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition) (*resource.Definition, error) {
+// the definition was read from. A conversion webhook is called through services.
+func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Definition, error) {
 	d := &resource.Definition{
 		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
 		Name:        crd.Name,
@@ -46,7 +47,7 @@ func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition) (
 		return d, nil
 	}
 	var err error
-	d.Resource, err = compileResource(record, crd)
+	d.Resource, err = compileResource(record, crd, services)
 	return d, err
 }
 
@@ -58,7 +59,7 @@ func acceptedNames(crd *apiextensions.CustomResourceDefinition) resource.Names {
 	}
 }
 
-func compileResource(record store.Record, crd *apiextensions.CustomResourceDefinition) (*resource.Resource, error) {
+func compileResource(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Resource, error) {
 	r := &resource.Resource{
 		Group:       crd.Spec.Group,
 		Names:       acceptedNames(crd),
@@ -93,11 +94,17 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	}
 
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
+	var converter func() (runtime.ObjectConvertor, error)
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
+		converter = webhookConverter(record.Value, services)
+		r.CallsOut = true
+	}
 	for _, v := range crd.Spec.Versions {
 		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types, record.Value)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
+		compiledVersion.Codec.(*codec).webhook = converter
 		r.Versions = append(r.Versions, compiledVersion)
 		if v.Storage {
 			r.Storage = compiledVersion

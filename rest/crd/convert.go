@@ -11,20 +11,87 @@ import (
 // convert makes u, which it may change, an object of the given version: as its
 // definition says, and pruned by the schema of that version.
 func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
-	to := schema.GroupVersion{Group: c.kind.Group, Version: version}.String()
-	if u.GetAPIVersion() == to {
+	to := schema.GroupVersion{Group: c.kind.Group, Version: version}
+	if u.GetAPIVersion() == to.String() {
 		return u, nil
 	}
-	from := u.GroupVersionKind().GroupVersion()
-	if _, ok := c.schemas[version]; !ok {
-		return nil, fmt.Errorf("request to convert CR to an invalid group/version: %s", to)
+	if err := c.checkVersions(u, to); err != nil {
+		return nil, err
 	}
-	if _, ok := c.schemas[from.Version]; !ok || from.Group != c.kind.Group {
-		return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", from)
+	if c.webhook == nil {
+		u.SetAPIVersion(to.String())
+	} else {
+		converter, err := c.webhook()
+		if err != nil {
+			return nil, err
+		}
+		out, err := converter.ConvertToVersion(u, to)
+		if err != nil {
+			return nil, err
+		}
+		u = out.(*unstructured.Unstructured)
 	}
-	u.SetAPIVersion(to)
 	_, err := c.coerce(u, coerceOptions{})
 	return u, err
+}
+
+// convertAll converts several objects to the version of the codec; a webhook
+// gets them all in one call.
+func (c *codec) convertAll(items []*unstructured.Unstructured) error {
+	to := c.kind.GroupVersion()
+	if c.webhook == nil {
+		for i, u := range items {
+			converted, err := c.convert(u, to.Version)
+			if err != nil {
+				return err
+			}
+			items[i] = converted
+		}
+		return nil
+	}
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(c.kind.GroupVersion().WithKind(c.kind.Kind + "List"))
+	var places []int
+	for i, u := range items {
+		if u.GetAPIVersion() != to.String() {
+			if err := c.checkVersions(u, to); err != nil {
+				return err
+			}
+			list.Items, places = append(list.Items, *u), append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	converter, err := c.webhook()
+	if err != nil {
+		return err
+	}
+	out, err := converter.ConvertToVersion(&list, to)
+	if err != nil {
+		return err
+	}
+	converted := out.(*unstructured.UnstructuredList)
+	for n, place := range places {
+		u := &converted.Items[n]
+		if _, err := c.coerce(u, coerceOptions{}); err != nil {
+			return err
+		}
+		items[place] = u
+	}
+	return nil
+}
+
+// checkVersions refuses to convert from or to what the definition does not have.
+func (c *codec) checkVersions(u *unstructured.Unstructured, to schema.GroupVersion) error {
+	from := u.GroupVersionKind().GroupVersion()
+	if _, ok := c.schemas[to.Version]; !ok {
+		return fmt.Errorf("request to convert CR to an invalid group/version: %s", to)
+	}
+	if _, ok := c.schemas[from.Version]; !ok || from.Group != c.kind.Group {
+		return fmt.Errorf("request to convert CR from an invalid group/version: %s", from)
+	}
+	return nil
 }
 
 // objectConverter is a codec as field management sees it.

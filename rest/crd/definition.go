@@ -32,8 +32,11 @@ func Definitions() *resource.Resource {
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 			Kind: kind.Kind, ListKind: kind.Kind + "List",
 		},
-		Verbs:  []string{"create", "delete", "get", "list", "patch", "update", "watch"},
+		Verbs:  []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		Prefix: DefinitionsPrefix,
+
+		// Real servers show the hash of v1beta1, whatever they store.
+		StorageVersionHash: "jfWCUB31mvA=",
 	}
 	codec := resource.NewTypedCodec(Scheme(), kind, hub, nil)
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}

@@ -18,7 +18,7 @@ import (
 // Version is the Kubernetes release whose behaviour is served: that of the
 // libraries in go.mod.
 var Version = version.Info{
-	Major: "1", Minor: "37", GitVersion: "v1.37.2", GitTreeState: "clean",
+	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.2", GitTreeState: "clean",
 	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 }
 
@@ -138,6 +138,9 @@ func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResourc
 // storageVersionHash tells clients that watch discovery when objects begin to be
 // stored in another version.
 func storageVersionHash(r *resource.Resource) string {
+	if r.StorageVersionHash != "" {
+		return r.StorageVersionHash
+	}
 	if !r.Storage.Served {
 		return ""
 	}

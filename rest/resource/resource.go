@@ -33,6 +33,9 @@ type Resource struct {
 	// Storage is the version objects are written to the store in.
 	Storage *Version
 
+	// StorageVersionHash is what discovery shows, if it is not that of Storage.
+	StorageVersionHash string
+
 	// Prefix is what the store keys of all objects begin with. It ends with a
 	// slash. For a custom resource it holds the uid of its definition, so that a
 	// definition that is deleted and created again starts empty.
@@ -41,6 +44,10 @@ type Resource struct {
 	// Definition is the record that defines a custom resource, as a write must
 	// still find it when it commits. It is the zero value for a built-in one.
 	Definition store.Precondition
+
+	// CallsOut says that objects are converted by calls that the server's own
+	// services carry: a fork cannot share it.
+	CallsOut bool
 
 	// Terminating refuses creates, because the definition is being deleted.
 	Terminating bool

@@ -73,6 +73,18 @@ func (c *TypedCodec) DecodeStored(record store.Record) (runtime.Object, error) {
 	return obj, nil
 }
 
+// DecodeAllStored implements Codec.
+func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
+	all := make([]runtime.Object, len(records))
+	for i, record := range records {
+		var err error
+		if all[i], err = c.DecodeStored(record); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Encode implements Codec.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	var b bytes.Buffer

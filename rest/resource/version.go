@@ -83,6 +83,9 @@ type Codec interface {
 	// written, as this version sees it. Its resourceVersion is set.
 	DecodeStored(record store.Record) (runtime.Object, error)
 
+	// DecodeAllStored reads several, in one conversion if they need any.
+	DecodeAllStored(records []store.Record) ([]runtime.Object, error)
+
 	// Encode writes the object as JSON in this version, without a line break at
 	// the end.
 	Encode(obj runtime.Object) ([]byte, error)

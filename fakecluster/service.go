@@ -1,0 +1,131 @@
+package fakecluster
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"time"
+)
+
+// service is what a service reference reaches.
+type service struct {
+	namespace, name string
+	port            int
+	handler         http.Handler
+}
+
+// WithService has the cluster reach a handler by the reference of a Service, as
+// webhooks are configured with: a name in a namespace, and a port. The cluster
+// serves the handler over TLS with a certificate for name.namespace.svc; what
+// refers to it needs the CABundle of the cluster. The option may be given more
+// than once, and nothing need exist in the cluster for it.
+//
+// Default: a reference to a service reaches nothing.
+func WithService(namespace, name string, port int, h http.Handler) Option {
+	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
+}
+
+// services are the handlers that a cluster reaches by reference, each behind a
+// listener of its own. It implements webhook.ServiceResolver.
+type services struct {
+	bundle    []byte // the PEM of the authority that their certificates are signed by
+	listeners map[string]*httptest.Server
+}
+
+func reference(namespace, name string, port int32) string {
+	return fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)
+}
+
+// ResolveEndpoint implements webhook.ServiceResolver.
+func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	l := s.listeners[reference(namespace, name, port)]
+	if l == nil {
+		return nil, fmt.Errorf("service %q not found", name)
+	}
+	return url.Parse(l.URL)
+}
+
+// listen serves all of them.
+func listenServices(all []service) (*services, error) {
+	s := &services{listeners: map[string]*httptest.Server{}}
+	if len(all) == 0 {
+		return s, nil
+	}
+	authority, key, err := newAuthority()
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate authority: %w", err)
+	}
+	s.bundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw})
+	for _, one := range all {
+		ref := reference(one.namespace, one.name, int32(one.port))
+		if s.listeners[ref] != nil {
+			s.close()
+			return nil, fmt.Errorf("WithService: %s is given twice", ref)
+		}
+		certificate, err := newCertificate(authority, key, one.name+"."+one.namespace+".svc")
+		if err != nil {
+			s.close()
+			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
+		}
+		l := httptest.NewUnstartedServer(one.handler)
+		l.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		l.StartTLS()
+		s.listeners[ref] = l
+	}
+	return s, nil
+}
+
+func (s *services) close() {
+	for _, l := range s.listeners {
+		l.CloseClientConnections()
+		l.Close()
+	}
+}
+
+// CABundle is the PEM of the authority that signed the certificates of the
+// handlers given by WithService; nil without any.
+func (c *Cluster) CABundle() []byte { return c.services.bundle }
+
+// validity is far around whatever the clock of a test says.
+var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newAuthority() (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fakecluster"}, NotBefore: validFrom, NotAfter: validTo,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	authority, err := x509.ParseCertificate(der)
+	return authority, key, err
+}
+
+func newCertificate(authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, host string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, NotBefore: validFrom, NotAfter: validTo,
+		DNSNames: []string{host}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority, &key.PublicKey, authorityKey)
+	return tls.Certificate{Certificate: [][]byte{der, authority.Raw}, PrivateKey: key}, err
+}

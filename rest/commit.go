@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
+	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -37,8 +38,21 @@ func (w *write) commitCreate(obj runtime.Object) (outcome, error) {
 	if err != nil {
 		return outcome{}, w.commitError(err)
 	}
+	w.remember(record, obj)
 	w.react(lifecycle.Change{Record: record})
 	return w.outcome(record, obj)
+}
+
+// remember spares the reader of a record that is costly to read.
+func (w *write) remember(record store.Record, obj runtime.Object) {
+	codec, ok := w.version.Resource.Storage.Codec.(resource.Rememberer)
+	if !ok {
+		return
+	}
+	if metadata, err := meta.Accessor(obj); err == nil {
+		metadata.SetResourceVersion(formatRevision(record.Revision))
+		codec.Remember(record, obj)
+	}
 }
 
 // alreadyExists says that the name is taken, and whether it may soon be free.
@@ -66,6 +80,7 @@ func (w *write) commitUpdate(record store.Record, obj runtime.Object) (outcome, 
 	if err != nil {
 		return outcome{}, w.commitError(err)
 	}
+	w.remember(committed, obj)
 	w.react(lifecycle.Change{Record: committed, Previous: record})
 	return w.outcome(committed, obj)
 }

@@ -38,7 +38,10 @@ func (r reactions) Now() metav1.Time                { return r.now() }
 func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, name string) (runtime.Object, store.Record, error) {
 	w := r.write(ctx, res, namespace, name)
 	record, obj, err := w.load()
-	return obj, record, err
+	if err != nil {
+		return nil, record, err
+	}
+	return obj.DeepCopyObject(), record, nil
 }
 
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {
@@ -50,7 +53,7 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.subresource = subresource
 	w.always = require
-	_, err := w.update(func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+	_, err := w.updateOnce(func(runtime.Object) (runtime.Object, error) { return obj, nil })
 	return w.asConflict(err)
 }
 
@@ -71,7 +74,8 @@ func (r reactions) write(ctx context.Context, res *resource.Resource, namespace,
 // asConflict makes what sends a client's request back to the start a conflict,
 // which sends a reaction back to its own.
 func (w *write) asConflict(err error) error {
-	if errors.Is(err, errOutdated) {
+	var conflict *store.ConflictError
+	if errors.Is(err, errOutdated) || errors.As(err, &conflict) {
 		return apierrors.NewConflict(w.version.Resource.GroupResource(), w.name, errModified)
 	}
 	return err

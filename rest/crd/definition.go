@@ -38,7 +38,7 @@ func Definitions() *resource.Resource {
 		// Real servers show the hash of v1beta1, whatever they store.
 		StorageVersionHash: "jfWCUB31mvA=",
 	}
-	codec := resource.NewTypedCodec(Scheme(), kind, hub, nil)
+	codec := &definitionCodec{TypedCodec: resource.NewTypedCodec(Scheme(), kind, hub, nil)}
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
 	r.Storage = &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,

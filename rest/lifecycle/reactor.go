@@ -34,13 +34,13 @@ type Server interface {
 
 	Now() metav1.Time
 
-	// Get reads an object as its strategy sees it.
+	// Get reads an object as its strategy sees it. It is the caller's own.
 	Get(ctx context.Context, r *resource.Resource, namespace, name string) (runtime.Object, store.Record, error)
 	// List reads all objects of a namespace, or of all.
 	List(r *resource.Resource, namespace string) ([]store.Record, error)
 	// Update puts an object, or a subresource of it, through the pipeline, if it
 	// is still the one of the record and the preconditions hold. It fails with a
-	// conflict otherwise.
+	// conflict otherwise. The object is the pipeline's from then on.
 	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
 	// Delete deletes an object as a client would.
 	Delete(ctx context.Context, r *resource.Resource, namespace, name string) error

@@ -80,7 +80,8 @@ type Codec interface {
 	Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error)
 
 	// DecodeStored reads an object of the store, in whichever version it was
-	// written, as this version sees it. Its resourceVersion is set.
+	// written, as this version sees it. Its resourceVersion is set. Others may
+	// be given the same object: it must not be altered.
 	DecodeStored(record store.Record) (runtime.Object, error)
 
 	// DecodeAllStored reads several, in one conversion if they need any.
@@ -100,6 +101,13 @@ type Codec interface {
 	// ConvertFieldLabel checks and translates one requirement of a field
 	// selector.
 	ConvertFieldLabel(label, value string) (string, string, error)
+}
+
+// Rememberer is a Codec that can be told what an object is that it would
+// otherwise have to read. The object's resourceVersion must be that of the record,
+// and nobody may alter the object any more.
+type Rememberer interface {
+	Remember(record store.Record, obj runtime.Object)
 }
 
 // Strategy is what a kind adds to the one write pipeline: how its objects are

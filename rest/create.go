@@ -7,12 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // nameAttempts is how often a create tries another generated name when the one
 // it made is taken.
 const nameAttempts = 8
+
+// review answers what the body asks.
+func (r *request) review(obj runtime.Object) error {
+	r.version.Review(r.ctx, obj)
+	text, err := r.version.Codec.Encode(obj)
+	if err != nil {
+		return err
+	}
+	return r.answer(http.StatusCreated, string(text))
+}
 
 // create makes a new object of the body.
 func (r *request) create() error {
@@ -31,6 +42,9 @@ func (r *request) create() error {
 		metadata, err := meta.Accessor(obj)
 		if err != nil {
 			return apierrors.NewBadRequest(err.Error())
+		}
+		if r.version.Review != nil {
+			return r.review(obj)
 		}
 		generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
 		w := r.write(options, len(options.DryRun) > 0, options.FieldManager)

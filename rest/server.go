@@ -67,6 +67,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions()
 	// The order of the groups is that of discovery.
 	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources()...)
+	server.builtin = append(server.builtin, builtin.Reviews()...)
 	server.catalogue.Store(resource.NewCatalogue(0, server.builtin, nil))
 	if err := server.refresh(); err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func storageVersionHash(r *resource.Resource) string {
 	if r.StorageVersionHash != "" {
 		return r.StorageVersionHash
 	}
-	if !r.Storage.Served {
+	if !r.Storage.Served || r.Storage.Review != nil {
 		return ""
 	}
 	return discovery.StorageVersionHash(r.Group, r.Storage.Name, r.Names.Kind)

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -39,9 +40,15 @@ type Version struct {
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
 
+	// Review answers a create in place of storing the object; nil: it is stored.
+	Review Review
+
 	// OpenAPI is what is published of the version; nil: nothing.
 	OpenAPI *OpenAPI
 }
+
+// Review completes an object that asks a question with the answer.
+type Review func(ctx context.Context, obj runtime.Object)
 
 // Subresource is a part of an object with an endpoint of its own.
 type Subresource struct {

@@ -1,0 +1,111 @@
+// Package kubectl runs the real kubectl against `fakecluster serve`, by a scripted
+// session that holds, for each command, what a real server makes it print.
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// List is the list that results are compared with, seen from the folder conformance.
+var List = verdict.List{
+	Path: "kubectl.txt",
+	Comment: `The commands of kubectl/session.txt, and whether they print what that says.
+Written by "go run . -only kubectl -update".`,
+}
+
+// sessionPath is seen from the folder conformance.
+const sessionPath = "kubectl/session.txt"
+
+// Run plays the session and prints how each failing command differs from it. An update
+// fills in the outcomes that the session does not know.
+func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
+	session, err := readSession(sessionPath)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer programs.remove()
+	var results []verdict.Result
+	all := map[*step]outcome{}
+	names := map[string]int{}
+	for _, section := range session.sections {
+		started := time.Now()
+		got, err := programs.play(ctx, section)
+		if err != nil {
+			return nil, fmt.Errorf("section %s: %w", section.name, err)
+		}
+		behind := ""
+		for i, step := range section.steps {
+			all[step] = got[step]
+			if update && step.want.unknown {
+				step.want = got[step]
+				step.want.unknown = true // for fill, which writes it
+			}
+			result := judge(w, step, got[step])
+			if command, inBackground := step.inBackground(); inBackground {
+				behind = command
+			} else if step.command == foreground || step.command == interrupt {
+				result.Name += " (" + behind + ")"
+			}
+			result.Name = section.name + ": " + result.Name
+			if names[result.Name]++; names[result.Name] > 1 {
+				result.Name += fmt.Sprintf(" (%d)", names[result.Name])
+			}
+			if i == len(section.steps)-1 {
+				result.Time = time.Since(started) // of the section
+			}
+			results = append(results, result)
+		}
+	}
+	if update {
+		if err := session.fill(sessionPath, all); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// judge compares what a command did with what it should do.
+func judge(w io.Writer, s *step, got outcome) verdict.Result {
+	result := verdict.Result{Name: s.command, Verdict: verdict.Pass}
+	diff := cmp.Diff(s.want.String(), got.String())
+	if diff == "" {
+		return result
+	}
+	result.Verdict, result.Reason = verdict.Fail, verdict.Reason(firstDifference(s.want, got))
+	fmt.Fprintf(w, "%s:%d: %s (-want +got)\n%s\n", sessionPath, s.line+1, s.command, diff)
+	return result
+}
+
+// firstDifference says in a line where an outcome differs: by what it says on stderr,
+// if it does there, for that is most often why.
+func firstDifference(want, got outcome) string {
+	lines := func(o outcome) []string { return append(append([]string{}, o.stderr...), o.stdout...) }
+	if len(got.stderr) > 0 && strings.Join(got.stderr, "\n") != strings.Join(want.stderr, "\n") {
+		return "says " + got.stderr[0]
+	}
+	wanted := lines(want)
+	for i, line := range lines(got) {
+		if i >= len(wanted) {
+			return "says too much: " + line
+		}
+		if line != wanted[i] {
+			return "says " + line
+		}
+	}
+	if len(wanted) > len(lines(got)) {
+		return "does not say " + wanted[len(lines(got))]
+	}
+	return fmt.Sprintf("exits with %d", got.exit)
+}

@@ -1,0 +1,36 @@
+package kubectl
+
+import (
+	"regexp"
+	"strings"
+)
+
+// masks hide what differs from run to run, and from server to server.
+var masks = []struct {
+	pattern *regexp.Regexp
+	mask    string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})`), "<time>"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:<port>"},
+	{regexp.MustCompile(`(resourceVersion: |"resourceVersion":\s?)"\d+"`), `$1"<n>"`},
+	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<n>"},
+	{regexp.MustCompile(`\S*/(LIVE|MERGED)-\d+/`), "<folder>/$1/"},
+	{regexp.MustCompile(`\S*/kubectl-edit-\d+\.yaml`), "<folder>/kubectl-edit.yaml"},
+	// Ages in tables, in the last column and in others; the padding behind those
+	// depends on the age.
+	{regexp.MustCompile(`(?m)(\s)\d+m?\d*s$`), "$1<age>"},
+	{regexp.MustCompile(`( {3})\d+m?\d*s {2,}`), "$1<age>   "},
+}
+
+// mask returns the lines of a text, masked, without white space at their ends.
+func mask(text string) []string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.mask)
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return trimBlank(lines)
+}

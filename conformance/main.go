@@ -1,0 +1,107 @@
+// Command conformance runs suites and clients that were not written here against
+// fakecluster. From this folder:
+//
+//	go run .                               # all four parts
+//	go run . -only kubectl,operator        # some
+//	go run . -update                       # and write the results to the lists
+//
+// Each part prints a table of its results and how long it took. The exit status is 1
+// if the results of a part differ from its checked-in list, in either direction.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/kubectl"
+	"github.com/fakecluster/fakecluster/conformance/operator"
+	"github.com/fakecluster/fakecluster/conformance/realcrds"
+	"github.com/fakecluster/fakecluster/conformance/upstream/suite"
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// part is a suite or a client.
+type part struct {
+	name string
+	list verdict.List
+	run  func(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error)
+}
+
+var parts = []part{
+	{"upstream", suite.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return suite.Run(ctx, regexp.MustCompile(""))
+	}},
+	{"realcrds", realcrds.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
+		return realcrds.Run(ctx, w)
+	}},
+	{"kubectl", kubectl.List, kubectl.Run},
+	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return operator.Run(ctx)
+	}},
+}
+
+func main() {
+	only := flag.String("only", "", "run only these parts, separated by commas")
+	update := flag.Bool("update", false, "write the results to the lists instead of comparing them")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := runParts(ctx, os.Stdout, *only, *update); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+// runParts runs the parts that are asked for, all of them if none is, one after the
+// other: each uses all cores.
+func runParts(ctx context.Context, w io.Writer, only string, update bool) error {
+	chosen := parts
+	if only != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(only, ",") {
+			i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
+			if i < 0 {
+				return fmt.Errorf("there is no part %q", name)
+			}
+			chosen = append(chosen, parts[i])
+		}
+	}
+	var failed error
+	var times strings.Builder
+	for _, p := range chosen {
+		fmt.Fprintf(w, "== %s\n\n", p.name)
+		started := time.Now()
+		outcome := "as listed"
+		if update {
+			outcome = "written"
+		}
+		if err := p.check(ctx, w, update); err != nil {
+			outcome = "FAILED"
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.name, err))
+		}
+		fmt.Fprintf(&times, "%-10s %8v  %s\n", p.name, verdict.Round(time.Since(started)), outcome)
+		fmt.Fprintln(w)
+	}
+	fmt.Fprint(w, times.String())
+	return failed
+}
+
+// check runs the part and compares its results with its list.
+func (p part) check(ctx context.Context, w io.Writer, update bool) error {
+	results, err := p.run(ctx, w, update)
+	if err != nil {
+		return err
+	}
+	list := p.list
+	list.Update = update
+	return list.Check(w, results)
+}

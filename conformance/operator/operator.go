@@ -1,0 +1,116 @@
+// Package operator runs a small operator, written with controller-runtime, against
+// fakecluster, and looks whether it can do its work.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// List is the list that results are compared with, seen from the folder conformance.
+var List = verdict.List{
+	Path: "operator.txt",
+	Comment: `What a small operator does under controller-runtime's manager, step by step.
+Written by "go run . -only operator -update".`,
+}
+
+const leaseName = "greetings"
+
+// operator is the manager with its cluster, while they run.
+type operator struct {
+	cluster   *fakecluster.Cluster
+	client    client.Client // not the manager's: it reads from no cache
+	endpoint  endpoint
+	manager   manager.Manager
+	farewells chan string
+
+	stop    context.CancelFunc
+	stopped chan error // gets what the manager's Start returns
+}
+
+// Run runs the operator against a cluster of its own and returns what it could do.
+func Run(ctx context.Context) ([]verdict.Result, error) {
+	// What the libraries log is no result; after the manager stops, they complain of
+	// events that they could not send any more.
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Close()
+	certDir, err := os.MkdirTemp("", "fakecluster-operator-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(certDir)
+	o, err := newOperator(cluster, certDir)
+	if err != nil {
+		return nil, fmt.Errorf("making the operator: %w", err)
+	}
+	ctx, o.stop = context.WithCancel(ctx)
+	defer o.stop()
+	go func() { o.stopped <- o.manager.Start(ctx) }()
+	return o.play(ctx), nil
+}
+
+func newOperator(cluster *fakecluster.Cluster, certDir string) (*operator, error) {
+	kinds := runtime.NewScheme()
+	if err := scheme.AddToScheme(kinds); err != nil {
+		return nil, err
+	}
+	addToScheme(kinds)
+	endpoint, err := newEndpoint(certDir)
+	if err != nil {
+		return nil, err
+	}
+	// A second run in the process has a controller of the same name.
+	sameName := true
+	stopsWithin := 5 * time.Second
+	mgr, err := ctrl.NewManager(cluster.RESTConfig(), manager.Options{
+		Scheme:                        kinds,
+		Metrics:                       server.Options{BindAddress: "0"},
+		Controller:                    config.Controller{SkipNameValidation: &sameName},
+		GracefulShutdownTimeout:       &stopsWithin,
+		LeaderElection:                true,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       core.NamespaceDefault,
+		LeaderElectionReleaseOnCancel: true,
+		WebhookServer:                 webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: endpoint.port, CertDir: certDir}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := &operator{
+		cluster: cluster, endpoint: endpoint, manager: mgr,
+		farewells: make(chan string, 1), stopped: make(chan error, 1),
+	}
+	if o.client, err = client.New(cluster.RESTConfig(), client.Options{Scheme: kinds}); err != nil {
+		return nil, err
+	}
+	err = ctrl.NewWebhookManagedBy(mgr, &Greeting{}).WithDefaulter(defaulter{}).WithValidator(validator{}).Complete()
+	if err != nil {
+		return nil, err
+	}
+	err = ctrl.NewControllerManagedBy(mgr).For(&Greeting{}).Owns(&core.ConfigMap{}).
+		Complete(&reconciler{client: mgr.GetClient(), farewells: o.farewells})
+	return o, err
+}

@@ -1,0 +1,141 @@
+package suite
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// event is a line of `go test -json`.
+type event struct{ Action, Test, Output string }
+
+// record is what the events say of a test or a subtest.
+type record struct {
+	outcome string // pass, fail or skip; empty if it did not end
+	output  strings.Builder
+}
+
+// readEvents turns the events of a test's process into results: one for the test,
+// and if it failed one for each subtest without subtests that did not pass.
+func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, error) {
+	records := map[string]*record{}
+	var names []string
+	var outside strings.Builder // output of the process, such as a panic
+	for decoder := json.NewDecoder(r); ; {
+		var e event
+		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if e.Test == "" {
+			outside.WriteString(e.Output)
+			continue
+		}
+		rec := records[e.Test]
+		if rec == nil {
+			rec = &record{}
+			records[e.Test] = rec
+			names = append(names, e.Test)
+		}
+		switch e.Action {
+		case "output":
+			rec.output.WriteString(e.Output)
+		case "pass", "fail", "skip":
+			rec.outcome = e.Action
+		}
+	}
+	top := records[t.name]
+	if top == nil {
+		return nil, errors.New("the test did not run: " + outside.String())
+	}
+	result := top.result(t.String())
+	result.Time = took
+	var subtests []verdict.Result
+	for _, name := range names {
+		hasSubtests := slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") })
+		if name == t.name || hasSubtests {
+			continue
+		}
+		sub := records[name].result(strings.TrimSuffix(t.String(), t.name) + name)
+		if sub.Verdict != verdict.Pass {
+			subtests = append(subtests, sub)
+		}
+	}
+	slices.SortFunc(subtests, func(a, b verdict.Result) int { return cmp.Compare(a.Name, b.Name) })
+	if result = summarize(result, subtests); result.Verdict != verdict.Fail {
+		return []verdict.Result{result}, nil
+	}
+	return append([]verdict.Result{result}, subtests...), nil
+}
+
+// summarize gives a test that did not pass the verdict of its subtests: it fails if
+// one of them does, and if they are all not applicable so is it. The reason of a test
+// that says nothing itself is its first subtest's.
+func summarize(result verdict.Result, subtests []verdict.Result) verdict.Result {
+	if result.Verdict == verdict.NotApplicable || len(subtests) == 0 {
+		return result
+	}
+	of := subtests[0]
+	for _, sub := range subtests {
+		if sub.Verdict == verdict.Fail {
+			of = sub
+			break
+		}
+	}
+	if result.Reason == "" {
+		result.Verdict, result.Reason = of.Verdict, of.Reason
+	}
+	return result
+}
+
+func (r *record) result(name string) verdict.Result {
+	if r.outcome == "pass" {
+		return verdict.Result{Name: name, Verdict: verdict.Pass}
+	}
+	said := r.said()
+	// What comes after the first refusal may be a consequence of it.
+	for _, line := range said {
+		if _, reason, refused := strings.Cut(line, "not applicable: "); refused {
+			return verdict.Result{Name: name, Verdict: verdict.NotApplicable, Reason: verdict.Reason(reason)}
+		}
+	}
+	reason := ""
+	if len(said) > 0 {
+		reason = verdict.Reason(said[len(said)-1])
+	}
+	if r.outcome == "skip" {
+		return verdict.Result{Name: name, Verdict: verdict.NotApplicable, Reason: "skips itself: " + reason}
+	}
+	return verdict.Result{Name: name, Verdict: verdict.Fail, Reason: reason}
+}
+
+// said is what a test logged, line by line. The last of it explains how the test
+// ended: it is what made it fail or skip, or where it panicked or ran out of time.
+func (r *record) said() []string {
+	var said []string
+	for line := range strings.Lines(r.output.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "panic: ") {
+			return append(said, line)
+		}
+		if logged := logLine.FindStringSubmatch(line); logged != nil && !klogLine.MatchString(logged[1]) {
+			said = append(said, logged[1])
+		}
+	}
+	return said
+}
+
+var (
+	// logLine is what t.Log and its kin print: where, and what.
+	logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)$`)
+	// klogLine is what Kubernetes' libraries log through a test.
+	klogLine = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\]`)
+)

@@ -1,0 +1,80 @@
+package suite
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// events writes a test's events, one for each "action test output".
+func events(lines ...string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		part := strings.SplitN(line, " ", 3)
+		e := event{Action: part[0], Test: part[1]}
+		if len(part) == 3 {
+			e.Output = part[2] + "\n"
+		}
+		encoded, _ := json.Marshal(e)
+		b.Write(append(encoded, '\n'))
+	}
+	return b.String()
+}
+
+func TestReadEvents(t *testing.T) {
+	for _, c := range []struct {
+		rule   string
+		events string
+		want   []verdict.Result
+	}{
+		{"a test that passes is one result, whatever its subtests",
+			events("pass TestA/one", "pass TestA"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.Pass}}},
+		{"the last thing logged is the reason, klog aside",
+			events("output TestA     a_test.go:1: first", "output TestA     a_test.go:2: last",
+				"output TestA     a_test.go:3: I1121 05:57:13.291931] noise", "fail TestA"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.Fail, Reason: "last"}}},
+		{"a failure is blamed on the subtest, and only leaves are listed",
+			events("pass TestA/ok", "output TestA/no/deep     a_test.go:2: wrong", "fail TestA/no/deep", "fail TestA/no", "fail TestA"),
+			[]verdict.Result{
+				{Name: "TestA", Verdict: verdict.Fail, Reason: "wrong"},
+				{Name: "TestA/no/deep", Verdict: verdict.Fail, Reason: "wrong"},
+			}},
+		{"a refusal of the fixture makes the test not applicable",
+			events("output TestA     a_test.go:1: rpc error: not applicable: reads etcd", "output TestA     a_test.go:2: nil", "fail TestA"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.NotApplicable, Reason: "reads etcd"}}},
+		{"a test that only its refused subtests fail is not applicable",
+			events("output TestA/x     a_test.go:1: not applicable: reads etcd", "fail TestA/x", "fail TestA"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.NotApplicable, Reason: "reads etcd"}}},
+		{"a test that panics or hangs has no outcome and fails",
+			events("output TestA panic: test timed out after 1m15s", "output TestA goroutine 1"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.Fail, Reason: "panic: test timed out after 1m15s"}}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			got, err := readEvents(strings.NewReader(c.events), test{folder: ".", name: "TestA"}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFunction(t *testing.T) {
+	for result, want := range map[string]string{
+		"TestA":                    "TestA",
+		"TestA/sub/Test":           "TestA",
+		"conversion/TestA":         "conversion/TestA",
+		"conversion/TestA/sub/sub": "conversion/TestA",
+	} {
+		if got := Function(result); got != want {
+			t.Errorf("Function(%q) = %q, want %q", result, got, want)
+		}
+	}
+}

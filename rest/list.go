@@ -110,7 +110,7 @@ func (r *request) page(o *internalversion.ListOptions, sel selector) (page, erro
 			p.records = append(p.records, record)
 			left := part.Remaining + int64(len(part.Records)-i-1)
 			if limit > 0 && len(p.records) == limit && left > 0 {
-				if p.next, err = storage.EncodeContinue(record.Key+"\x00", prefix, revision); err != nil {
+				if p.next, err = encodeContinue(record.Key+"\x00", prefix, revision); err != nil {
 					return page{}, err
 				}
 				if sel.all() {
@@ -135,6 +135,12 @@ const (
 		"objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
 )
 
+// encodeContinue is the token to continue a list of a prefix at a key. The key in
+// it begins with a slash, as in those of a real server.
+func encodeContinue(key, prefix string, revision int64) (string, error) {
+	return storage.EncodeContinue(key, strings.TrimSuffix(prefix, "/"), revision)
+}
+
 // listError puts a failed list into the words of the API.
 func listError(err error, o *internalversion.ListOptions, start, prefix string) error {
 	var compacted *store.CompactedError
@@ -144,7 +150,7 @@ func listError(err error, o *internalversion.ListOptions, start, prefix string) 
 		return storage.NewTooLargeResourceVersionError(uint64(future.Requested), uint64(future.Current), 1)
 	case errors.As(err, &compacted) && o.Continue != "":
 		expired := apierrors.NewResourceExpired(continueExpired)
-		token, err := storage.EncodeContinue(start, prefix, -1)
+		token, err := encodeContinue(start, prefix, -1)
 		if err != nil {
 			return err
 		}

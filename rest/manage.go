@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
 // manageFields records that the manager of the write set what differs between
@@ -26,6 +28,13 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 	if w.applied {
 		return obj, nil
 	}
+	var learn func(runtime.Object)
+	if shortcut, ok := w.version.Codec.(resource.FieldShortcut); ok && w.subresource == "" {
+		var done bool
+		if learn, done = shortcut.ManageFields(obj, current, w.manager, w.now()); done {
+			return obj, nil
+		}
+	}
 	fields, err := w.fieldManager()
 	if err != nil {
 		return nil, err
@@ -33,7 +42,11 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 	if current == nil {
 		current = w.version.Codec.New()
 	}
-	return fields.UpdateNoErrors(current, obj, w.manager), nil
+	obj = fields.UpdateNoErrors(current, obj, w.manager)
+	if learn != nil {
+		learn(obj)
+	}
+	return obj, nil
 }
 
 // keepTimestamps takes back the new times in managedFields if nothing but them

@@ -177,6 +177,11 @@ func (p *patcher) checkNames(obj runtime.Object) error {
 
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
 func (p *patcher) patchJSON(current runtime.Object) (runtime.Object, error) {
+	if merger, ok := p.view.Codec.(resource.MergePatcher); ok && p.patchType == types.MergePatchType {
+		if obj, done, err := p.mergeMaps(merger, current); done {
+			return obj, err
+		}
+	}
 	before, err := p.view.Codec.Encode(current)
 	if err != nil {
 		return nil, err
@@ -274,6 +279,22 @@ func (p *patcher) mergeJSON(before []byte) (after []byte, complaints []error, er
 		err = apierrors.NewBadRequest(err.Error())
 	}
 	return after, complaints, err
+}
+
+// mergeMaps applies a merge patch to an object that is a map. What is unusual
+// about a patch or its outcome it leaves to mergeJSON, which has the words for it.
+func (p *patcher) mergeMaps(merger resource.MergePatcher, current runtime.Object) (obj runtime.Object, done bool, err error) {
+	patch := map[string]any{}
+	if duplicates, err := kjson.UnmarshalStrict(p.body, &patch); err != nil || len(duplicates) > 0 {
+		return nil, false, nil
+	}
+	for _, key := range []string{"apiVersion", "kind"} {
+		if _, ok := patch[key]; ok {
+			return nil, false, nil
+		}
+	}
+	obj, err = merger.MergePatch(current, patch, p.validate)
+	return obj, err == nil, nil
 }
 
 // strategicMerge applies a strategic merge patch, which only typed kinds take.

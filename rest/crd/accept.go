@@ -79,12 +79,16 @@ func newAcceptor(s *apiextensions.JSONSchemaProps) *acceptor {
 // know.
 func hasRareKeyword(s *apiextensions.JSONSchemaProps) bool {
 	knownFormat := s.Format == "" || s.Type == "integer" && s.Format == "int64"
-	return !knownFormat || s.Ref != nil || s.UniqueItems || s.MultipleOf != nil || s.ExclusiveMinimum || s.ExclusiveMaximum ||
+	return !knownFormat || isFraction(s.Minimum) || isFraction(s.Maximum) || s.Ref != nil || s.UniqueItems || s.MultipleOf != nil || s.ExclusiveMinimum || s.ExclusiveMaximum ||
 		len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil ||
 		len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 || len(s.Definitions) > 0 || s.AdditionalItems != nil ||
 		s.XEmbeddedResource || s.Items != nil && s.Items.Schema == nil ||
 		s.AdditionalProperties != nil && s.AdditionalProperties.Schema == nil && !s.AdditionalProperties.Allows
 }
+
+// isFraction tells whether a limit is no whole number. Upstream treats those of
+// integers in a way of its own.
+func isFraction(limit *float64) bool { return limit != nil && *limit != math.Trunc(*limit) }
 
 func (a *acceptor) limit(s *apiextensions.JSONSchemaProps) {
 	if s.Minimum != nil {

@@ -32,6 +32,7 @@ type codec struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version, what records written under the present schemas are tagged with
 	selectable []selectableField
+	owned      *ownership
 	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
 }
 
@@ -105,6 +106,67 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 	}
 	_, kind, err := serializer.Decode(body, &c.kind, u)
 	return u, kind, err
+}
+
+// MergePatch implements resource.MergePatcher: RFC 7386 on maps, without a detour
+// through JSON.
+func (c *codec) MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error) {
+	u := &unstructured.Unstructured{Object: mergeMaps(current.(*unstructured.Unstructured).Object, patch)}
+	unknown, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown})
+	if err != nil {
+		return nil, err
+	}
+	c.setDefaults(u)
+	if len(unknown) == 0 {
+		return u, nil
+	}
+	complaints := make([]error, len(unknown))
+	for i, field := range unknown {
+		complaints[i] = fmt.Errorf("unknown field %q", field)
+	}
+	return u, runtime.NewStrictDecodingError(complaints)
+}
+
+// mergeMaps is a copy of the document with the patch merged into it; it shares
+// nothing with either.
+func mergeMaps(document, patch map[string]any) map[string]any {
+	merged := make(map[string]any, len(document)+len(patch))
+	for key, value := range document {
+		if _, patched := patch[key]; !patched {
+			merged[key] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	for key, value := range patch {
+		switch value := value.(type) {
+		case nil: // takes the key away
+		case map[string]any:
+			of, _ := document[key].(map[string]any)
+			merged[key] = mergeMaps(of, value)
+		default:
+			// What takes the place of an object the patch library leaves as it is.
+			if _, ok := document[key].(map[string]any); ok {
+				merged[key] = runtime.DeepCopyJSONValue(value)
+			} else {
+				merged[key] = withoutNulls(value)
+			}
+		}
+	}
+	return merged
+}
+
+// withoutNulls is a copy of a patch's value in which no object has a null.
+func withoutNulls(value any) any {
+	switch value := value.(type) {
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = withoutNulls(item)
+		}
+		return items
+	case map[string]any:
+		return mergeMaps(nil, value)
+	}
+	return value
 }
 
 // DecodeStored implements resource.Codec.

@@ -170,6 +170,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	}
 	c := &codec{
 		kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, identities: identities, selectable: selectable,
+		owned: &ownership{},
 	}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],

@@ -24,6 +24,7 @@ type compiledSchema struct {
 
 	accept       *acceptor
 	acceptStatus *acceptor
+	merged       *mergedLists
 }
 
 // cachedSchema compiles a schema unless it is remembered; id names its text.
@@ -62,6 +63,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 		return nil, fmt.Errorf("compiling schema: %w", err)
 	}
 	s.accept, s.acceptStatus = newAcceptor(props), newAcceptor(nil)
+	s.merged = newMergedLists(s.structural)
 	if props != nil {
 		if status, ok := props.Properties["status"]; ok {
 			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {

@@ -3,6 +3,7 @@ package resource
 import (
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -13,6 +14,16 @@ import (
 // server-side apply sends. It is made when the first write needs it, because the
 // schemas it works from take time to prepare.
 type FieldManager func() (*managedfields.FieldManager, error)
+
+// FieldShortcut is a Codec that knows the outcome of field management for common
+// writes of whole objects.
+type FieldShortcut interface {
+	// ManageFields records that the manager set what differs between the object
+	// and the current one, which is nil for a create, as the field manager would,
+	// and reports that it has done so. If it cannot tell, it returns what wants to
+	// learn from the object once the field manager is done with it, or nil.
+	ManageFields(obj, current runtime.Object, manager string, now metav1.Time) (learn func(runtime.Object), done bool)
+}
 
 // TypedFieldManager is the field manager of a kind that a scheme has Go types
 // for. The fields to reset are those that the endpoint ignores, by apiVersion.

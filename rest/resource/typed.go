@@ -132,6 +132,15 @@ type StrategicMerger interface {
 	StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
 }
 
+// MergePatcher is a Codec whose objects take merge patches as they are, because
+// they are maps.
+type MergePatcher interface {
+	// MergePatch is a copy of the object with the patch merged into it, pruned and
+	// defaulted. If unknown fields are to be reported, they come as a strict
+	// decoding error beside it.
+	MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error)
+}
+
 // PatchedError says that what a patch makes of an object cannot be read as one.
 type PatchedError struct{ Err error }
 

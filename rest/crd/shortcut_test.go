@@ -1,0 +1,297 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// The shortcuts of this package say "as upstream would" of most objects without
+// asking it. These tests ask, about random objects.
+
+const shortcutDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com, uid: u}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [a]
+        properties:
+          a: {type: string, minLength: 1, maxLength: 3, pattern: "^[a-z]*$"}
+          b: {type: integer, minimum: 1, maximum: 3}
+          c: {type: number, maximum: 2}
+          m: {type: integer, minimum: 1.5}
+          d: {type: boolean, nullable: true}
+          e: {type: string, enum: [x, yy]}
+          f: {x-kubernetes-int-or-string: true}
+          g: {type: array, maxItems: 2, items: {type: string}}
+          h: {type: object, maxProperties: 2, additionalProperties: {type: integer}}
+          i: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          j: {type: string, format: date}
+          k: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+          l: {type: object, properties: {a: {type: string}, g: {type: array, items: {type: integer}}}}
+status:
+  acceptedNames: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  conditions:
+  - {type: NamesAccepted, status: "True"}
+  - {type: Established, status: "True"}
+  storedVersions: [v1]
+`
+
+// shortcutVersion compiles the definition.
+func shortcutVersion(t *testing.T) (*resource.Version, *apiextensions.JSONSchemaProps) {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(shortcutDefinition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := store.Record{Key: DefinitionsPrefix + "things.example.com", Value: string(text), Revision: 2}
+	obj, err := Definitions().Storage.Codec.DecodeStored(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v1 apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(text, &v1); err != nil {
+		t.Fatal(err)
+	}
+	var props apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	return definition.Resource.Storage, &props
+}
+
+// randomValue is a value of any type; strings and numbers are from few, so that
+// limits are met from both sides.
+func randomValue(r *rand.Rand, depth int) any {
+	texts := []string{"", "a", "ab", "abcd", "A", "x", "yy", "2006-01-02", "ä", "äöü"}
+	switch n := r.IntN(9); {
+	case n < 3:
+		return texts[r.IntN(len(texts))]
+	case n < 5:
+		return int64(r.IntN(5))
+	case n == 5:
+		return []float64{0.5, 1.5, 2, 2.5}[r.IntN(4)]
+	case n == 6:
+		return []any{nil, true, false}[r.IntN(3)]
+	case n == 7 && depth > 0:
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = randomValue(r, depth-1)
+		}
+		return list
+	case depth > 0:
+		return randomMap(r, depth-1)
+	}
+	return "a"
+}
+
+func randomMap(r *rand.Rand, depth int) map[string]any {
+	m := map[string]any{}
+	for range r.IntN(5) {
+		m[string(rune('a'+r.IntN(13)))] = randomValue(r, depth)
+	}
+	return m
+}
+
+func randomSource(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func TestWhatTheAcceptorAcceptsIsValid(t *testing.T) {
+	_, props := shortcutVersion(t)
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept, r := newAcceptor(props), randomSource(t)
+	accepted := 0
+	for range 50_000 {
+		value := randomMap(r, 2)
+		if !accept.accepts(value) {
+			continue
+		}
+		accepted++
+		if errs := validation.ValidateCustomResource(nil, value, validator); len(errs) > 0 {
+			t.Fatalf("accepts %v, which is not valid: %v", value, errs)
+		}
+	}
+	if accepted < 100 {
+		t.Fatalf("of 50000 objects %d are accepted: the test shows nothing", accepted)
+	}
+}
+
+func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
+	r := randomSource(t)
+	pick := func(values ...any) any { return values[r.IntN(len(values))] }
+	canonical := 0
+	for range 20_000 {
+		metadata := map[string]any{}
+		set := func(key string, values ...any) {
+			if r.IntN(2) == 0 {
+				metadata[key] = pick(values...)
+			}
+		}
+		set("name", "a", "b", "c", "")
+		set("namespace", "n", "default")
+		set("labels", map[string]any{"a": "b"}, map[string]any{"a": ""}, map[string]any{})
+		set("annotations", map[string]any{"a": "b"}, map[string]any{"a": int64(1)})
+		set("creationTimestamp", "2020-01-02T03:04:05Z", "2020-02-28T23:59:59Z", nil, "2020-02-30T00:00:00Z", "2020-01-02T24:00:00Z")
+		set("generation", int64(1), int64(2), int64(0))
+		set("finalizers", []any{"a/b"}, []any{})
+		set("ownerReferences", []any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": true}},
+			[]any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n"}})
+		set("managedFields", []any{map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-02T03:04:05Z",
+			"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:a": map[string]any{".": map[string]any{}}}}})
+		if !isCanonical(metadata) {
+			continue
+		}
+		canonical++
+		obj := map[string]any{"metadata": runtime.DeepCopyJSON(metadata)}
+		typed, _, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
+		if err != nil {
+			t.Fatalf("%v: %v", metadata, err)
+		}
+		if err := objectmeta.SetObjectMeta(obj, typed); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(metadata, obj["metadata"]); diff != "" && len(metadata) > 0 {
+			t.Fatalf("canonical metadata changes (-before +after):\n%s", diff)
+		}
+	}
+	if canonical < 100 {
+		t.Fatalf("%d are canonical: the test shows nothing", canonical)
+	}
+}
+
+func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
+	v, props := shortcutVersion(t)
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(u *unstructured.Unstructured) bool { // what is not is refused, whoever owns it
+		return len(validation.ValidateCustomResource(nil, u.Object, validator)) == 0
+	}
+	manager, err := v.FieldManager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, r := v.Codec.(*codec), randomSource(t)
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	object := func() *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: randomMap(r, 2)}
+		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
+		u.Object["metadata"] = map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{fmt.Sprint("l", r.IntN(3)): "x"}}
+		for _, prune := range []string{"k", "i"} {
+			if r.IntN(2) == 0 {
+				delete(u.Object, prune)
+			}
+		}
+		return u
+	}
+	timeless := func(obj runtime.Object) any {
+		m := runtime.DeepCopyJSON(obj.(*unstructured.Unstructured).Object)
+		entries, _, _ := unstructured.NestedSlice(m, "metadata", "managedFields")
+		for _, e := range entries {
+			delete(e.(map[string]any), "time")
+		}
+		return entries
+	}
+	creates, updates := 0, 0
+	for range 40_000 {
+		u := object()
+		if !valid(u) {
+			continue
+		}
+		want := manager.UpdateNoErrors(v.Codec.New(), u.DeepCopy(), "m")
+		got := u.DeepCopy()
+		learn, done := c.ManageFields(got, nil, "m", now)
+		if learn != nil {
+			learn(want)
+		}
+		if !done {
+			got = want.(*unstructured.Unstructured)
+		} else {
+			creates++
+			if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+				t.Fatalf("create of %v (-field manager +shortcut):\n%s", u.Object, diff)
+			}
+		}
+
+		next := got.DeepCopy()
+		if _, ok := next.Object["a"]; ok {
+			next.Object["a"] = randomValue(r, 0)
+		}
+		if !valid(next) {
+			continue
+		}
+		wantNext := manager.UpdateNoErrors(got, next.DeepCopy(), "m")
+		if _, done := c.ManageFields(next, got, "m", now); done {
+			updates++
+			if diff := cmp.Diff(timeless(wantNext), timeless(next)); diff != "" {
+				t.Fatalf("update of %v to %v (-field manager +shortcut):\n%s", got.Object, next.Object, diff)
+			}
+		}
+	}
+	if creates < 20 || updates < 20 {
+		t.Fatalf("%d creates and %d updates took the shortcut: the test shows nothing", creates, updates)
+	}
+}
+
+func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
+	r := randomSource(t)
+	for range 20_000 {
+		document, patch := randomMap(r, 2), randomMap(r, 2)
+		before, _ := json.Marshal(document)
+		change, _ := json.Marshal(patch)
+		after, err := jsonpatch.MergePatch(before, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if err := json.Unmarshal(after, &want); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(mergeMaps(document, patch))
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("%s patched with %s (-library +maps):\n%s", before, change, cmp.Diff(want, got))
+		}
+	}
+}

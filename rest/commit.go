@@ -161,6 +161,7 @@ func (w *write) commitError(err error) error {
 		return errOutdated
 	}
 	if errors.Is(err, store.ErrNotFound) {
+		w.missing = true // it went while the write was judged: an apply creates it
 		return apierrors.NewNotFound(w.version.Resource.GroupResource(), w.name)
 	}
 	return err

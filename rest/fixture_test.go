@@ -38,6 +38,19 @@ type cluster struct {
 // start makes a cluster that ends with the test.
 func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
 	t.Helper()
+	c := startInProcess(t, change...)
+	web := httptest.NewServer(c.server)
+	t.Cleanup(func() {
+		c.server.Close() // ends the watches that web.Close waits for
+		web.Close()
+	})
+	c.url, c.client = web.URL, web.Client()
+	return c
+}
+
+// startInProcess makes a cluster that only serve can reach.
+func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
+	t.Helper()
 	options, storeOptions := rest.Options{Token: token}, store.Options{}
 	for _, f := range change {
 		f(&options, &storeOptions)
@@ -46,19 +59,33 @@ func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := rest.New(s, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(server)
 	t.Cleanup(func() {
-		server.Close()
-		web.Close()
 		if err := s.Close(); err != nil {
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	return &cluster{t: t, url: web.URL, bearer: token, store: s, server: server, client: web.Client()}
+	server, err := rest.New(s, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return &cluster{t: t, bearer: token, store: s, server: server}
+}
+
+// fork makes a copy of a cluster that only serve can reach.
+func (c *cluster) fork(t testing.TB) *cluster {
+	t.Helper()
+	s, err := c.store.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	server, err := c.server.Fork(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return &cluster{t: t, bearer: token, store: s, server: server}
 }
 
 // answer is what came back of a request.

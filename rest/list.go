@@ -93,12 +93,18 @@ func (r *request) page(o *internalversion.ListOptions, sel selector) (page, erro
 		}
 	}
 	var p page
+	if sel.one(r.namespace()) {
+		limit = 0 // a real server reads the one object that is meant
+	}
 	for {
 		part, err := r.store.List(prefix, store.ListOptions{Start: start, Limit: limit, Revision: revision})
 		if err != nil {
 			return page{}, listError(err, o, start, prefix)
 		}
 		revision, p.revision = part.Revision, part.Revision
+		if sel.all() && p.records == nil {
+			p.records = make([]store.Record, 0, len(part.Records))
+		}
 		for i, record := range part.Records {
 			ok, err := sel.matches(record)
 			if err != nil {

@@ -26,7 +26,9 @@ var (
 	timePattern     = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	revisionPattern = regexp.MustCompile(`("?resourceVersion"?: ?")(\d+)"`)
 	tokenPattern    = regexp.MustCompile(`("?continue"?: ?"?)(eyJ[A-Za-z0-9_=-]+)`)
-	countPattern    = regexp.MustCompile(`(current: |too old resource version: \d+ \(|observed resource version \()\d+`)
+	countPattern    = regexp.MustCompile(`(current: |too old resource version: \d+ \(|observed resource version \(|ResourceVersion in record \()\d+`)
+	addressPattern  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	randomPattern   = regexp.MustCompile(`Bad_[a-z0-9]{5}`) // of a generated name
 	selfTypePattern = regexp.MustCompile(`selfType\d+`)
 )
 
@@ -43,6 +45,7 @@ func (m *mask) name(kind, value string) string {
 // hide masks an answer.
 func (m *mask) hide(text string) string {
 	text = withoutManagedFields(text)
+	text = approvalLast(text)
 	text = timePattern.ReplaceAllString(text, "<time>")
 	text = uidPattern.ReplaceAllStringFunc(text, func(s string) string { return m.name("uid", s) })
 	text = tokenPattern.ReplaceAllStringFunc(text, func(s string) string {
@@ -56,6 +59,8 @@ func (m *mask) hide(text string) string {
 		}
 		return parts[1] + m.name("rv", parts[2]) + `"`
 	})
+	text = addressPattern.ReplaceAllString(text, "<address>")
+	text = randomPattern.ReplaceAllString(text, "Bad_<random>")
 	text = countPattern.ReplaceAllString(text, "$1<n>")
 	return selfTypePattern.ReplaceAllString(text, "selfType<n>")
 }
@@ -83,6 +88,24 @@ func describeToken(token string) string {
 	}
 	text, _ := json.Marshal(content)
 	return "(" + strings.ReplaceAll(string(text), `"`, "'") + ")"
+}
+
+var approvalPattern = regexp.MustCompile(`"conditions":\[.*?\]`)
+
+// approvalLast puts the condition about API approval last: on a real server the
+// controllers of the conditions race.
+func approvalLast(text string) string {
+	return approvalPattern.ReplaceAllStringFunc(text, func(list string) string {
+		from := strings.Index(list, `{"type":"KubernetesAPIApprovalPolicyConformant"`)
+		if from < 0 {
+			return list
+		}
+		to := from + strings.Index(list[from:], "}") + 1
+		if list[to] != ',' {
+			return list
+		}
+		return list[:from] + list[to+1:len(list)-1] + "," + list[from:to] + "]"
+	})
 }
 
 // withoutManagedFields takes metadata.managedFields out of JSON: it is tested by

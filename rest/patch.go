@@ -231,17 +231,22 @@ func invalidPatch(patched string, err error) error {
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patched, err.Error())})
 }
 
+// jsonPatchOp is one operation of a JSON patch.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
 // applyOperations applies a JSON patch.
 func (p *patcher) applyOperations(before []byte) (after []byte, complaints []error, err error) {
 	if p.validate {
-		var operations []struct {
-			Op    string `json:"op"`
-			Path  string `json:"path"`
-			From  string `json:"from"`
-			Value any    `json:"value"`
-		}
+		var operations []jsonPatchOp
 		if complaints, err = kjson.UnmarshalStrict(p.body, &operations); err != nil {
-			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+			// The text names the Go type, which is upstream's for all that clients know.
+			text := strings.ReplaceAll(err.Error(), "rest.jsonPatchOp", "handlers.jsonPatchOp")
+			return nil, nil, apierrors.NewBadRequest("error decoding patch: " + text)
 		}
 		for i, c := range complaints {
 			complaints[i] = fmt.Errorf("json patch %w", c)

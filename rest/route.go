@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
@@ -69,6 +71,14 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 		writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}
+	if err := checkTimeout(req); err != nil {
+		writeError(w, req, err)
+		return
+	}
+	if strings.HasPrefix(req.URL.Path, "//") {
+		http.NotFound(w, req)
+		return
+	}
 	info, err := s.paths.NewRequestInfo(req)
 	if err != nil {
 		responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
@@ -94,6 +104,22 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 		}
 		return
 	}
+}
+
+// checkTimeout refuses a timeout that cannot be read. There is nothing here that
+// would take as long as one.
+func checkTimeout(req *http.Request) error {
+	if !strings.Contains(req.URL.RawQuery, "timeout=") {
+		return nil
+	}
+	timeout := req.URL.Query().Get("timeout")
+	if timeout == "" {
+		return nil
+	}
+	if _, err := time.ParseDuration(timeout); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("invalid timeout specified in the request URL - %v", err))
+	}
+	return nil
 }
 
 // routePath serves the paths that are no resources.
@@ -137,7 +163,10 @@ func (s *Server) routeDiscovery(w http.ResponseWriter, req *http.Request, c *res
 	if discovery.ServeAggregated(w, req, c) {
 		return
 	}
-	switch obj := discovery.Document(c, req.Host, parts); {
+	if req.Method == http.MethodGet && discovery.ServeCore(w, req, c, parts) {
+		return
+	}
+	switch obj := discovery.Document(c, parts); {
 	case obj == nil && builtin:
 		writeError(w, req, noSuchRoute())
 	case obj == nil:
@@ -175,6 +204,9 @@ func (r *request) serve() error {
 	h, err := r.handler()
 	if err != nil {
 		return err
+	}
+	if invalid := content.IsPathSegmentName(r.info.Name); len(invalid) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
 	}
 	if r.output, err = r.negotiate(); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"strings"
+
 	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -38,6 +40,20 @@ func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector,
 // all tells whether the selector picks everything.
 func (s selector) all() bool { return s.labels == nil && s.fields == nil }
 
+// one tells whether the selector can pick one object at the most: it names it.
+func (s selector) one(namespace string) bool {
+	if s.fields == nil {
+		return false
+	}
+	if s.version.Resource.Namespaced && namespace == "" {
+		if _, ok := s.fields.RequiresExactMatch("metadata.namespace"); !ok {
+			return false
+		}
+	}
+	_, ok := s.fields.RequiresExactMatch("metadata.name")
+	return ok
+}
+
 // matches tells whether the selector picks a stored object. It looks into the
 // bytes, and decodes them only for fields that are not metadata.
 func (s selector) matches(record store.Record) (bool, error) {
@@ -51,6 +67,10 @@ func (s selector) matches(record store.Record) (bool, error) {
 		if requirement.Field != "metadata.name" && requirement.Field != "metadata.namespace" {
 			return s.matchesFields(record)
 		}
+	}
+	// The usual selector of all is the name of an object, and nothing else.
+	if name, ok := s.fields.RequiresExactMatch("metadata.name"); ok && s.version.Resource.NameOf(record.Key) != name {
+		return false, nil
 	}
 	return s.fields.Matches(s.nameOf(record.Key)), nil
 }
@@ -76,11 +96,41 @@ func (s selector) nameOf(key string) fields.Set {
 	return set
 }
 
-func labelsOf(text string) labels.Set {
-	set := labels.Set{}
-	gjson.Get(text, "metadata.labels").ForEach(func(key, value gjson.Result) bool {
-		set[key.String()] = value.String()
-		return true
-	})
-	return set
+// labelsOf are the labels of a stored object.
+func labelsOf(text string) rawLabels {
+	return rawLabels(gjson.Get(text, "metadata.labels").Raw)
+}
+
+// rawLabels are labels in the JSON that they are stored as, which is looked into
+// for each label that is asked for: a selector asks for few. Neither keys nor
+// values of labels hold anything that JSON escapes.
+type rawLabels string
+
+// Lookup implements labels.Labels.
+func (l rawLabels) Lookup(label string) (value string, found bool) {
+	rest := string(l)
+	for {
+		at := strings.Index(rest, label)
+		if at < 0 {
+			return "", false
+		}
+		after, isKey := strings.CutPrefix(rest[at+len(label):], `":"`)
+		if isKey && at > 0 && rest[at-1] == '"' {
+			end := strings.IndexByte(after, '"')
+			return after[:max(end, 0)], end >= 0
+		}
+		rest = rest[at+len(label):]
+	}
+}
+
+// Has implements labels.Labels.
+func (l rawLabels) Has(label string) bool {
+	_, found := l.Lookup(label)
+	return found
+}
+
+// Get implements labels.Labels.
+func (l rawLabels) Get(label string) string {
+	value, _ := l.Lookup(label)
+	return value
 }

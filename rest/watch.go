@@ -193,8 +193,8 @@ func (s *watchStream) follow(ctx context.Context) error {
 		changed := s.changes.Changed()
 		// The definition first: what its objects went through before it changed
 		// is then sure to be sent.
-		if s.over, err = s.redefined(); err != nil {
-			return nil
+		if s.over, err = s.redefined(); err != nil && !errors.Is(err, store.ErrClosed) {
+			return watchError(err)
 		}
 		events, err := s.changes.Poll()
 		if errors.Is(err, store.ErrClosed) {

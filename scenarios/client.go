@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -50,6 +51,8 @@ type answer struct {
 	code int
 	// body is the decoded JSON, or the text of a body that is none.
 	body any
+	// warnings are the texts of the Warning headers.
+	warnings []any
 }
 
 func (a answer) refused() bool { return a.code >= 400 }
@@ -69,54 +72,113 @@ func (a answer) refusal() map[string]any {
 	return map[string]any{"code": int64(a.code), "body": a.body}
 }
 
-// send makes one request. The resolved tree, if there is one, is its body.
-func (c *client) send(ctx context.Context, method, path string, tree any) (answer, error) {
+// call is one request, ready to send.
+type call struct {
+	method, path string
+	query        url.Values
+	headers      map[string]any
+	// body is a resolved tree, or text; nil is none.
+	body any
+}
+
+// call is the request of r to a path.
+func (r request) call(method, path string, body any) call {
+	headers := r.headers
+	if r.asTable {
+		headers = withDefault(headers, "Accept", tableMediaType)
+	}
+	return call{method, path, query(r.options), headers, body}
+}
+
+// send makes one request and reads the answer to its end.
+func (c *client) send(ctx context.Context, to call) (answer, error) {
+	response, err := c.open(ctx, to)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	return to.read(response)
+}
+
+// open makes one request. The answer's body is the caller's to read and close.
+func (c *client) open(ctx context.Context, to call) (*http.Response, error) {
 	var body io.Reader
-	if tree != nil {
+	switch tree := to.body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(tree)
+	default:
 		data, err := json.Marshal(plain(tree))
 		if err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		body = bytes.NewReader(data)
 	}
-	at, err := c.base.Parse(path)
+	at, err := c.base.Parse(to.path)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, at.String(), body)
+	if len(to.query) > 0 {
+		// Beside the query that a path may have of its own.
+		at.RawQuery = strings.TrimPrefix(at.RawQuery+"&"+to.query.Encode(), "&")
+	}
+	request, err := http.NewRequestWithContext(ctx, to.method, at.String(), body)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	request.Header.Set("Accept", "application/json")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return answer{}, err
+	for name, value := range to.headers {
+		request.Header.Set(name, fmt.Sprint(value))
 	}
-	defer response.Body.Close()
+	return c.http.Do(request)
+}
+
+// read reads the answer to the end.
+func (to call) read(response *http.Response) (answer, error) {
+	a := answer{code: response.StatusCode, warnings: []any{}}
+	// What is no warning by the rules of the header is none that a client sees.
+	warnings, _ := utilnet.ParseWarningHeaders(response.Header["Warning"])
+	for _, w := range warnings {
+		a.warnings = append(a.warnings, w.Text)
+	}
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", method, path, err)
+		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", to.method, to.path, err)
 	}
-	a := answer{code: response.StatusCode, body: string(data)}
+	a.body = string(data)
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
 		if err := utiljson.Unmarshal(data, &a.body); err != nil {
-			return a, fmt.Errorf("%s %s: %d with a body that is not JSON: %w", method, path, a.code, err)
+			return a, fmt.Errorf("%s %s: %d with a body that is not JSON: %w", to.method, to.path, a.code, err)
 		}
 	}
 	return a, nil
 }
 
-// bodiless makes a request to the object that reference refers to.
-func (c *client) bodiless(ctx context.Context, method string, reference map[string]any) (target, answer, error) {
-	t := targetOfReference(reference)
-	path, err := c.object(ctx, &t)
+// toObject makes the request to the object, or the subresource of it, that the
+// argument of r refers to.
+func (c *client) toObject(ctx context.Context, r request, method string, body any) (target, answer, error) {
+	t := targetOfReference(r.argument)
+	path, err := c.object(ctx, &t, r.subresource)
 	if err != nil {
 		return t, answer{}, err
 	}
-	a, err := c.send(ctx, method, path, nil)
+	a, err := c.send(ctx, r.call(method, path, body))
+	return t, a, err
+}
+
+// toCollection makes the request to the collection, in one namespace or in all, that
+// the argument of r refers to.
+func (c *client) toCollection(ctx context.Context, r request, method string, body any) (target, answer, error) {
+	t := targetOfReference(r.argument)
+	t.all = true
+	path, err := c.collection(ctx, &t)
+	if err != nil {
+		return t, answer{}, err
+	}
+	a, err := c.send(ctx, r.call(method, path, body))
 	return t, a, err
 }
 
@@ -145,23 +207,28 @@ func (c *client) collection(ctx context.Context, t *target) (string, error) {
 	return group + "/namespaces/" + url.PathEscape(t.namespace) + "/" + t.resource, nil
 }
 
-// object returns the path of the object that t is, and completes t.
-func (c *client) object(ctx context.Context, t *target) (string, error) {
-	collection, err := c.collection(ctx, t)
+// object returns the path of the object that t is, or of a subresource of it, and
+// completes t.
+func (c *client) object(ctx context.Context, t *target, subresource string) (string, error) {
+	path, err := c.collection(ctx, t)
 	if err != nil || t.path != "" {
-		return collection, err
+		return path, err
 	}
 	if t.name == "" {
 		return "", fmt.Errorf("the object has no name")
 	}
-	return collection + "/" + url.PathEscape(t.name), nil
+	path += "/" + url.PathEscape(t.name)
+	if t.subresource = subresource; subresource != "" {
+		path += "/" + url.PathEscape(subresource)
+	}
+	return path, nil
 }
 
 // resource asks the server which resource serves a kind. If it serves none now,
 // the one that did is the answer: a request to a resource that has gone is what
 // scenarios about the end of a CustomResourceDefinition are made of.
 func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, error) {
-	a, err := c.send(ctx, http.MethodGet, groupVersionPath(k.apiVersion), nil)
+	a, err := c.send(ctx, call{method: http.MethodGet, path: groupVersionPath(k.apiVersion)})
 	if err != nil {
 		return metav1.APIResource{}, err
 	}

@@ -59,6 +59,16 @@
 // documents. A manifest that is used twice is written once and given a YAML anchor, as
 // above, and <<: *crontab merges it into another.
 //
+// A manifest from a file may be changed where it is used: set names paths in it and the
+// values that stand there instead. A path is fields, or indices from 0 of a list, with
+// dots between them; mappings on the way that are not there are made.
+//
+//	setup:
+//	- file: crontab-crd.yaml
+//	  set:
+//	    spec.names.shortNames: !absent
+//	    spec.versions.0.schema.openAPIV3Schema.properties.spec.required: [cronSpec]
+//
 // A manifest is sent as it is written. Of its apiVersion, kind, and metadata the runner
 // only makes the path, and asks the server's discovery which resource serves the kind; if
 // none does any more, it is the one that did. As with kubectl, a namespaced object
@@ -70,25 +80,60 @@
 // A step is one request, and the field that says which:
 //
 //   - create: MANIFEST: sends the manifest as a new object.
-//   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or
-//     whatever the server has at a path.
+//   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or whatever
+//     the server has at a path.
 //   - list: {apiVersion, kind, namespace} or {path}: reads all objects of a kind: those
 //     of one namespace, or without namespace those of all.
+//   - watch: {apiVersion, kind, namespace} or {path}: reads events of what list reads,
+//     as many as expect has, and no further. It begins where the option resourceVersion
+//     says.
 //   - update: MANIFEST: sends the manifest in place of the object of its name, under the
 //     resourceVersion that the manifest says; if it says nothing about that, under the
 //     current one; and under none with resourceVersion: !absent.
+//   - patch: {apiVersion, kind, namespace, name} or {path}: changes one object as the
+//     body says; type says which type of patch it is.
+//   - apply: MANIFEST: sends the manifest as an apply configuration, for server-side
+//     apply. Without the option fieldManager, the manager is scenario.
 //   - delete: {apiVersion, kind, namespace, name} or {path}: deletes one object.
+//   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects
+//     that list reads, with the same options.
 //
 // A path is the whole of a request's path, and may have a query: get: {path:
 // "/apis/stable.example.com/v1/crontabs?limit=1"}. It reaches what has no kind, or no
 // kind any more.
 //
-// Beside the request may stand
+// Beside the request may stand more about it:
+//
+//   - subresource: NAME: the request goes to this subresource of the object.
+//   - options: {fieldManager, force, ...}: options of the request, as Kubernetes names
+//     them; they are its query.
+//   - type: json, merge or strategic: which type of patch the body is.
+//   - body: VALUE: what is sent: a patch, or the DeleteOptions of a delete. A string is
+//     sent as it is, also in place of a manifest; anything else is sent as JSON.
+//   - to: {apiVersion, kind, namespace, name} or {path}: where the manifest goes, if
+//     that is not where its own apiVersion, kind and name say.
+//   - headers: {NAME: VALUE}: headers of the request, in place of those that the runner
+//     sends.
+//
+// This sets a status, and is a change that the server makes only on paper:
+//
+//	steps:
+//	- patch: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
+//	  subresource: status
+//	  type: merge
+//	  body: {status: {replicas: 1}}
+//	  options: {dryRun: All, fieldManager: me}
+//
+// And beside every request may stand
 //
 //   - name: a few words that a failure is reported with;
 //   - as: the name of the answer, for later steps;
 //   - expect: what the answer is like; or
-//   - error: which error the request is refused with.
+//   - error: which error the request is refused with;
+//   - code: the HTTP status, where it matters which of the good ones it is;
+//   - warnings: the texts of the warnings, in order; [] says that there are none;
+//   - table: what kubectl get prints, or wide: what it prints with -o wide;
+//   - that: conditions that have to be true.
 //
 // A step without error has to succeed, with or without expect, and one with error must
 // not.
@@ -104,6 +149,31 @@
 // message, details, status. An error without a Status, as at a path that nothing serves,
 // has code, and body with the text.
 //
+// A watch expects a list of events, in order, and reads no further than that. It is best
+// played after what it is to see, from a resourceVersion before that: nothing has to be
+// waited for then.
+//
+// A table is a list of rows, and a row a list of cells. The first row is the names of the
+// columns as kubectl prints them, in capitals; the other cells are the values that the
+// server sends, and numbers are numbers. The answer to such a step is a Table:
+//
+//	steps:
+//	- list: {apiVersion: stable.example.com/v1, kind: CronTab}
+//	  table:
+//	  - [NAME, SPEC, REPLICAS, AGE]
+//	  - [my-cron, "* * * * *", 1, !present ]
+//
+// Conditions are for what is not equality. They are expressions in the Common Expression
+// Language (CEL), with its extensions for strings, lists, sets, math, encoders, bindings and
+// optional values. The variable answer is the body of the answer, and each earlier answer
+// is a variable of its name:
+//
+//	steps:
+//	- get: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
+//	  that:
+//	  - answer.metadata.resourceVersion != created.metadata.resourceVersion
+//	  - answer.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
+//
 // # Marks
 //
 // A YAML tag in the place of a value says what no value can say:
@@ -112,14 +182,15 @@
 //     the runner would have added it.
 //   - !present: the field is there, whatever its value.
 //   - !only: the mapping has these fields and no others, as in spec: !only {replicas: 1}.
+//   - !unordered: the list has these items and no others, in any order.
 //   - !from: the value in the answer to an earlier step, as in
 //     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
 //     the answer, the others are fields, or indices from 0 of a list.
 //
 // Inside of braces YAML wants a space after a tag: {status: !absent }.
 //
-// Manifests take !absent and !from, references (apiVersion, kind, ...) take !from, and
-// expectations take all.
+// Manifests, bodies and options take !absent and !from, references (apiVersion, kind, ...)
+// take !from, and expectations take all.
 //
 // # Which files are scenarios
 //

@@ -10,21 +10,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The manual's list of steps is the table of verbs, no more and no less.
+// The manual's lists of steps, and of what may stand beside one, are the tables that
+// the parser reads, no more and no less.
 func TestTheManualListsTheSteps(t *testing.T) {
-	var want []string
+	var steps, more []string
 	for _, s := range Steps() {
-		want = append(want, s.Name+": "+s.Argument+": "+s.Doc)
+		steps = append(steps, s.Name+": "+s.Argument+": "+s.Doc)
 	}
-	manual := manualText(t)
-	_, section, _ := strings.Cut(manual, "# Steps\n")
-	section, _, _ = strings.Cut(section, "A path is the whole")
-	var got []string
-	for _, item := range strings.Split(section, "  - ")[1:] {
-		got = append(got, strings.Join(strings.Fields(item), " "))
+	for _, b := range besides {
+		more = append(more, b.name+": "+b.notation+": "+b.doc)
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("list of steps in doc.go (-want +got):\n%s", d)
+	for _, list := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"A step is one request, and the field", "A path is the whole", steps},
+		{"Beside the request may stand more", "This sets a status", more},
+	} {
+		_, section, _ := strings.Cut(manualText(t), list.from)
+		section, _, _ = strings.Cut(section, list.to)
+		var got []string
+		for _, item := range strings.Split(section, "\n  - ")[1:] {
+			got = append(got, strings.Join(strings.Fields(item), " "))
+		}
+		if d := cmp.Diff(list.want, got); d != "" {
+			t.Errorf("list in doc.go after %q (-want +got):\n%s", list.from, d)
+		}
 	}
 }
 
@@ -39,6 +50,21 @@ func TestTheManualsExample(t *testing.T) {
 	}
 	if result := f.scenarios[0].Play(t.Context(), InProcess); result.Failure != nil {
 		t.Error(result.Failure)
+	}
+}
+
+// The manual's other examples are steps that can be read.
+func TestTheManualsSnippets(t *testing.T) {
+	snippets := regexp.MustCompile(`(?m)^\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
+	if len(snippets) != 4 {
+		t.Errorf("%d examples, want 4", len(snippets))
+	}
+	for _, snippet := range snippets[1:] { // the first is the example above
+		text := strings.ReplaceAll(snippet, "\n\t", "\n")
+		text = "scenario: s\nsteps:\n- get: {path: /x}\n  as: created\n" + strings.TrimPrefix(text, "\tsteps:\n")
+		if err := join(parse("doc.go", []byte(text)).mistakes); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type (
 	present struct{}
 	// only is !only: the mapping has these fields and no others.
 	only struct{ fields map[string]any }
+	// unordered is !unordered: the list has these items and no others, in any order.
+	unordered struct{ items []any }
 	// from is !from: the value at a path in the answer to an earlier step.
 	from struct {
 		pos    Position
@@ -29,10 +31,11 @@ type (
 
 // The tags of the marks.
 const (
-	tagAbsent  = "!absent"
-	tagPresent = "!present"
-	tagOnly    = "!only"
-	tagFrom    = "!from"
+	tagAbsent    = "!absent"
+	tagPresent   = "!present"
+	tagOnly      = "!only"
+	tagUnordered = "!unordered"
+	tagFrom      = "!from"
 )
 
 // Where which marks make sense: a manifest says what to send, so it has no use for a
@@ -40,7 +43,7 @@ const (
 var (
 	noMarks          = []string{}
 	manifestMarks    = []string{tagAbsent, tagFrom}
-	expectationMarks = []string{tagAbsent, tagFrom, tagOnly, tagPresent}
+	expectationMarks = []string{tagAbsent, tagFrom, tagOnly, tagPresent, tagUnordered}
 )
 
 func (f from) String() string {
@@ -56,15 +59,11 @@ func resolve(tree any, answers map[string]answer) (any, error) {
 	case only:
 		fields, err := resolveFields(t.fields, answers)
 		return only{fields}, err
+	case unordered:
+		items, err := resolveItems(t.items, answers)
+		return unordered{items}, err
 	case []any:
-		items := make([]any, len(t))
-		for i, item := range t {
-			var err error
-			if items[i], err = resolve(item, answers); err != nil {
-				return nil, err
-			}
-		}
-		return items, nil
+		return resolveItems(t, answers)
 	case from:
 		return t.lookup(answers[t.answer].body)
 	default:
@@ -80,6 +79,17 @@ func resolveFields(fields map[string]any, answers map[string]answer) (map[string
 			return nil, err
 		}
 		resolved[name] = value
+	}
+	return resolved, nil
+}
+
+func resolveItems(items []any, answers map[string]answer) ([]any, error) {
+	resolved := make([]any, len(items))
+	for i, item := range items {
+		var err error
+		if resolved[i], err = resolve(item, answers); err != nil {
+			return nil, err
+		}
 	}
 	return resolved, nil
 }
@@ -103,7 +113,7 @@ func (f from) lookup(value any) (any, error) {
 }
 
 // plain returns a copy of a resolved tree without marks: fields marked !absent are
-// left out, !only is its mapping, and !present, which only an expectation can have,
+// left out, !only is its mapping, !unordered its list, and !present, which only an expectation can have,
 // is something that equals no value and shows in a difference as what it is.
 func plain(tree any) any {
 	switch t := tree.(type) {
@@ -117,6 +127,8 @@ func plain(tree any) any {
 		return fields
 	case only:
 		return plain(t.fields)
+	case unordered:
+		return plain(t.items)
 	case present:
 		return placeholder(tagPresent)
 	case []any:

@@ -20,7 +20,8 @@ func diff(want, got any) string {
 // hold what want speaks of and no more, so that their difference shows nothing else:
 //
 //   - of a mapping, the fields that want names; of one marked !only, all;
-//   - of a list, every item, each compared to the item in its place;
+//   - of a list, every item, each compared to the item in its place, or for one marked
+//     !unordered to an item that it is like;
 //   - a field marked !absent only if got has it, so that it shows as a surplus;
 //   - a field marked !present as got has it, or as the mark if it is missing.
 func compared(want, got any) (w, g any) {
@@ -37,6 +38,12 @@ func compared(want, got any) (w, g any) {
 			return plain(want), got
 		}
 		return comparedItems(want, items)
+	case unordered:
+		items, ok := got.([]any)
+		if !ok {
+			return plain(want), got
+		}
+		return comparedItems(want.items, arranged(want.items, items))
 	case string:
 		if text, ok := got.(string); ok && text != want && !strings.Contains(want+text, "\n") {
 			return line{want}, line{text}
@@ -95,6 +102,52 @@ func comparedItems(want, got []any) (w, g any) {
 		}
 	}
 	return wantSide, gotSide
+}
+
+// arranged returns got in an order in which as many items as possible stand where
+// want has an item that they are as; the others fill the places left.
+func arranged(want, got []any) []any {
+	partner := make([]int, len(got)) // of each item of got, the item of want it is as, or -1
+	for i := range partner {
+		partner[i] = -1
+	}
+	// pair finds a partner for want[w], and moves others to another partner for it.
+	var pair func(w int, tried []bool) bool
+	pair = func(w int, tried []bool) bool {
+		for g := range got {
+			if tried[g] || diff(want[w], got[g]) != "" {
+				continue
+			}
+			tried[g] = true
+			if partner[g] < 0 || pair(partner[g], tried) {
+				partner[g] = w
+				return true
+			}
+		}
+		return false
+	}
+	for w := range want {
+		pair(w, make([]bool, len(got)))
+	}
+	arranged := make([]any, max(len(want), len(got)))
+	taken := make([]bool, len(arranged))
+	for g, w := range partner {
+		if w >= 0 {
+			arranged[w], taken[w] = got[g], true
+		}
+	}
+	var left []any
+	for g, w := range partner {
+		if w < 0 {
+			left = append(left, got[g])
+		}
+	}
+	for i := range arranged {
+		if !taken[i] && len(left) > 0 {
+			arranged[i], left = left[0], left[1:]
+		}
+	}
+	return arranged[:len(got):len(got)]
 }
 
 // number makes one number of 1 and 1.0, which in JSON are the same.

@@ -30,6 +30,11 @@ func TestExpectations(t *testing.T) {
 		{"only, and one that may be anything", `!only {a: !present }`, []string{`{a: 1}`}, []string{`{a: 1, b: 2}`, `{}`}},
 		{"only in a list", `[!only {a: 1}]`, []string{`[{a: 1}]`}, []string{`[{a: 1, b: 2}]`, `[]`}},
 		{"only, where it is missing", `{x: !only {a: !absent }}`, []string{`{x: {}}`}, []string{`{}`, `{x: {a: 1}}`}},
+		{"in any order", `!unordered [1, {a: 1}]`, []string{`[1, {a: 1}]`, `[{a: 1, b: 2}, 1]`},
+			[]string{`[1]`, `[1, {a: 1}, 2]`, `[1, 1]`, `[1, {a: 2}]`, `{}`, `1`}},
+		{"in any order, where one item is as many", `!unordered [{}, {a: 1}, {b: 1}]`, []string{`[{a: 1, b: 1}, {b: 1}, {c: 1}]`, `[{b: 1}, {c: 1}, {a: 1}]`},
+			[]string{`[{a: 1}, {c: 1}, {d: 1}]`, `[{b: 1}, {c: 1}, {d: 1}]`}},
+		{"in any order, none", `!unordered []`, []string{`[]`}, []string{`[1]`, `null`}},
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -147,15 +145,15 @@ func (p *parser) steps(n *yaml.Node) []step {
 
 func (p *parser) step(n *yaml.Node) step {
 	s := step{pos: p.at(n)}
-	known := map[string]func(*yaml.Node){
-		"name": func(n *yaml.Node) { s.name = p.text(n) },
-		"as":   func(n *yaml.Node) { s.as = p.text(n) },
-		"expect": func(n *yaml.Node) {
-			s.expect = p.expectation(n, s.expect, expectation{want: p.tree(n, expectationMarks)})
-		},
-		"error": func(n *yaml.Node) {
-			s.expect = p.expectation(n, s.expect, expectation{refused: true, want: p.refusal(n)})
-		},
+	known := p.expectations(&s.expectation)
+	known["name"] = func(n *yaml.Node) { s.name = p.text(n) }
+	known["as"] = func(n *yaml.Node) { s.as = p.text(n) }
+	given := map[*beside]*yaml.Node{}
+	for _, b := range besides {
+		known[b.name] = func(n *yaml.Node) {
+			given[b] = n
+			b.parse(p, n, &s.request)
+		}
 	}
 	for _, v := range verbs {
 		known[v.name] = func(n *yaml.Node) {
@@ -171,11 +169,16 @@ func (p *parser) step(n *yaml.Node) step {
 	if s.verb == nil && len(p.mistakes) == before {
 		p.mistake(n, "a step needs a request: one of %s", strings.Join(verbNames(), ", "))
 	}
+	if len(p.mistakes) == before {
+		p.together(n, &s, given)
+	}
 	// Named only now: a step cannot refer to its own answer.
 	switch {
 	case s.as == "":
 	case strings.Contains(s.as, "."):
 		p.mistake(n, "the name of an answer has no dots: %q", s.as)
+	case s.as == theAnswer:
+		p.mistake(n, "%q is what conditions call the answer to their own step", s.as)
 	case slices.Contains(p.answers, s.as):
 		p.mistake(n, "an earlier answer is named %q already", s.as)
 	default:
@@ -184,81 +187,31 @@ func (p *parser) step(n *yaml.Node) step {
 	return s
 }
 
-func (p *parser) expectation(n *yaml.Node, given *expectation, e expectation) *expectation {
-	if given != nil {
-		p.mistake(n, "a step succeeds or fails: it has expect or error, not both")
-	}
-	return &e
-}
-
-// refusalFields are the fields that an error can be described by: those of a
-// Status, and body for an answer that is none.
-var refusalFields = []string{"body", "code", "details", "message", "reason", "status"}
-
-// refusal reads what stands after "error:". Its fields are known, so a slip in one
-// of them is found before anything is played.
-func (p *parser) refusal(n *yaml.Node) any {
-	before := len(p.mistakes)
-	want, ok := p.tree(n, expectationMarks).(map[string]any)
-	if len(p.mistakes) > before {
-		return nil
-	}
-	if !ok || len(want) == 0 {
-		p.mistake(n, "error takes a mapping that says which error, as in {code: 404, reason: NotFound}")
-	}
-	n = meant(n)
-	for i := 0; ok && i < len(n.Content); i += 2 {
-		if key := n.Content[i]; key.Tag != "!!merge" && !slices.Contains(refusalFields, key.Value) {
-			p.mistake(key, "unknown field %q in an error (known: %s)", key.Value, strings.Join(refusalFields, ", "))
+// together finds what cannot stand together in a step, and what has to.
+func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
+	for _, b := range besides {
+		if field := given[b]; field != nil && !b.standsWith(s.verb.name) {
+			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.name, s.verb.name, strings.ReplaceAll(b.verbs, " ", ", "))
 		}
 	}
-	return want
-}
-
-// manifestsOf reads a manifest that stands in place, or all those in the file that
-// stands there instead.
-func (p *parser) manifestsOf(n *yaml.Node) []manifest {
-	stands := meant(n)
-	if stands.Kind != yaml.MappingNode || len(stands.Content) != 2 || stands.Content[0].Value != "file" {
-		return []manifest{p.manifest(n)}
-	}
-	name := p.text(stands.Content[1])
-	if name == "" {
-		return nil
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(p.file), name)
-	}
-	p.manifests = append(p.manifests, name)
-	data, err := os.ReadFile(name)
-	if err != nil {
-		p.mistake(n, "%w", err)
-		return nil
-	}
-	inner := &parser{file: name}
-	var all []manifest
-	for _, root := range inner.documents(data) {
-		all = append(all, inner.manifest(root))
-	}
-	p.mistakes = append(p.mistakes, inner.mistakes...)
-	if len(all) == 0 && len(inner.mistakes) == 0 {
-		p.mistake(n, "%s has no manifest in it", name)
-	}
-	return all
-}
-
-func (p *parser) manifest(n *yaml.Node) manifest {
-	before := len(p.mistakes)
-	object, ok := p.tree(n, manifestMarks).(map[string]any)
-	if !ok && len(p.mistakes) == before {
-		p.mistake(n, "a manifest is a mapping, or {file: PATH}")
-	}
-	for _, name := range []string{"apiVersion", "kind"} {
-		if s, _ := object[name].(string); s == "" && len(p.mistakes) == before {
-			p.mistake(n, "a manifest needs %s", name)
+	if s.rows != nil {
+		if s.verb.name != "get" && s.verb.name != "list" {
+			p.mistake(n, "a table is what get and list can print, and this is %s", s.verb.name)
 		}
+		s.asTable = true
 	}
-	return manifest{p.at(n), object}
+	switch s.verb.name {
+	case "patch":
+		if s.patchType == "" || s.body == nil {
+			p.mistake(n, "a patch needs type and body")
+		}
+	case "watch":
+		events, ok := s.want.([]any)
+		if !ok && !s.refused {
+			p.mistake(n, "a watch needs expect, with a list of events")
+		}
+		s.events = len(events)
+	}
 }
 
 // fields calls the reader of each field of n. A field that known has no reader for

@@ -11,6 +11,8 @@ import (
 func TestMistakes(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
+	const fields = "apply, as, body, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
+		"subresource, table, that, to, type, update, warnings, watch, wide"
 	tests := []struct {
 		rule, text string
 		want       []string
@@ -26,11 +28,11 @@ func TestMistakes(t *testing.T) {
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: true or false belongs here`}},
 		{"a step has known fields", head + get + "  expects: 1\n", []string{
-			`f.yaml:4: unknown field "expects" in a step (known: as, create, delete, error, expect, get, list, name, update)`}},
+			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `)`}},
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
-			`f.yaml:3: unknown field "poke" in a step (known: as, create, delete, error, expect, get, list, name, update)`}},
+			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
-			`f.yaml:3: a step needs a request: one of create, get, list, update, delete`}},
+			`f.yaml:3: a step needs a request: one of create, get, list, watch, update, patch, apply, delete, deletecollection`}},
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
 			`f.yaml:4: a step is one request, and this one has get and delete`}},
 		{"a step is a mapping", head + "- get\n", []string{
@@ -107,9 +109,45 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:4: *x contains itself`}},
 		{"aliases do not multiply without end", head + get + "  expect: [" + billionLaughs() + "]\n", []string{
 			`f.yaml:4: more than 1048576 values in one file`}},
+		{"a field stands beside the requests it is for", head + get + "  to: {path: /y}\n", []string{
+			`f.yaml:4: to cannot stand beside get (but beside create, update, apply)`}},
+		{"a patch says its type", head + "- patch: {path: /x}\n  body: {}\n", []string{
+			`f.yaml:3: a patch needs type and body`}},
+		{"a patch is of a known type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
+			`f.yaml:4: "yaml" is none of json, merge, strategic`}},
+		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
+			`f.yaml:3: a watch needs expect, with a list of events`}},
+		{"options are those of the API", head + get + "  options: {dryrun: All}\n", []string{
+			`f.yaml:4: unknown field "dryrun" in the options (known: ` + strings.Join(knownOptions, ", ") + `)`}},
+		{"headers are texts", head + get + "  headers: {Accept: 1}\n", []string{
+			`f.yaml:4: a string that is not empty belongs here`}},
+		{"headers are a mapping", head + get + "  headers: text\n", []string{
+			`f.yaml:4: the headers are a mapping`}},
+		{"warnings are a list", head + get + "  warnings: none\n", []string{
+			`f.yaml:4: warnings takes a list of texts; [] is none`}},
+		{"a table is a list", head + get + "  table: {}\n", []string{
+			`f.yaml:4: a table takes a list of rows, the first of them the names of the columns`}},
+		{"a table is of a read", head + "- delete: {path: /x}\n  table: []\n", []string{
+			`f.yaml:3: a table is what get and list can print, and this is delete`}},
+		{"a table is wide or not", head + get + "  table: []\n  wide: []\n", []string{
+			`f.yaml:5: an answer is one table: a step has table or wide, not both`}},
+		{"a code is one of HTTP", head + get + "  code: ok\n", []string{
+			`f.yaml:4: code takes an HTTP status`}},
+		{"a condition is CEL", head + get + "  that: [answer.x ==]\n", []string{
+			"f.yaml:4: not CEL: answer.x ==: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"}},
+		{"a condition is of answers that are there", head + get + "  as: mine\n  that: [mine.x]\n", []string{
+			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container '')`}},
+		{"a condition is true or false", head + get + "  that: [size(answer)]\n", []string{
+			`f.yaml:4: a condition is true or false, and size(answer) is a int`}},
+		{"conditions are a list", head + get + "  that: answer.x\n", []string{
+			`f.yaml:4: that takes a list`}},
+		{"unordered takes a list", head + get + "  expect: !unordered {}\n", []string{
+			`f.yaml:4: !unordered takes a list`}},
+		{"a name that conditions use is taken", head + get + "  as: answer\n", []string{
+			`f.yaml:3: "answer" is what conditions call the answer to their own step`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
-			`f.yaml:4: unknown field "poke" in a step (known: as, create, delete, error, expect, get, list, name, update)`,
+			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,
 			`f.yaml:5: a path begins with a slash: "x"`}},
 	}
 	for _, test := range tests {
@@ -183,6 +221,8 @@ steps:
 
 func FuzzParse(f *testing.F) {
 	f.Add("scenario: s\nsteps:\n- get: {path: /x}\n  as: a\n- get: {path: /y}\n  expect: {x: !from a.b, y: !only {z: !absent }}\n")
+	f.Add("scenario: s\nsteps:\n- list: {apiVersion: v1, kind: K}\n  options: {limit: 1}\n  table: !unordered [[A], [1]]\n  warnings: []\n  that: [answer.x == 1]\n")
+	f.Add("scenario: s\nsteps:\n- patch: {path: /x}\n  type: merge\n  subresource: status\n  body: {a: null}\n- create: {file: m.yaml, set: {a.0: 1}}\n  to: {path: /x}\n  headers: {A: b}\n")
 	f.Add("scenario: s\nsteps:\n- create: &a {apiVersion: v1, kind: K, <<: *a}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		parse("f.yaml", []byte(text))

@@ -39,7 +39,7 @@ func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
 	defer client.http.CloseIdleConnections()
 
 	for i, m := range s.setup {
-		setup := step{pos: m.pos, verb: verbs[0], argument: m.object}
+		setup := step{pos: m.pos, verb: verbs[0], request: request{argument: m.object}}
 		if _, failure := setup.play(ctx, client, nil); failure != nil {
 			failure.Step = fmt.Sprintf("setup %d", i+1)
 			return failure
@@ -69,39 +69,23 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 		failure.Message = fmt.Sprintf(format, args...)
 		return answer{}, failure
 	}
-	argument, err := resolveFields(s.argument, answers)
+	request, err := s.request.resolve(answers)
 	if err != nil {
 		return fail("%v", err)
 	}
-	target, a, err := s.verb.play(ctx, c, argument)
+	target, a, err := s.verb.play(ctx, c, request)
 	failure.Object = target.String()
 	switch {
 	case ctx.Err() != nil:
 		return fail("interrupted: %v", context.Cause(ctx))
 	case err != nil:
 		return fail("%v", err)
-	case s.wantsRefusal() && !a.refused():
-		return fail("the server answered %s where an error is expected", codeText(a.code))
-	case !s.wantsRefusal() && a.refused():
-		return fail("the server refused it: %s", a)
-	case s.expect == nil:
-		return a, nil
 	}
-	want, err := resolve(s.expect.want, answers)
-	if err != nil {
-		return fail("%v", err)
-	}
-	got, what := a.body, "answer"
-	if s.expect.refused {
-		got, what = a.refusal(), "error"
-	}
-	if failure.Diff = diff(want, got); failure.Diff != "" {
-		return fail("the %s is not the expected one", what)
+	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
+		return answer{}, failure
 	}
 	return a, nil
 }
-
-func (s step) wantsRefusal() bool { return s.expect != nil && s.expect.refused }
 
 // String is the answer in a line.
 func (a answer) String() string {

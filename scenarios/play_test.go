@@ -78,6 +78,54 @@ func TestRequests(t *testing.T) {
 			"- list: {apiVersion: example.com/v1, kind: Widget}\n- get: {path: /apis}\n" +
 				"- list: {apiVersion: example.com/v1, kind: Widget}\n  error: {code: 404, body: \"404 page not found\\n\"}\n",
 			[]string{"GET /apis/example.com/v1/widgets", "GET /apis/example.com/v1", "GET /apis/example.com/v1/widgets"}},
+		{"a subresource is below its object",
+			made + "- get: {apiVersion: example.com/v1, kind: Widget, name: a}\n  subresource: status\n  error: {code: 404}\n",
+			[]string{created, "GET " + object + "/status"}},
+		{"an update of a subresource sends the version that it has there",
+			made + "- update: {apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}\n  subresource: status\n  error: {code: 404}\n",
+			[]string{created, "GET " + object + "/status", "PUT " + object + "/status"}},
+		{"options are the query",
+			"- list: {apiVersion: v1, kind: Node}\n  options: {limit: 2, labelSelector: 'a=b,c', allowWatchBookmarks: true, continue: !absent }\n",
+			[]string{"GET /api/v1/nodes?allowWatchBookmarks=true&labelSelector=a%3Db%2Cc&limit=2"}},
+		{"an option may be a list",
+			"- create: {apiVersion: v1, kind: Node, metadata: {name: a}}\n  options: {dryRun: [All, None]}\n",
+			[]string{"POST /api/v1/nodes?dryRun=All&dryRun=None"}},
+		{"an option may be of an earlier answer, and beside the query of a path",
+			made + "- get: {path: '/api/v1/nodes?limit=1'}\n  options: {resourceVersion: !from made.metadata.resourceVersion}\n",
+			[]string{created, "GET /api/v1/nodes?limit=1&resourceVersion=1"}},
+		{"a patch has the media type of its type",
+			made + "- patch: {apiVersion: example.com/v1, kind: Widget, name: a}\n  type: json\n  body: [{op: remove, path: !from made.metadata.name}]\n" +
+				"- patch: {path: " + object + "}\n  type: merge\n  body: {spec: null, gone: !absent }\n" +
+				"- patch: {path: " + object + "}\n  type: strategic\n  body: ' {'\n",
+			[]string{created,
+				"PATCH " + object + ` application/json-patch+json [{"op":"remove","path":"a"}]`,
+				"PATCH " + object + ` application/merge-patch+json {"spec":null}`,
+				"PATCH " + object + ` application/strategic-merge-patch+json  {`}},
+		{"an apply has a manager",
+			"- apply: {apiVersion: v1, kind: Node, metadata: {name: a}}\n" +
+				"- apply: {apiVersion: v1, kind: Node, metadata: {name: a}}\n  options: {fieldManager: me, force: true}\n" +
+				"- apply: {apiVersion: v1, kind: Node, metadata: {name: a}}\n  options: {fieldManager: !absent }\n",
+			[]string{
+				`PATCH /api/v1/nodes/a?fieldManager=scenario application/apply-patch+yaml {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}`,
+				`PATCH /api/v1/nodes/a?fieldManager=me&force=true application/apply-patch+yaml {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}`,
+				`PATCH /api/v1/nodes/a application/apply-patch+yaml {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}`}},
+		{"a delete may have a body",
+			made + "- delete: {apiVersion: example.com/v1, kind: Widget, name: a}\n  body: {propagationPolicy: Orphan}\n",
+			[]string{created, "DELETE " + object + ` application/json {"propagationPolicy":"Orphan"}`}},
+		{"a collection is deleted in one request",
+			"- deletecollection: {apiVersion: example.com/v1, kind: Widget, namespace: ns}\n  options: {labelSelector: a}\n",
+			[]string{"DELETE /apis/example.com/v1/namespaces/ns/widgets?labelSelector=a"}},
+		{"a manifest goes where it is sent",
+			"- create: {apiVersion: v1, kind: Node, metadata: {name: a}}\n  to: {path: /apis/example.com/v1/namespaces/ns/widgets}\n" +
+				"- apply: {apiVersion: autoscaling/v1, kind: Scale, metadata: {name: b}}\n  to: {apiVersion: v1, kind: Node, name: c}\n  subresource: scale\n  body: text\n  error: {code: 404}\n",
+			[]string{"POST /apis/example.com/v1/namespaces/ns/widgets",
+				"PATCH /api/v1/nodes/c/scale?fieldManager=scenario application/apply-patch+yaml text"}},
+		{"headers are sent as they are given",
+			"- create: {apiVersion: v1, kind: Node, metadata: {name: a}}\n  headers: {Content-Type: application/yaml, X-Agent: me}\n  body: 'kind: Node'\n  error: {code: 400}\n",
+			[]string{"POST /api/v1/nodes application/yaml kind: Node by me"}},
+		{"a watch reads as many events as are expected",
+			"- watch: {apiVersion: v1, kind: Node}\n  options: {resourceVersion: '7'}\n  expect: [{type: ADDED}]\n",
+			[]string{"GET /api/v1/nodes?resourceVersion=7&timeoutSeconds=5&watch=true"}},
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {

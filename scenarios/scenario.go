@@ -69,14 +69,7 @@ type step struct {
 	name string
 	verb *verb
 	// as is the name under which later steps refer to the answer.
-	as       string
-	argument map[string]any
-	expect   *expectation
-}
-
-// expectation is what an answer has to look like.
-type expectation struct {
-	// refused: the server refuses the request, and want describes the error.
-	refused bool
-	want    any
+	as string
+	request
+	expectation
 }

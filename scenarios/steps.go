@@ -2,10 +2,13 @@ package scenarios
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // verb is a kind of step. The table of verbs is the one place where a step is
@@ -14,9 +17,9 @@ type verb struct {
 	name     string
 	argument argument
 	doc      string
-	// play sends the request that the step is about. The argument is resolved;
+	// play sends the request that the step is about. The request is resolved;
 	// !absent may still stand in it.
-	play func(ctx context.Context, c *client, argument map[string]any) (target, answer, error)
+	play func(ctx context.Context, c *client, r request) (target, answer, error)
 }
 
 // argument is what stands after a step's verb.
@@ -29,9 +32,15 @@ var verbs = []*verb{
 	{"create", oneManifest, "sends the manifest as a new object.", create},
 	{"get", objectReference, "reads one object, or whatever the server has at a path.", get},
 	{"list", listReference, "reads all objects of a kind: those of one namespace, or without namespace those of all.", list},
+	{"watch", listReference, "reads events of what list reads, as many as expect has, and no further. It begins where" +
+		" the option resourceVersion says.", watch},
 	{"update", oneManifest, "sends the manifest in place of the object of its name, under the resourceVersion" +
 		" that the manifest says; if it says nothing about that, under the current one; and under none with resourceVersion: !absent.", update},
+	{"patch", objectReference, "changes one object as the body says; type says which type of patch it is.", patch},
+	{"apply", oneManifest, "sends the manifest as an apply configuration, for server-side apply. Without the option" +
+		" fieldManager, the manager is scenario.", apply},
 	{"delete", objectReference, "deletes one object.", remove},
+	{"deletecollection", listReference, "deletes the objects that list reads, with the same options.", removeAll},
 }
 
 func verbNames() []string {
@@ -114,44 +123,33 @@ func reference(notation string, needed ...string) argument {
 	}}
 }
 
-func create(ctx context.Context, c *client, manifest map[string]any) (target, answer, error) {
-	t := targetOfManifest(manifest)
+func create(ctx context.Context, c *client, r request) (target, answer, error) {
+	t := r.manifestTarget()
 	path, err := c.collection(ctx, &t)
 	if err != nil {
 		return t, answer{}, err
 	}
-	a, err := c.send(ctx, http.MethodPost, path, manifest)
+	a, err := c.send(ctx, r.call(http.MethodPost, path, r.content()))
 	return t, a, err
 }
 
-func get(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
-	return c.bodiless(ctx, http.MethodGet, reference)
+func get(ctx context.Context, c *client, r request) (target, answer, error) {
+	return c.toObject(ctx, r, http.MethodGet, nil)
 }
 
-func list(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
-	t := targetOfReference(reference)
-	t.all = true
-	path, err := c.collection(ctx, &t)
+func list(ctx context.Context, c *client, r request) (target, answer, error) {
+	return c.toCollection(ctx, r, http.MethodGet, nil)
+}
+
+func update(ctx context.Context, c *client, r request) (target, answer, error) {
+	t := r.manifestTarget()
+	path, err := c.object(ctx, &t, r.subresource)
 	if err != nil {
 		return t, answer{}, err
 	}
-	a, err := c.send(ctx, http.MethodGet, path, nil)
-	return t, a, err
-}
-
-func remove(ctx context.Context, c *client, reference map[string]any) (target, answer, error) {
-	return c.bodiless(ctx, http.MethodDelete, reference)
-}
-
-func update(ctx context.Context, c *client, manifest map[string]any) (target, answer, error) {
-	t := targetOfManifest(manifest)
-	path, err := c.object(ctx, &t)
-	if err != nil {
-		return t, answer{}, err
-	}
-	if metadata, ok := manifest["metadata"].(map[string]any); ok {
+	if metadata, ok := r.argument["metadata"].(map[string]any); ok {
 		if _, said := metadata["resourceVersion"]; !said {
-			current, err := c.send(ctx, http.MethodGet, path, nil)
+			current, err := c.send(ctx, call{method: http.MethodGet, path: path})
 			if err != nil {
 				return t, answer{}, err
 			}
@@ -162,6 +160,50 @@ func update(ctx context.Context, c *client, manifest map[string]any) (target, an
 			}
 		}
 	}
-	a, err := c.send(ctx, http.MethodPut, path, manifest)
+	a, err := c.send(ctx, r.call(http.MethodPut, path, r.content()))
 	return t, a, err
 }
+
+// patchTypes are the media types of the types of patches.
+var patchTypes = map[string]string{
+	"json":      string(types.JSONPatchType),
+	"merge":     string(types.MergePatchType),
+	"strategic": string(types.StrategicMergePatchType),
+}
+
+func patch(ctx context.Context, c *client, r request) (target, answer, error) {
+	r.headers = withDefault(r.headers, "Content-Type", patchTypes[r.patchType])
+	return c.toObject(ctx, r, http.MethodPatch, r.body)
+}
+
+func apply(ctx context.Context, c *client, r request) (target, answer, error) {
+	t := r.manifestTarget()
+	path, err := c.object(ctx, &t, r.subresource)
+	if err != nil {
+		return t, answer{}, err
+	}
+	r.options = withDefault(r.options, "fieldManager", userAgent)
+	r.headers = withDefault(r.headers, "Content-Type", string(types.ApplyYAMLPatchType))
+	a, err := c.send(ctx, r.call(http.MethodPatch, path, r.content()))
+	return t, a, err
+}
+
+func remove(ctx context.Context, c *client, r request) (target, answer, error) {
+	return c.toObject(ctx, r, http.MethodDelete, r.body)
+}
+
+func removeAll(ctx context.Context, c *client, r request) (target, answer, error) {
+	return c.toCollection(ctx, r, http.MethodDelete, r.body)
+}
+
+// withDefault returns fields with a value for name, if they say nothing about it.
+func withDefault(fields map[string]any, name string, value any) map[string]any {
+	if _, said := fields[name]; said {
+		return fields
+	}
+	with := map[string]any{name: value}
+	maps.Copy(with, fields)
+	return with
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

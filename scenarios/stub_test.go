@@ -3,6 +3,7 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,9 +14,10 @@ import (
 // stub is an API server in a page, so that the runner is tested against answers that
 // a test decides and not against the cluster. It serves the kind Widget in
 // example.com/v1 and the cluster-scoped kind Node in v1, and keeps what it is sent. An
-// object labelled "refuse" is refused; a DELETE of everything at /apis ends discovery.
+// object with labels is refused, one with annotations warned of; a DELETE of everything at
+// /apis ends discovery. A watch is two events and ends; a Table is the same whatever it is of.
 type stub struct {
-	requests []string // METHOD PATH [resourceVersion]
+	requests []string // METHOD PATH [resourceVersion] [media type and body of a patch or delete]
 	objects  map[string]map[string]any
 	revision int
 	withdrew bool
@@ -64,14 +66,22 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, 200, `{}`)
 		return
 	}
-	var sent map[string]any
+	var text []byte
 	if r.Body != nil {
-		json.NewDecoder(r.Body).Decode(&sent)
+		text, _ = io.ReadAll(r.Body)
 	}
+	var sent map[string]any
+	json.Unmarshal(text, &sent)
 	metadata, _ := sent["metadata"].(map[string]any)
 	request := r.Method + " " + r.URL.RequestURI()
 	if version, ok := metadata["resourceVersion"]; ok {
 		request += " " + fmt.Sprint(version)
+	}
+	if media := r.Header.Get("Content-Type"); len(text) > 0 && (r.Method == "PATCH" || r.Method == "DELETE" || media != "application/json") {
+		request += " " + media + " " + string(text)
+	}
+	if agent := r.Header.Get("X-Agent"); agent != "" {
+		request += " by " + agent
 	}
 	s.requests = append(s.requests, request)
 
@@ -79,8 +89,21 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 	switch _, exists := s.objects[path]; {
 	case s.withdrew:
 		http.NotFound(w, r)
+	case r.URL.Query().Get("watch") == "true":
+		reply(w, 200, `{"type": "ADDED", "object": {"kind": "Widget"}}{"type": "DELETED", "object": {"size": 1}}`)
+	case strings.Contains(r.Header.Get("Accept"), "as=Table"):
+		reply(w, 200, `{"kind": "Table", "columnDefinitions": [{"name": "Name", "priority": 0}, {"name": "Size", "priority": 1}, {"name": "Age"}],
+			"rows": [{"cells": ["a", 1, "5s"]}, {"cells": ["b", null, "6s"]}]}`)
 	case metadata["labels"] != nil:
 		reply(w, 403, `{"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no labels here"}`)
+	case metadata["annotations"] != nil:
+		w.Header().Add("Warning", `299 - "mind the gap"`)
+		w.Header().Add("Warning", `299 - "and the \"step\""`)
+		s.keep(w, 201, path+"/"+fmt.Sprint(metadata["name"]), sent)
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply") && sent != nil:
+		s.keep(w, 200, path, sent)
+	case r.Method == "POST" && sent == nil:
+		reply(w, 400, `{"kind": "Status", "code": 400, "reason": "BadRequest", "message": "not JSON"}`)
 	case r.Method == "POST":
 		name, _ = metadata["name"].(string)
 		s.keep(w, 201, path+"/"+name, sent)

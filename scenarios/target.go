@@ -12,6 +12,8 @@ type target struct {
 	all bool
 	// ofManifest: it is an object that a manifest describes.
 	ofManifest bool
+	// subresource is which of the object's, or none.
+	subresource string
 	// resource is the plural that serves the kind, once that is known.
 	resource string
 }
@@ -52,6 +54,9 @@ func (t target) String() string {
 	}
 	if group != "" {
 		words += "." + group
+	}
+	if t.subresource != "" {
+		words += "/" + t.subresource
 	}
 	switch {
 	case t.namespace != "" && t.name != "":

@@ -39,18 +39,22 @@ func (p *parser) tree(n *yaml.Node, marks []string) any {
 	case yaml.MappingNode:
 		return p.mapping(n, marks)
 	case yaml.SequenceNode:
-		items := make([]any, len(n.Content))
-		for i, item := range n.Content {
-			if item.Tag == tagAbsent {
-				p.mistake(item, "%s says that a field is not there; an item of a list is no field", tagAbsent)
-				continue
-			}
-			items[i] = p.tree(item, marks)
-		}
-		return items
+		return p.sequence(n, marks)
 	default:
 		return p.scalar(n)
 	}
+}
+
+func (p *parser) sequence(n *yaml.Node, marks []string) []any {
+	items := make([]any, len(n.Content))
+	for i, item := range n.Content {
+		if item.Tag == tagAbsent {
+			p.mistake(item, "%s says that a field is not there; an item of a list is no field", tagAbsent)
+			continue
+		}
+		items[i] = p.tree(item, marks)
+	}
+	return items
 }
 
 func (p *parser) mapping(n *yaml.Node, marks []string) map[string]any {
@@ -155,6 +159,12 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 			return nil
 		}
 		return only{p.mapping(n, marks)}
+	case tagUnordered:
+		if n.Kind != yaml.SequenceNode {
+			p.mistake(n, "%s takes a list", tagUnordered)
+			return nil
+		}
+		return unordered{p.sequence(n, marks)}
 	case tagFrom:
 		return p.from(n)
 	}

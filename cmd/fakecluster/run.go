@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/scenarios"
 )
@@ -34,6 +36,9 @@ func run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
+	// What libraries log of refused requests is no news here: a scenario says what
+	// it expects.
+	klog.SetLogger(logr.Discard())
 	reporter := scenarios.NewReporter(cmd.OutOrStdout())
 	scenarios.PlayAll(cmd.Context(), all, scenarios.InProcess, reporter.Report)
 	if !reporter.Summary() {
@@ -58,7 +63,7 @@ or error: (how it is refused):
 
 `)
 	for _, s := range scenarios.Steps() {
-		fmt.Fprintf(&b, "  %-8s %s\n", s.Name+":", s.Argument)
+		fmt.Fprintf(&b, "  %-17s %s\n", s.Name+":", s.Argument)
 	}
 	b.WriteString(`
 The whole of it: go doc github.com/fakecluster/fakecluster/scenarios`)

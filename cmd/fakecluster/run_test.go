@@ -34,7 +34,8 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const known = "as, create, delete, error, expect, get, list, name, update"
+	const known = "apply, as, body, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
+		"subresource, table, that, to, type, update, warnings, watch, wide"
 	tests := []struct {
 		rule           string
 		args           []string

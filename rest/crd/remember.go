@@ -62,3 +62,13 @@ func (c *definitionCodec) recall(text string) *apiextensions.CustomResourceDefin
 	}
 	return nil
 }
+
+// EncodeToStore implements resource.Codec. A definition without stored versions
+// gets those it has when it is read back from etcd.
+func (c *definitionCodec) EncodeToStore(obj runtime.Object) ([]byte, error) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	if len(crd.Status.StoredVersions) == 0 {
+		recordStorageVersion(crd)
+	}
+	return c.TypedCodec.EncodeToStore(crd)
+}

@@ -8,9 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
@@ -44,18 +46,32 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue)
 	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
 }
 
+// ServeCore answers /api and /api/v1, whose documents are older than the rule that
+// each names its apiVersion.
+func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) bool {
+	switch {
+	case parts[0] != "api":
+		return false
+	case len(parts) == 1:
+		addresses := discovery.DefaultAddresses{DefaultAddress: req.Host}
+		discovery.NewLegacyRootAPIHandler(addresses, scheme.Codecs, "/api").ServeHTTP(w, req)
+		return true
+	case len(parts) == 2 && c.Group("").Serves(parts[1]):
+		list := resources(c.Group(""), parts[1]).(*metav1.APIResourceList)
+		version := schema.GroupVersion{Version: parts[1]}
+		lister := discovery.APIResourceListerFunc(func() []metav1.APIResource { return list.APIResources })
+		discovery.NewAPIVersionHandler(scheme.Codecs, version, lister).ServeHTTP(w, req)
+		return true
+	}
+	return false
+}
+
 // Document is the discovery document at the path that the parts make, or nil if
-// there is none. Host is where the client found the server.
-func Document(c *resource.Catalogue, host string, parts []string) kruntime.Object {
+// there is none.
+func Document(c *resource.Catalogue, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:
-		return &metav1.APIVersions{
-			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
-			Versions: c.Group("").Versions,
-			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
-				{ClientCIDR: "0.0.0.0/0", ServerAddress: host},
-			},
-		}
+		return &metav1.APIVersions{Versions: c.Group("").Versions}
 	case parts[0] == "api" && len(parts) == 2:
 		return resources(c.Group(""), parts[1])
 	case parts[0] == "apis" && len(parts) == 1:
@@ -101,9 +117,6 @@ func resources(g *resource.Group, name string) kruntime.Object {
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: strings.TrimPrefix(g.Name+"/"+name, "/"),
 		APIResources: []metav1.APIResource{},
-	}
-	if g.Name == "" {
-		list.APIVersion = ""
 	}
 	for _, r := range g.Resources {
 		v := r.Version(name)

@@ -1,0 +1,261 @@
+package linearizable
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+const manifest = `
+metadata: {name: registers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: registers, singular: register, kind: Register, listKind: RegisterList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {a: {type: integer}, b: {type: integer}, c: {type: integer}}}
+`
+
+const path = "/apis/example.com/v1/namespaces/default/registers/"
+
+func TestConcurrentWritesAreLinearizable(t *testing.T) {
+	for _, c := range []struct {
+		name                         string
+		clients, operations, objects int
+		options                      []fakecluster.Option
+	}{
+		{"50 objects in process", 8, 10_000, 50, []fakecluster.Option{fakecluster.InProcess()}},
+		{"50 objects over HTTP", 8, 10_000, 50, nil},
+		{"2 objects in process", 8, 2_000, 2, []fakecluster.Option{fakecluster.InProcess()}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			cluster := start(t, c.options...)
+			history := record(t, cluster, seed, c.clients, c.operations, c.objects)
+			tell(t, history)
+			const limit = 5 * time.Minute // between failing and hanging
+			result, info := porcupine.CheckOperationsVerbose(model(), history, limit)
+			if result != porcupine.Ok {
+				file := t.ArtifactDir() + "/history.html"
+				err := porcupine.VisualizePath(model(), info, file)
+				t.Errorf("the history is not linearizable: %s; see %s (%v)", result, file, err)
+			}
+			if wrong := disordered(history); wrong != "" {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// client is one that remembers the revisions it has seen.
+type client struct {
+	http   *http.Client
+	url    string
+	number int
+	random *rand.Rand
+	seen   map[string]int // revisions, by object
+}
+
+func start(t *testing.T, options ...fakecluster.Option) *fakecluster.Cluster {
+	t.Helper()
+	c := fakecluster.Start(t, options...)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(manifest), crd); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// record has clients work at once and returns what they asked and were answered.
+func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, operations, objects int) []porcupine.Operation {
+	t.Helper()
+	httpClient, err := rest.HTTPClientFor(cluster.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	histories := make([][]porcupine.Operation, clients)
+	var all sync.WaitGroup
+	for n := range clients {
+		c := &client{http: httpClient, url: cluster.URL(), number: n, random: rand.New(rand.NewPCG(seed, uint64(n))), seen: map[string]int{}}
+		all.Go(func() {
+			for i := range operations / clients {
+				asked := c.next(objects, 1+n+i*clients)
+				call := int64(time.Since(begin))
+				answered, err := c.do(t.Context(), asked)
+				end := int64(time.Since(begin))
+				if err != nil {
+					t.Errorf("%+v: %v", asked, err)
+					return
+				}
+				histories[n] = append(histories[n], porcupine.Operation{ClientId: n, Input: asked, Call: call, Output: answered, Return: end})
+			}
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	var history []porcupine.Operation
+	for _, h := range histories {
+		history = append(history, h...)
+	}
+	return history
+}
+
+// next is what a client asks next. The number makes what it writes unlike all else.
+func (c *client) next(objects, number int) call {
+	object := fmt.Sprintf("register-%d", c.random.IntN(objects))
+	verbs := []string{"update", "update", "update", "patch", "patch", "patch", "apply", "apply", "apply", "delete", "get"}
+	o := call{verb: verbs[c.random.IntN(len(verbs))], object: object}
+	switch o.verb {
+	case "update":
+		if o.revision = c.seen[object]; o.revision == 0 {
+			o.verb = "get" // there is no update without a revision
+			break
+		}
+		o.fields = fields{number, number, number}
+	case "patch":
+		o.fields.B = number
+	case "apply":
+		o.fields.C = number
+	}
+	return o
+}
+
+func (c *client) do(ctx context.Context, o call) (answer, error) {
+	method, contentType, query, body := http.MethodGet, "", "", ""
+	switch o.verb {
+	case "update":
+		method, contentType = http.MethodPut, "application/json"
+		body = fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Register","metadata":{"name":%q,"resourceVersion":"%d"},"spec":{"a":%d,"b":%d,"c":%d}}`,
+			o.object, o.revision, o.fields.A, o.fields.B, o.fields.C)
+	case "patch":
+		method, contentType = http.MethodPatch, "application/merge-patch+json"
+		body = fmt.Sprintf(`{"spec":{"b":%d}}`, o.fields.B)
+	case "apply":
+		method, contentType = http.MethodPatch, "application/apply-patch+yaml"
+		query = fmt.Sprintf("?force=true&fieldManager=client-%d", c.number)
+		body = fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Register","metadata":{"name":%q},"spec":{"c":%d}}`, o.object, o.fields.C)
+	case "delete":
+		method = http.MethodDelete
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path+o.object+query, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{code: resp.StatusCode}
+	switch a.code {
+	case http.StatusOK, http.StatusCreated:
+	case http.StatusNotFound, http.StatusConflict:
+		delete(c.seen, o.object)
+		return a, nil
+	default:
+		return a, fmt.Errorf("%d %s", a.code, text)
+	}
+	var got struct {
+		Kind     string
+		Metadata struct{ ResourceVersion string }
+		Spec     fields
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		return a, err
+	}
+	if got.Kind == "Status" {
+		delete(c.seen, o.object)
+		return a, nil
+	}
+	a.fields = got.Spec
+	a.revision, err = strconv.Atoi(got.Metadata.ResourceVersion)
+	c.seen[o.object] = a.revision
+	return a, err
+}
+
+// tell says what the history is made of, and fails if it is made of too little.
+func tell(t *testing.T, history []porcupine.Operation) {
+	t.Helper()
+	counts := map[string]int{}
+	for _, o := range history {
+		counts[fmt.Sprintf("%s %d", o.Input.(call).verb, o.Output.(answer).code)]++
+	}
+	t.Log(counts)
+	for _, some := range []string{"update 200", "update 409", "patch 200", "apply 200", "apply 201", "delete 200", "get 200"} {
+		if counts[some] == 0 {
+			t.Errorf("no %s in the history", some)
+		}
+	}
+}
+
+// The model has to refuse what cannot have been.
+func TestModelRefusesLostAndStaleAnswers(t *testing.T) {
+	const object = "a"
+	made := porcupine.Operation{ClientId: 0, Input: call{verb: "apply", object: object, fields: fields{C: 1}},
+		Output: answer{201, 5, fields{C: 1}}, Call: 0, Return: 1}
+	patched := porcupine.Operation{ClientId: 0, Input: call{verb: "patch", object: object, fields: fields{B: 2}},
+		Output: answer{200, 6, fields{B: 2, C: 1}}, Call: 2, Return: 3}
+	after := func(o call, a answer) []porcupine.Operation {
+		o.object = object
+		return []porcupine.Operation{made, patched, {ClientId: 1, Input: o, Output: a, Call: 4, Return: 5}}
+	}
+	for _, c := range []struct {
+		rule    string
+		history []porcupine.Operation
+		want    bool
+	}{
+		{"a read of the last write", after(call{verb: "get"}, answer{200, 6, fields{B: 2, C: 1}}), true},
+		{"a stale read", after(call{verb: "get"}, answer{200, 5, fields{C: 1}}), false},
+		{"a lost object", after(call{verb: "get"}, answer{code: 404}), false},
+		{"a lost patch", after(call{verb: "apply", fields: fields{C: 3}}, answer{200, 7, fields{C: 3}}), false},
+		{"a revision that went back", after(call{verb: "apply", fields: fields{C: 3}}, answer{200, 4, fields{B: 2, C: 3}}), false},
+		{"an update of an older revision", after(call{verb: "update", revision: 5, fields: fields{3, 3, 3}}, answer{200, 7, fields{3, 3, 3}}), false},
+		{"a conflict without a reason", after(call{verb: "update", revision: 6, fields: fields{3, 3, 3}}, answer{code: 409}), false},
+		{"a second creation", after(call{verb: "apply", fields: fields{C: 3}}, answer{201, 7, fields{B: 2, C: 3}}), false},
+	} {
+		if got := porcupine.CheckOperations(model(), c.history); got != c.want {
+			t.Errorf("%s: linearizable: %v, want %v", c.rule, got, c.want)
+		}
+	}
+	twice := after(call{verb: "apply", fields: fields{C: 3}}, answer{200, 6, fields{B: 2, C: 3}})
+	if disordered(twice) == "" {
+		t.Error("two writes of one revision are in order")
+	}
+}

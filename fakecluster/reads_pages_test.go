@@ -1,0 +1,229 @@
+package fakecluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Pages are those of one state, whatever is written between and during them.
+func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
+	seed := seedOf(t)
+	c := fakecluster.Start(t)
+	define(t, c, sampleDefinition())
+	w := newWire(t, c)
+	_, start, _, err := vantage{version: "v1"}.list(t.Context(), w)
+	must(t, err)
+	writers := &churn{wire: w, seed: seed, writers: 4, each: 60}
+	var all sync.WaitGroup
+	var h *history
+	all.Go(func() {
+		var err error
+		if h, err = recordHistory(t.Context(), w, start); err != nil {
+			t.Error(err)
+		}
+	})
+	type pages struct {
+		vantage
+		limit, revision int
+		objects         []string
+	}
+	var lists []*pages
+	for n := range 40 {
+		l := &pages{vantage: vantage{version: "v1"}, limit: 1 + n%5}
+		if n%4 == 1 {
+			l.namespace = "default"
+		}
+		if n%4 == 2 {
+			l.labels = "parity=even"
+		}
+		if n%4 == 3 {
+			l.color = "red"
+		}
+		lists = append(lists, l)
+		gate := writers.after(n * 6)
+		all.Go(func() {
+			<-gate
+			var err error
+			if l.revision, l.objects, err = inPages(t.Context(), w, l.vantage, l.limit); err != nil {
+				t.Errorf("pages of %d: %v", l.limit, err)
+			}
+		})
+	}
+	writers.answered("", "", 404, "") // opens the first gate
+	writers.run(t)
+	all.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, l := range lists {
+		var want []string
+		for _, e := range h.at(l.revision) {
+			if l.shows(e) {
+				want = append(want, e.text)
+			}
+		}
+		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.vantage), l.objects, want)
+	}
+}
+
+// inPages lists in pages and returns the revision and the objects of them all.
+func inPages(ctx context.Context, w wire, v vantage, limit int) (revision int, objects []string, err error) {
+	token := ""
+	for {
+		code, body, err := w.send(ctx, http.MethodGet, v.path("limit", strconv.Itoa(limit), "continue", token), "", "")
+		if err != nil {
+			return 0, nil, err
+		}
+		var l struct {
+			Metadata metav1.ListMeta
+			Items    []json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(body), &l); err != nil || code != http.StatusOK {
+			return 0, nil, fmt.Errorf("%d %s %w", code, body, err)
+		}
+		at, err := strconv.Atoi(l.Metadata.ResourceVersion)
+		if err != nil {
+			return 0, nil, err
+		}
+		if revision != 0 && at != revision {
+			return 0, nil, fmt.Errorf("a page at %d after one at %d", at, revision)
+		}
+		if len(l.Items) != limit && l.Metadata.Continue != "" {
+			return 0, nil, fmt.Errorf("%d objects of %d in a page that is not the last", len(l.Items), limit)
+		}
+		selects := v.labels != "" || v.name != "" || v.color != ""
+		if (l.Metadata.RemainingItemCount != nil) != (l.Metadata.Continue != "" && !selects) {
+			return 0, nil, fmt.Errorf("remainingItemCount %v, continue %q", l.Metadata.RemainingItemCount, l.Metadata.Continue)
+		}
+		revision = at
+		for _, item := range l.Items {
+			objects = append(objects, string(item))
+		}
+		if token = l.Metadata.Continue; token == "" {
+			return revision, objects, nil
+		}
+	}
+}
+
+// A token outlives its revision by another one, which goes on with what is there
+// now.
+func TestContinueAfterCompactionGoesOnInconsistently(t *testing.T) {
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(3, 0))
+	p := &pastAndPresent{wire: newWire(t, c), moments: map[string]string{}, tokens: map[string]string{"": ""}}
+	crontabs := inDefault(c)
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		create(t, crontabs, cronTab(name))
+	}
+	at := func() string { return list(t, crontabs).GetResourceVersion() }
+	step := func(what string, got, want listed) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+		}
+	}
+	first := at()
+	step("first page", p.list(t, "", "", 2, ""), listed{code: 200, names: "ab", at: first, more: true, left: "3"})
+	remove(t, crontabs, "c")
+	create(t, crontabs, cronTab("b2"))
+	step("a page of the past", p.list(t, "", "", 2, "next"), listed{code: 200, names: "cd", at: first, more: true, left: "1"})
+	must(t, crontabs.Delete(t.Context(), "e", metav1.DeleteOptions{}))
+	create(t, crontabs, cronTab("x"))
+	step("compacted", p.list(t, "", "", 2, "next"), listed{code: 410, message: tooOldToken, more: true})
+	now := at()
+	step("the inconsistent rest", p.list(t, "", "", 2, "next"), listed{code: 200, names: "x", at: now})
+
+	step("first page again", p.list(t, "", "", 1, ""), listed{code: 200, names: "a", at: now, more: true, left: "4"})
+	for _, name := range []string{"f", "g", "h", "i"} {
+		create(t, crontabs, cronTab(name))
+	}
+	step("compacted again", p.list(t, "", "", 1, "next"), listed{code: 410, message: tooOldToken, more: true})
+	now = at()
+	step("an inconsistent page", p.list(t, "", "", 1, "next"), listed{code: 200, names: "b", at: now, more: true, left: "7"})
+	create(t, crontabs, cronTab("c"))
+	step("which is consistent from then on", p.list(t, "", "", 100, "next"), listed{code: 200, names: "b2dfghix", at: now})
+}
+
+func TestPagerReadsAllOfOneRevision(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	crontabs := inDefault(c)
+	var want []string
+	for n := range 25 {
+		create(t, crontabs, cronTab(nameOf(n)))
+		want = append(want, nameOf(n))
+	}
+	requests := 0
+	p := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		requests++
+		l, err := crontabs.List(ctx, options)
+		// Between the pages, the past and the future of the list change.
+		if _, err := crontabs.Create(ctx, cronTab(fmt.Sprint("new-", requests)), metav1.CreateOptions{}); err != nil {
+			return nil, err
+		}
+		if err := crontabs.Delete(ctx, nameOf(25-requests), metav1.DeleteOptions{}); err != nil {
+			return nil, err
+		}
+		return l, err
+	})
+	p.PageSize = 7
+	var got []string
+	must(t, p.EachListItem(t.Context(), metav1.ListOptions{}, func(o runtime.Object) error {
+		got = append(got, o.(*unstructured.Unstructured).GetName())
+		return nil
+	}))
+	equal(t, "objects", got, want)
+	equal(t, "requests", requests, 4)
+}
+
+func TestPagerFallsBackToAFullListAfterCompaction(t *testing.T) {
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(5, 0))
+	crontabs := inDefault(c)
+	for n := range 10 {
+		create(t, crontabs, cronTab(nameOf(n)))
+	}
+	var requests []string
+	made := 10
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		l, err := crontabs.List(ctx, options)
+		requests = append(requests, fmt.Sprintf("limit %d, continue %v: %v", options.Limit, options.Continue != "", apierrors.ReasonForError(err)))
+		if len(requests) == 2 || len(requests) == 5 {
+			for range 6 { // more than the history
+				if _, err := crontabs.Create(ctx, cronTab(nameOf(made)), metav1.CreateOptions{}); err != nil {
+					return nil, err
+				}
+				made++
+			}
+		}
+		return l, err
+	}
+	p := pager.New(page)
+	p.PageSize = 4
+	all, paginated, err := p.List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	equal(t, "paginated", paginated, true)
+	equal(t, "objects", names(all.(*unstructured.UnstructuredList)), names(list(t, crontabs)))
+	equal(t, "requests", requests, []string{
+		"limit 4, continue false: ", "limit 4, continue true: ", "limit 4, continue true: Expired", "limit 0, continue false: "})
+
+	// Item by item, there is no way back.
+	p.PageBufferSize = 0
+	var got []string
+	err = p.EachListItem(t.Context(), metav1.ListOptions{}, func(o runtime.Object) error {
+		got = append(got, o.(*unstructured.Unstructured).GetName())
+		return nil
+	})
+	fails(t, "item by item", err, tooOldToken)
+	equal(t, "objects until then", got, names(list(t, crontabs))[:4])
+}

@@ -1,0 +1,174 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+)
+
+// answered checks what every answer must be: no panic, and a Status with every
+// refusal that is no plain 404. (A refusal of the method or of the media type
+// carries one as well.)
+func answered(t *testing.T, a answer, request string) {
+	t.Helper()
+	switch {
+	case strings.Contains(a.body, "apiserver to panic"):
+		t.Fatalf("panic: %s", request)
+	case a.code < 400, a.code == http.StatusNotFound && a.body == "404 page not found\n", a.body == "":
+		return
+	}
+	var status struct {
+		Kind string
+		Code int
+	}
+	if strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal([]byte(a.body), &status); err != nil || status.Kind != "Status" || status.Code != a.code {
+			t.Fatalf("%s: %d with no Status of its code: %.300s", request, a.code, a.body)
+		}
+	}
+	if a.code == http.StatusInternalServerError && strings.Contains(a.body, "runtime error") {
+		t.Fatalf("%s: %s", request, a.body)
+	}
+}
+
+// quiet keeps the log of refused bodies out of a fuzzer's way.
+func quiet(f *testing.F) {
+	klog.LogToStderr(false)
+	f.Cleanup(func() { klog.LogToStderr(true) })
+}
+
+// FuzzDefinition sends bodies as definitions, and uses those that are taken.
+func FuzzDefinition(f *testing.F) {
+	quiet(f)
+	for _, name := range []string{"widgets", "planets", "moons"} {
+		f.Add([]byte(definition(f, name)), false)
+	}
+	for _, schema := range []string{
+		`{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[{"rule":"self.a > 1","message":"m"}],"properties":{"a":{"type":"integer","default":1}}}}}`,
+		`{"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"}}}}}}`,
+		`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"e":{"type":"object","x-kubernetes-embedded-resource":true}}}`,
+	} {
+		f.Add([]byte(strings.Replace(definition(f, "planets"), `{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, schema, 1)), false)
+	}
+	f.Add([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b.c}\nspec: {group: b.c}"), true)
+	f.Fuzz(func(t *testing.T, body []byte, yaml bool) {
+		c := startInProcess(t)
+		header := jsonBody
+		if yaml {
+			header = http.Header{"Content-Type": {"application/yaml"}}
+		}
+		a := c.serve("POST", definitionsPath, header, body)
+		answered(t, a, string(body))
+		if a.code != http.StatusCreated {
+			return
+		}
+		var made struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Group    string
+				Names    struct{ Plural, Kind string }
+				Versions []struct{ Name string }
+			}
+		}
+		if err := json.Unmarshal([]byte(a.body), &made); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range made.Spec.Versions {
+			gv := made.Spec.Group + "/" + v.Name
+			for _, path := range []string{"/apis/" + gv + "/" + made.Spec.Names.Plural, "/apis/" + gv + "/namespaces/default/" + made.Spec.Names.Plural} {
+				object := []byte(`{"apiVersion":"` + gv + `","kind":"` + made.Spec.Names.Kind + `","metadata":{"name":"a"},"spec":{"a":1},"l":[{"k":"x"},{"k":"x"}],"e":{}}`)
+				answered(t, c.serve("POST", path, jsonBody, object), "POST "+path)
+				answered(t, c.serve("GET", path+"/a", nil, nil), "GET "+path)
+				answered(t, c.serve("GET", path, nil, nil), "GET "+path)
+			}
+			answered(t, c.serve("GET", "/apis/"+gv, nil, nil), "GET "+gv)
+		}
+		answered(t, c.serve("DELETE", definitionsPath+"/"+made.Metadata.Name, nil, nil), "DELETE "+made.Metadata.Name)
+	})
+}
+
+// richDefinition has something of everything that looks into objects.
+const richDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"riches.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"riches","kind":"Rich"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"selectableFields":[{"jsonPath":".spec.s"}],"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[{"rule":"!has(self.i) || self.i < 100"},{"rule":"!has(self.m) || self.m.all(k, self.m[k] > 0)"}],"properties":{"s":{"type":"string","maxLength":10,"pattern":"^[a-z]*$"},"i":{"type":"integer","default":3},"n":{"type":"number"},"m":{"type":"object","maxProperties":5,"additionalProperties":{"type":"integer"}},"l":{"type":"array","maxItems":5,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string","maxLength":5},"v":{"type":"integer","nullable":true}}}},"set":{"type":"array","maxItems":5,"x-kubernetes-list-type":"set","items":{"type":"string","maxLength":5}},"ios":{"x-kubernetes-int-or-string":true},"any":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},"t":{"type":"string","format":"date-time"}}},"status":{"type":"object","properties":{"ready":{"type":"boolean"}}}}}}}]}}`
+
+// FuzzObject sends bodies as objects of a rich schema: a create, then an update
+// of one that is there, then reads.
+func FuzzObject(f *testing.F) {
+	quiet(f)
+	for _, spec := range []string{
+		`{}`, `{"s":"a","i":1,"n":1.5,"m":{"a":1},"l":[{"k":"a","v":null}],"set":["x"],"ios":"x","any":{"x":[1]},"e":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}},"t":"2020-01-01T00:00:00Z"}`,
+		`{"i":"x","l":[{"k":"a"},{"k":"a"}],"set":["x","x"],"m":{"a":0}}`, `null`, `[]`, `{"i":1e400}`,
+	} {
+		f.Add([]byte(`{"apiVersion":"example.com/v1","kind":"Rich","metadata":{"name":"a","labels":{"a":"b"},"finalizers":["x"]},"spec":`+spec+`,"status":{"ready":true}}`), false, "Strict")
+	}
+	f.Add([]byte("apiVersion: example.com/v1\nkind: Rich\nmetadata: {generateName: a}\nspec: {i: 1, i: 2, x: 3}"), true, "Warn")
+	f.Add([]byte(`{"apiVersion":"example.com/v1","kind":"Rich","metadata":{"name":"a","ownerReferences":[{}],"managedFields":[{"manager":"x","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}}]}}`), false, "Ignore")
+	base := startInProcess(f)
+	if a := base.serve("POST", definitionsPath, jsonBody, []byte(richDefinition)); a.code != http.StatusCreated {
+		f.Fatal(a.body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, yaml bool, validation string) {
+		c := base.fork(t)
+		const path = "/apis/example.com/v1/riches"
+		query := "?fieldValidation=" + url.QueryEscape(validation)
+		header := jsonBody
+		if yaml {
+			header = http.Header{"Content-Type": {"application/yaml"}}
+		}
+		answered(t, c.serve("POST", path, header, body), "POST "+string(body))
+		c.serve("POST", path, jsonBody, []byte(`{"apiVersion":"example.com/v1","kind":"Rich","metadata":{"name":"a"}}`))
+		answered(t, c.serve("PUT", path+"/a"+query, header, body), "PUT "+string(body))
+		answered(t, c.serve("PUT", path+"/a/status"+query, header, body), "PUT status "+string(body))
+		for _, read := range []string{path + "/a", path, path + "?fieldSelector=spec.s%3Da"} {
+			for _, accept := range []string{"application/json", "application/yaml"} {
+				a := c.serve("GET", read, http.Header{"Accept": {accept}}, nil)
+				answered(t, a, "GET "+read)
+				if accept == "application/json" && !json.Valid([]byte(a.body)) {
+					t.Fatalf("after %q, GET %s is no JSON: %s", body, read, a.body)
+				}
+			}
+		}
+		answered(t, c.serve("DELETE", path+"/a", header, body), "DELETE "+string(body))
+	})
+}
+
+// FuzzRequest sends requests with any path, query and headers.
+func FuzzRequest(f *testing.F) {
+	quiet(f)
+	for _, target := range []string{
+		"/apis/example.com/v1/namespaces/default/widgets?limit=1&continue=x", "/api/v1/namespaces/default/status?pretty=1",
+		"/apis/example.com/v1/widgets?resourceVersion=1&resourceVersionMatch=Exact&labelSelector=a+in+(b)", "/apis", "/apis//v1//", "//", "/api/v1/watch/namespaces",
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com/status?fieldSelector=metadata.name=a&timeoutSeconds=-1&watch=0&dryRun=All",
+		"/apis/example.com/v1/proxy/namespaces/x/widgets/a/status/b/c",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"} {
+			f.Add(method, target, "application/json;as=Table;g=meta.k8s.io;v=v1", "application/json")
+		}
+	}
+	base := startInProcess(f)
+	base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets")))
+	f.Fuzz(func(t *testing.T, method, target, accept, contentType string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || !strings.HasPrefix(target, "/") {
+			t.Skip("no HTTP server would hand it on")
+		}
+		if _, err := http.NewRequest(method, "http://x"+target, nil); err != nil || method == "" {
+			t.Skip("no HTTP server would hand it on")
+		}
+		query := u.Query()
+		// A watch has no end of its own here.
+		if query.Has("watch") || strings.Contains(u.Path, "/watch") {
+			t.Skip("a watch")
+		}
+		c := base.fork(t)
+		req, err := http.NewRequest(method, "http://x"+target, strings.NewReader(widget("a")))
+		if err != nil {
+			t.Skip(err)
+		}
+		a := c.serve(method, req.URL.RequestURI(), http.Header{"Accept": {accept}, "Content-Type": {contentType}}, []byte(widget("a")))
+		answered(t, a, method+" "+target)
+	})
+}

@@ -1,0 +1,152 @@
+package scenarios
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// request is what a step asks of the server, as its author wrote it: the argument of
+// the verb and what stands beside it. Until it is resolved, marks may stand in it.
+type request struct {
+	argument map[string]any
+	// to is where a manifest goes that does not go where its own name says.
+	to          map[string]any
+	subresource string
+	patchType   string
+	// body is the tree or the text that is sent, in place of a manifest if there is one.
+	body    any
+	options map[string]any
+	headers map[string]any
+	// asTable: the answer is asked for as the server prints it.
+	asTable bool
+	// events is how many a watch waits for.
+	events int
+}
+
+// beside is a field that may stand beside a request, to say more about it. Like the
+// table of verbs, the table of these is what the parser and the manual read.
+type beside struct {
+	name, notation string
+	// verbs are the requests it may stand beside, separated by spaces.
+	verbs string
+	doc   string
+	parse func(*parser, *yaml.Node, *request)
+}
+
+var besides = []*beside{
+	{"subresource", "NAME", "get update patch apply",
+		"the request goes to this subresource of the object.",
+		func(p *parser, n *yaml.Node, r *request) { r.subresource = p.text(n) }},
+	{"options", "{fieldManager, force, ...}", "create get list watch update patch apply delete deletecollection",
+		"options of the request, as Kubernetes names them; they are its query.",
+		func(p *parser, n *yaml.Node, r *request) { r.options = p.options(n) }},
+	{"type", "json, merge or strategic", "patch",
+		"which type of patch the body is.",
+		func(p *parser, n *yaml.Node, r *request) { r.patchType = p.oneOf(n, patchTypes) }},
+	{"body", "VALUE", "create update patch apply delete deletecollection",
+		"what is sent: a patch, or the DeleteOptions of a delete. A string is sent as it is, also in place of a" +
+			" manifest; anything else is sent as JSON.",
+		func(p *parser, n *yaml.Node, r *request) { r.body = p.tree(n, manifestMarks) }},
+	{"to", "{apiVersion, kind, namespace, name} or {path}", "create update apply",
+		"where the manifest goes, if that is not where its own apiVersion, kind and name say.",
+		func(p *parser, n *yaml.Node, r *request) { r.to = objectReference.parse(p, n) }},
+	{"headers", "{NAME: VALUE}", "create get list update patch apply delete deletecollection",
+		"headers of the request, in place of those that the runner sends.",
+		func(p *parser, n *yaml.Node, r *request) { r.headers = p.texts(n, "the headers") }},
+}
+
+func (b *beside) standsWith(verb string) bool {
+	return slices.Contains(strings.Fields(b.verbs), verb)
+}
+
+// knownOptions are the query parameters of the Kubernetes API, so that a slip in one
+// is found before anything is played.
+var knownOptions = []string{
+	"allowWatchBookmarks", "continue", "dryRun", "fieldManager", "fieldSelector", "fieldValidation", "force",
+	"gracePeriodSeconds", "includeObject", "labelSelector", "limit", "orphanDependents", "pretty",
+	"propagationPolicy", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds",
+}
+
+func (p *parser) options(n *yaml.Node) map[string]any {
+	known := map[string]func(*yaml.Node){}
+	options := map[string]any{}
+	for _, name := range knownOptions {
+		known[name] = func(n *yaml.Node) { options[name] = p.tree(n, manifestMarks) }
+	}
+	p.fields(n, "the options", known)
+	return options
+}
+
+// texts reads a mapping to strings.
+func (p *parser) texts(n *yaml.Node, what string) map[string]any {
+	texts := map[string]any{}
+	if n = meant(n); n.Kind != yaml.MappingNode {
+		p.mistake(n, "%s are a mapping", what)
+		return nil
+	}
+	p.eachField(n, func(key, value *yaml.Node) { texts[key.Value] = p.text(value) })
+	return texts
+}
+
+func (p *parser) oneOf(n *yaml.Node, known map[string]string) string {
+	text := p.text(n)
+	if _, ok := known[text]; !ok && text != "" {
+		p.mistake(n, "%q is none of %s", text, strings.Join(sortedKeys(known), ", "))
+	}
+	return text
+}
+
+// resolve returns a copy of r in which each !from is replaced by its value.
+func (r request) resolve(answers map[string]answer) (request, error) {
+	for _, fields := range []*map[string]any{&r.argument, &r.to, &r.options} {
+		if *fields == nil {
+			continue
+		}
+		resolved, err := resolveFields(*fields, answers)
+		if err != nil {
+			return r, err
+		}
+		*fields = resolved
+	}
+	body, err := resolve(r.body, answers)
+	r.body = body
+	return r, err
+}
+
+// manifestTarget is where the manifest of r goes.
+func (r request) manifestTarget() target {
+	if r.to != nil {
+		return targetOfReference(r.to)
+	}
+	return targetOfManifest(r.argument)
+}
+
+// content is the body of a request that has a manifest: the manifest, or the text in
+// place of it.
+func (r request) content() any {
+	if r.body != nil {
+		return r.body
+	}
+	return r.argument
+}
+
+// query makes the options a query. Those marked !absent are not sent.
+func query(options map[string]any) url.Values {
+	values := url.Values{}
+	for name, option := range options {
+		switch option := option.(type) {
+		case absent:
+		case []any:
+			for _, each := range option {
+				values.Add(name, fmt.Sprint(each))
+			}
+		default:
+			values.Set(name, fmt.Sprint(option))
+		}
+	}
+	return values
+}

@@ -135,6 +135,64 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
+// FuzzPatch sends bodies as patches of each type: to an object of a rich
+// schema and to a ConfigMap, to what is there, to what is not and to a status.
+func FuzzPatch(f *testing.F) {
+	quiet(f)
+	types := []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml"}
+	for _, body := range []string{
+		`[{"op":"add","path":"/spec/m/b","value":2},{"op":"test","path":"/spec/s","value":"a"},{"op":"move","from":"/spec/l/0","path":"/spec/l/-"},{"op":"copy","from":"/spec","path":"/spec/any"},{"op":"remove","path":"/data/a"},{"op":"replace","path":"","value":null}]`,
+		`[{"op":"remove","path":"/metadata/managedFields/0/fieldsV1"}]`, `[{"op":"add","path":"/spec/l/99999999999","value":{}}]`, `[]`, `[null]`,
+		`{"spec":{"s":null,"i":7,"l":[{"k":"b"}],"any":{"x":{"y":null}}},"data":{"a":null,"b":"c"},"metadata":{"resourceVersion":"1"}}`,
+		`{"data":{"$patch":"replace","c":"d"},"metadata":{"finalizers":["x/y"],"$deleteFromPrimitiveList/finalizers":["x/y"],"$setElementOrder/finalizers":["x/y"],"$retainKeys":["name"]}}`,
+		`{"$patch":"delete"}`, `{"metadata":{"managedFields":[{}]}}`, `null`, `{"metadata":null}`, `{"apiVersion":{},"kind":[]}`,
+		"apiVersion: example.com/v1\nkind: Rich\nmetadata: {name: a}\nspec: {s: b, l: [{k: a, v: 2}, {k: c}], set: [x, x], m: {a: 5}}\nstatus: {ready: true}",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [x/y]}\ndata: {a: b, c: d}\nbinaryData: {e: AA==}",
+	} {
+		for i := range types {
+			f.Add(byte(i), []byte(body), i%2 == 0)
+		}
+	}
+	base := startInProcess(f)
+	const riches, configMaps = "/apis/example.com/v1/riches", "/api/v1/namespaces/default/configmaps"
+	for _, made := range []struct{ path, body string }{
+		{definitionsPath, richDefinition},
+		{riches, `{"apiVersion":"example.com/v1","kind":"Rich","metadata":{"name":"a"},"spec":{"s":"a","l":[{"k":"a","v":1},{"k":"b"}],"set":["x"],"m":{"a":1},"any":{"x":{"y":[1]}}}}`},
+		{configMaps, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"b"}}`},
+	} {
+		if a := base.serve("POST", made.path, jsonBody, []byte(made.body)); a.code != http.StatusCreated {
+			f.Fatal(a.body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind byte, body []byte, force bool) {
+		c := base.fork(t)
+		contentType := types[int(kind)%len(types)]
+		header := http.Header{"Content-Type": {contentType}}
+		query := ""
+		if contentType == "application/apply-patch+yaml" {
+			query = "?fieldManager=fuzz"
+			if force {
+				query += "&force=true"
+			}
+		}
+		for _, path := range []string{riches + "/a", configMaps + "/a"} {
+			before := c.serve("GET", path, nil, nil)
+			a := c.serve("PATCH", path+query, header, body)
+			answered(t, a, contentType+" "+string(body))
+			after := c.serve("GET", path, nil, nil)
+			switch {
+			case !json.Valid([]byte(after.body)):
+				t.Fatalf("after %s %q, GET %s is no JSON: %s", contentType, body, path, after.body)
+			case a.code >= 400 && after.body != before.body:
+				t.Fatalf("%s %q was refused with %d and left something behind:\n%s\n%s", contentType, body, a.code, before.body, after.body)
+			}
+			answered(t, c.serve("PATCH", path+query, header, body), "again "+contentType+" "+string(body))
+		}
+		answered(t, c.serve("PATCH", riches+"/a/status"+query, header, body), "status "+contentType+" "+string(body))
+		answered(t, c.serve("PATCH", riches+"/missing"+query, header, body), "missing "+contentType+" "+string(body))
+	})
+}
+
 // FuzzRequest sends requests with any path, query and headers.
 func FuzzRequest(f *testing.F) {
 	quiet(f)

@@ -30,6 +30,13 @@ import (
 // maxJSONPatchOperations is upstream's limit.
 const maxJSONPatchOperations = 10000
 
+// maxJSONPatchCopyBytes bounds what the copy operations of one JSON patch may
+// add, so that a small patch makes no large object. The library knows the limit
+// by a variable of its package alone; a real server sets the same one.
+const maxJSONPatchCopyBytes = 3 * 1024 * 1024
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
+
 // patch changes an object, or a subresource of it, as the body says. An apply
 // may create it.
 func (r *request) patch() error {

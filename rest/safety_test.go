@@ -94,6 +94,47 @@ func TestHostileBodies(t *testing.T) {
 	}
 }
 
+// TestHostilePatches sends patches that no client should: each is refused as on
+// a real server and leaves the object as it was.
+func TestHostilePatches(t *testing.T) {
+	c := start(t)
+	c.install("planets")
+	c.must("POST", planetsPath, planet("a", `{"x":[1]}`))
+	const jsonPatch, merge, apply = "application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml?fieldManager=test"
+	operations := func(n int, operation string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(operation+",", n), ",") + "]"
+	}
+	before := c.must("GET", planetsPath+"/a", "")
+	for _, tt := range []struct {
+		rule, patch, body string
+		code              int
+		message           string
+	}{
+		{"10,001 operations", jsonPatch, operations(10001, `{"op":"test","path":"/spec/x/0","value":1}`), 413, "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"},
+		{"copies that multiply", jsonPatch, operations(40, `{"op":"copy","from":"/spec/x","path":"/spec/x/-"}`), 422, "the server rejected our request due to an error in our request"},
+		{"a path that is not there", jsonPatch, `[{"op":"remove","path":"/spec/nothing"}]`, 422, "the server rejected our request due to an error in our request"},
+		{"a test that fails", jsonPatch, `[{"op":"test","path":"/spec/x/0","value":2}]`, 422, "the server rejected our request due to an error in our request"},
+		{"an operation that there is not", jsonPatch, `[{"op":"swap","path":"/spec/x"}]`, 422, "the server rejected our request due to an error in our request"},
+		{"half of a JSON patch", jsonPatch, `[{"op":`, 400, "invalid JSON patch"},
+		{"an object for a JSON patch", jsonPatch, `{}`, 400, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"},
+		{"10,000 levels of a JSON patch", jsonPatch, `[{"op":"add","path":"/spec/y","value":` + nested("[", "", "]", 10000) + `}]`, 400, "invalid JSON patch"},
+		{"half of a merge patch", merge, `{"spec":`, 400, "invalid JSON patch"},
+		{"10,000 levels of a merge patch", merge, `{"spec":` + nested(`{"a":`, "1", "}", 10000) + `}`, 400, "invalid JSON patch"},
+		{"10,000 levels of a configuration", apply, planet("a", nested(`{"a":`, "1", "}", 10000)), 400, "error decoding patch: error converting YAML to JSON: yaml: exceeded max depth of 10000"},
+		{"half of a configuration", apply, `{"apiVersion":`, 400, "error decoding patch: error converting YAML to JSON: yaml: line 1: did not find expected node content"},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			contentType, query, _ := strings.Cut(tt.patch, "?")
+			a := c.do("PATCH", planetsPath+"/a?"+query, http.Header{"Content-Type": {contentType}}, tt.body)
+			expect(t, "code", a.code, tt.code)
+			expect(t, "message", statusOf(t, a).Message, tt.message)
+			expect(t, "the object", c.must("GET", planetsPath+"/a", ""), before)
+		})
+	}
+	a := c.do("PATCH", planetsPath+"/a", http.Header{"Content-Type": {jsonPatch}}, operations(10000, `{"op":"test","path":"/spec/x/0","value":1}`))
+	expect(t, "10,000 operations: code", a.code, http.StatusOK)
+}
+
 // statusOf is the Status in an answer, of which its code must be that of the
 // answer.
 func statusOf(t testing.TB, a answer) *metav1.Status {

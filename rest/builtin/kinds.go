@@ -10,23 +10,43 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage/names"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
-// kind is a built-in kind that is served without anything of its own: decoded
-// by its Go type, held to the rules of metadata, and stored.
+// kind is a built-in kind as a table tells of it: decoded by its Go type, held
+// to the rules of metadata and to its own, and stored.
 type kind struct {
-	schema.GroupVersionKind
-	names           []string // plural, singular, short names
-	conditionalOnly bool     // an update must say what it has seen
-	createOnUpdate  bool
-	prepare         func(runtime.Object)
-	columns         []column
+	schema.GroupVersionKind          // the version that is stored, and that the functions below work on
+	names                   []string // plural, singular, short names
+	categories              []string
+	clusterScoped           bool
+	conditionalOnly         bool // an update must say what it has seen
+	createOnUpdate          bool
+
+	// also are further versions that the scheme converts to, beside that above.
+	also []string
+
+	// rules are those of the object, status those of its status subresource; nil:
+	// it has none.
+	rules
+	status *rules
+
+	columns []column
 }
 
-// kinds are the kinds that operators cannot do without.
+// rules are what a kind asks of its objects beyond what all objects are asked.
+// Each may be nil. The old object is nil for a create.
+type rules struct {
+	prepare  func(obj, old runtime.Object)
+	validate func(obj, old runtime.Object) field.ErrorList
+	warn     func(obj, old runtime.Object) []string
+
+	// reset are the fields that the endpoint ignores.
+	reset []string
+}
+
+// kinds are those of operators, with what they cannot do without.
 var kinds = []kind{
 	{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
@@ -42,7 +62,7 @@ var kinds = []kind{
 	{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"),
 		names:            []string{"secrets", "secret"},
-		prepare:          prepareSecret,
+		rules:            rules{prepare: prepareSecret},
 		columns:          secretColumns,
 	},
 	{
@@ -73,68 +93,106 @@ func (k kind) resource() *resource.Resource {
 	r := &resource.Resource{
 		Group: k.Group,
 		Names: resource.Names{
-			Plural: plural, Singular: singular, ShortNames: short, Kind: k.Kind, ListKind: k.Kind + "List",
+			Plural: plural, Singular: singular, ShortNames: short, Categories: k.categories, Kind: k.Kind, ListKind: k.Kind + "List",
 		},
-		Namespaced: true,
+		Namespaced: !k.clusterScoped,
 		Verbs:      []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		Prefix:     "/registry/" + plural + "/",
 	}
-	codec := resource.NewTypedCodec(scheme.Scheme, k.GroupVersionKind, k.GroupVersion(), nil)
-	r.Storage = &resource.Version{
-		Resource: r, Name: k.Version, Served: true, Typed: true, Identity: k.Version,
-		Codec:        codec,
-		Serializer:   codec.Serializer(),
-		Strategy:     plainStrategy{scheme.Scheme, names.SimpleNameGenerator, k},
-		Table:        tableOf(k.columns),
-		FieldManager: resource.TypedFieldManager(scheme.Scheme, types, k.GroupVersionKind, k.GroupVersion(), ""),
+	for _, name := range append([]string{k.Version}, k.also...) {
+		r.Versions = append(r.Versions, k.version(r, name))
 	}
-	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, codec.New())
-	r.Versions = []*resource.Version{r.Storage}
+	r.Storage = r.Versions[0]
 	return r
 }
 
-// plainStrategy holds objects to the rules of metadata and nothing else.
-type plainStrategy struct {
+// version is the resource seen in one version. Its strategies work on objects of
+// the stored one.
+func (k kind) version(r *resource.Resource, name string) *resource.Version {
+	kind := k.GroupKind().WithVersion(name)
+	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), nil)
+	strategy := tableStrategy{Scheme(), names.SimpleNameGenerator, k, k.rules}
+	manager := func(subresource string, reset []string) resource.FieldManager {
+		return resource.TypedFieldManager(Scheme(), types, kind, k.GroupVersion(), subresource, reset...)
+	}
+	v := &resource.Version{
+		Resource: r, Name: name, Served: true, Typed: true, Identity: name,
+		Codec:        codec,
+		Serializer:   codec.Serializer(),
+		Strategy:     strategy,
+		Table:        tableOf(k.columns),
+		FieldManager: manager("", k.reset),
+	}
+	if k.status != nil {
+		strategy.rules = *k.status
+		v.Subresource = map[string]*resource.Subresource{"status": {
+			Strategy: strategy, Verbs: []string{"get", "patch", "update"}, FieldManager: manager("status", k.status.reset),
+		}}
+	}
+	example, err := Scheme().New(kind)
+	if err != nil {
+		panic(err) // the scheme is made of the groups of the kinds
+	}
+	v.OpenAPI = resource.TypedOpenAPI(v, example)
+	return v
+}
+
+// tableStrategy holds objects to the rules of metadata and to those of the kind.
+type tableStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kind
+	rules
 }
 
-func (plainStrategy) NamespaceScoped() bool { return true }
+func (s tableStrategy) NamespaceScoped() bool { return !s.kind.clusterScoped }
 
-func (s plainStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
-	if s.kind.prepare != nil {
-		s.kind.prepare(obj)
+func (s tableStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	if s.prepare != nil {
+		s.prepare(obj, nil)
 	}
 }
 
-func (s plainStrategy) PrepareForUpdate(_ context.Context, obj, _ runtime.Object) {
-	if s.kind.prepare != nil {
-		s.kind.prepare(obj)
+func (s tableStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	if s.prepare != nil {
+		s.prepare(obj, old)
 	}
 }
 
-func (s plainStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	metadata := accessor(obj)
-	return apivalidation.ValidateObjectMetaAccessor(metadata, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+func (s tableStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessor(accessor(obj), s.NamespaceScoped(), apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if s.validate != nil {
+		errs = append(errs, s.validate(obj, nil)...)
+	}
+	return errs
 }
 
-func (s plainStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return nil // the pipeline validates metadata
+// ValidateUpdate leaves metadata to the pipeline.
+func (s tableStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.validate == nil {
+		return nil
+	}
+	return s.validate(obj, old)
 }
 
-func (plainStrategy) Canonicalize(runtime.Object)                     {}
-func (s plainStrategy) AllowCreateOnUpdate(context.Context) bool      { return s.kind.createOnUpdate }
-func (s plainStrategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.conditionalOnly }
+func (tableStrategy) Canonicalize(runtime.Object)                     {}
+func (s tableStrategy) AllowCreateOnUpdate(context.Context) bool      { return s.kind.createOnUpdate }
+func (s tableStrategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.conditionalOnly }
 
-func (plainStrategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
-func (plainStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
+func (s tableStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return s.WarningsOnUpdate(nil, obj, nil)
+}
+
+func (s tableStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	if s.warn == nil {
+		return nil
+	}
+	return s.warn(obj, old)
 }
 
 // prepareSecret moves the text that a client wrote into the bytes that it
 // stands for.
-func prepareSecret(obj runtime.Object) {
+func prepareSecret(obj, _ runtime.Object) {
 	secret := obj.(*corev1.Secret)
 	if secret.Type == "" {
 		secret.Type = corev1.SecretTypeOpaque

@@ -10,12 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage/names"
-	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
@@ -38,9 +35,9 @@ func Namespaces() *resource.Resource {
 	kind := corev1.SchemeGroupVersion.WithKind("Namespace")
 	phase := func(obj runtime.Object) string { return string(obj.(*corev1.Namespace).Status.Phase) }
 	name := func(obj runtime.Object) string { return obj.(*corev1.Namespace).Name }
-	codec := resource.NewTypedCodec(scheme.Scheme, kind, kind.GroupVersion(),
+	codec := resource.NewTypedCodec(Scheme(), kind, kind.GroupVersion(),
 		map[string]func(runtime.Object) string{"status.phase": phase, "name": name})
-	strategy := namespaceStrategy{scheme.Scheme, names.SimpleNameGenerator}
+	strategy := namespaceStrategy{Scheme(), names.SimpleNameGenerator}
 	r.Storage = &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
 		Codec:      defaultedNamespace{codec},
@@ -50,23 +47,19 @@ func Namespaces() *resource.Resource {
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: namespaceStatus{strategy}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: resource.TypedFieldManager(scheme.Scheme, types, kind, kind.GroupVersion(), "status", "spec"),
+				FieldManager: resource.TypedFieldManager(Scheme(), types, kind, kind.GroupVersion(), "status", "spec"),
 			},
 			"finalize": {
 				Strategy: namespaceFinalize{strategy}, Verbs: []string{"update"},
-				FieldManager: resource.TypedFieldManager(scheme.Scheme, types, kind, kind.GroupVersion(), "finalize", "status"),
+				FieldManager: resource.TypedFieldManager(Scheme(), types, kind, kind.GroupVersion(), "finalize", "status"),
 			},
 		},
-		FieldManager: resource.TypedFieldManager(scheme.Scheme, types, kind, kind.GroupVersion(), "", "status"),
+		FieldManager: resource.TypedFieldManager(Scheme(), types, kind, kind.GroupVersion(), "", "status"),
 	}
 	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, &corev1.Namespace{})
 	r.Versions = []*resource.Version{r.Storage}
 	return r
 }
-
-// types is what server-side apply knows of the built-in types. It takes some 60
-// ms to make, once in a process.
-func types() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) }
 
 // defaultedNamespace labels each namespace with its own name, as the server's
 // defaulting does.

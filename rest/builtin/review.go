@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
@@ -27,7 +26,7 @@ func review(kind schema.GroupVersionKind, plural, singular string, answer resour
 		Names: resource.Names{Plural: plural, Singular: singular, Kind: kind.Kind, ListKind: kind.Kind + "List"},
 		Verbs: []string{"create"},
 	}
-	codec := resource.NewTypedCodec(scheme.Scheme, kind, kind.GroupVersion(), nil)
+	codec := resource.NewTypedCodec(Scheme(), kind, kind.GroupVersion(), nil)
 	r.Storage = &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true,
 		Codec: codec, Serializer: codec.Serializer(), Review: answer,

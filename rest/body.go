@@ -1,10 +1,10 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -21,12 +21,18 @@ import (
 // maxBodyBytes is the limit of a request's body, upstream's default.
 const maxBodyBytes = 3 * 1024 * 1024
 
+// announcedBytes is how much of the announced length of a body is believed.
+const announcedBytes = 256 * 1024
+
 // readBody reads the body, once.
 func (r *request) readBody() ([]byte, error) {
 	if r.bodyRead {
 		return r.body, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Request.Body, maxBodyBytes))
+	limited := http.MaxBytesReader(r.w, r.Request.Body, maxBodyBytes)
+	// A client may announce what it likes; what it sends is what counts.
+	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), announcedBytes)+bytes.MinRead))
+	_, err := read.ReadFrom(limited)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBodyBytes))
@@ -34,8 +40,8 @@ func (r *request) readBody() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
 	}
-	r.body, r.bodyRead = body, true
-	return body, nil
+	r.body, r.bodyRead = read.Bytes(), true
+	return r.body, nil
 }
 
 // decode reads the body as an object of the version, by the rules of the

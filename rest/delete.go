@@ -98,7 +98,7 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	obj = obj.DeepCopyObject() // what is read from the store is not altered
+	obj = copyOf(w.version, obj) // what is read from the store is not altered
 	if err := w.admit(admission.Delete, nil, obj); err != nil {
 		return outcome{}, err
 	}

@@ -39,6 +39,11 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 	if err != nil {
 		return nil, err
 	}
+	if abridger, ok := w.version.Codec.(resource.Abridger); ok {
+		if short, shortCurrent, ok := abridger.Abridge(obj, current); ok {
+			return obj, copyManagedFields(obj, fields.UpdateNoErrors(shortCurrent, short, w.manager))
+		}
+	}
 	if current == nil {
 		current = w.version.Codec.New()
 	}
@@ -47,6 +52,20 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 		learn(obj)
 	}
 	return obj, nil
+}
+
+// copyManagedFields gives an object the managedFields of another.
+func copyManagedFields(to, from runtime.Object) error {
+	target, err := meta.Accessor(to)
+	if err != nil {
+		return err
+	}
+	source, err := meta.Accessor(from)
+	if err != nil {
+		return err
+	}
+	target.SetManagedFields(source.GetManagedFields())
+	return nil
 }
 
 // keepTimestamps takes back the new times in managedFields if nothing but them

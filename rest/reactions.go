@@ -41,7 +41,7 @@ func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, n
 	if err != nil {
 		return nil, record, err
 	}
-	return obj.DeepCopyObject(), record, nil
+	return copyOf(res.Storage, obj), record, nil
 }
 
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {

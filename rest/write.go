@@ -168,6 +168,14 @@ func (w *write) load() (store.Record, runtime.Object, error) {
 	return record, current, err
 }
 
+// copyOf is a copy of an object that can be altered and put through the pipeline.
+func copyOf(v *resource.Version, obj runtime.Object) runtime.Object {
+	if c, ok := v.Codec.(resource.Copier); ok {
+		return c.Copy(obj)
+	}
+	return obj.DeepCopyObject()
+}
+
 func (w *write) key() string { return w.version.Resource.Key(w.namespace, w.name) }
 
 // strategy is that of the object or of the subresource that is updated.

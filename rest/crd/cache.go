@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"sync"
+	"unsafe"
 )
 
 // contentID names a content.
@@ -13,52 +14,60 @@ type contentID [sha256.Size]byte
 func newContentID(parts ...string) contentID {
 	h := sha256.New()
 	for _, part := range parts {
-		h.Write([]byte(part))
+		h.Write(unsafe.Slice(unsafe.StringData(part), len(part))) // it only reads
 		h.Write([]byte{0})
 	}
 	return contentID(h.Sum(nil))
 }
 
-// cache remembers values by the content they were made from, a bounded number,
-// the ones used last. Values are immutable, so clusters share nothing through a
-// cache but time. Two callers may make the same value at once; nobody waits for
-// the other.
-type cache[V any] struct {
-	size int
+// cache remembers values by what they were made from, up to a total weight, the
+// ones used last. Values are immutable, so clusters share nothing through a cache
+// but time. Two callers may make the same value at once; nobody waits for the
+// other.
+type cache[K comparable, V any] struct {
+	limit int
 
 	mu      sync.Mutex
-	entries map[contentID]*list.Element
-	order   list.List // of cached[V], the latest used first
+	weight  int
+	entries map[K]*list.Element
+	order   list.List // of cached[K, V], the latest used first
 }
 
-type cached[V any] struct {
-	id    contentID
-	value V
+type cached[K comparable, V any] struct {
+	key    K
+	value  V
+	weight int
 }
 
-func newCache[V any](size int) *cache[V] {
-	return &cache[V]{size: size, entries: map[contentID]*list.Element{}}
+func newCache[K comparable, V any](limit int) *cache[K, V] {
+	return &cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-func (c *cache[V]) get(id contentID) (value V, ok bool) {
+func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[id]
+	e := c.entries[key]
 	if e == nil {
 		return value, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(cached[V]).value, true
+	return e.Value.(cached[K, V]).value, true
 }
 
-func (c *cache[V]) put(id contentID, value V) {
+// put remembers a value, unless there is one, and returns the one that is
+// remembered.
+func (c *cache[K, V]) put(key K, value V, weight int) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries[id] != nil {
-		return
+	if e := c.entries[key]; e != nil {
+		return e.Value.(cached[K, V]).value
 	}
-	c.entries[id] = c.order.PushFront(cached[V]{id, value})
-	if c.order.Len() > c.size {
-		delete(c.entries, c.order.Remove(c.order.Back()).(cached[V]).id)
+	c.entries[key] = c.order.PushFront(cached[K, V]{key, value, weight})
+	c.weight += weight
+	for c.weight > c.limit && c.order.Len() > 1 {
+		oldest := c.order.Remove(c.order.Back()).(cached[K, V])
+		delete(c.entries, oldest.key)
+		c.weight -= oldest.weight
 	}
+	return value
 }

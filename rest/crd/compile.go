@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -76,7 +75,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	preserve := crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields
 	compiled := make(map[string]*compiledSchema, len(crd.Spec.Versions))
 	identities := make(map[string]string, len(crd.Spec.Versions))
-	raw := rawSchemas(record.Value)
+	ids := known(&crd.Spec).schemaIDs(record.Value)
 	for _, v := range crd.Spec.Versions {
 		validation, err := apiextensions.GetSchemaForVersion(crd, v.Name)
 		if err != nil {
@@ -86,7 +85,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		if validation != nil {
 			props = validation.OpenAPIV3Schema
 		}
-		id := newContentID(raw[v.Name], strconv.FormatBool(preserve))
+		id := ids[v.Name]
 		if compiled[v.Name], err = cachedSchema(id, props, preserve); err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
@@ -133,16 +132,6 @@ func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string
 
 // specOf is the text of the spec of a stored definition.
 func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
-
-// rawSchemas is the text of each version's schema in a stored definition.
-func rawSchemas(definition string) map[string]string {
-	raw := map[string]string{}
-	gjson.Get(definition, "spec.versions").ForEach(func(_, v gjson.Result) bool {
-		raw[v.Get("name").String()] = v.Get("schema").Raw
-		return true
-	})
-	return raw
-}
 
 func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
 	compiled map[string]*compiledSchema, identities map[string]string, preserve bool,

@@ -105,37 +105,50 @@ func inUse(name string) error { return fmt.Errorf("%q is already in use", name) 
 // judgeStructure reports schemas that are not structural. Validation keeps them
 // out of new definitions.
 func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+	var condition apiextensions.CustomResourceDefinitionCondition
+	if k := known(&crd.Spec); k != nil {
+		condition = k.structure()
+	} else {
+		condition = structureOf(&crd.Spec)
+	}
+	switch {
+	case condition.Type != "":
+		SetCondition(crd, now, condition)
+	case apiextensions.FindCRDCondition(crd, apiextensions.NonStructuralSchema) != nil:
+		apiextensions.RemoveCRDCondition(crd, apiextensions.NonStructuralSchema)
+	}
+}
+
+// structureOf is the condition of schemas that are not structural; the zero value:
+// all are.
+func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionCondition {
 	var errs field.ErrorList
-	if preserve := crd.Spec.PreserveUnknownFields; preserve != nil && *preserve {
+	if preserve := spec.PreserveUnknownFields; preserve != nil && *preserve {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false"))
 	}
-	for i, v := range crd.Spec.Versions {
-		validation, err := apiextensions.GetSchemaForVersion(crd, v.Name)
+	for i, v := range spec.Versions {
+		validation, err := apiextensions.GetSchemaForVersion(&apiextensions.CustomResourceDefinition{Spec: *spec}, v.Name)
 		if err != nil || validation == nil || validation.OpenAPIV3Schema == nil {
 			continue
 		}
 		s, err := structuralschema.NewStructural(validation.OpenAPIV3Schema)
 		if err != nil {
-			SetCondition(crd, now, apiextensions.CustomResourceDefinitionCondition{
+			return apiextensions.CustomResourceDefinitionCondition{
 				Type: apiextensions.NonStructuralSchema, Status: apiextensions.ConditionUnknown,
 				Reason:  "StructuralError",
 				Message: fmt.Sprintf("failed to check validation schema for version %s: %v", v.Name, err),
-			})
-			return
+			}
 		}
 		path := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
 		errs = append(errs, structuralschema.ValidateStructural(path, s)...)
 	}
 	if len(errs) == 0 {
-		if apiextensions.FindCRDCondition(crd, apiextensions.NonStructuralSchema) != nil {
-			apiextensions.RemoveCRDCondition(crd, apiextensions.NonStructuralSchema)
-		}
-		return
+		return apiextensions.CustomResourceDefinitionCondition{}
 	}
-	SetCondition(crd, now, apiextensions.CustomResourceDefinitionCondition{
+	return apiextensions.CustomResourceDefinitionCondition{
 		Type: apiextensions.NonStructuralSchema, Status: apiextensions.ConditionTrue,
 		Reason: "Violations", Message: errs.ToAggregate().Error(),
-	})
+	}
 }
 
 // judgeApproval reports on the annotation that groups of the Kubernetes

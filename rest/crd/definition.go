@@ -38,7 +38,7 @@ func Definitions() *resource.Resource {
 		// Real servers show the hash of v1beta1, whatever they store.
 		StorageVersionHash: "jfWCUB31mvA=",
 	}
-	codec := &definitionCodec{TypedCodec: resource.NewTypedCodec(Scheme(), kind, hub, nil)}
+	codec := &definitionCodec{TypedCodec: resource.NewTypedCodec(Scheme(), kind, hub, nil), kind: kind}
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
 	r.Storage = &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
@@ -103,7 +103,16 @@ func recordStorageVersion(crd *apiextensions.CustomResourceDefinition) {
 }
 
 func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return validation.ValidateCustomResourceDefinition(ctx, obj.(*apiextensions.CustomResourceDefinition))
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&crd.Spec)
+	if k != nil && k.wasValid(crd) {
+		return nil
+	}
+	errs := validation.ValidateCustomResourceDefinition(ctx, crd)
+	if k != nil && len(errs) == 0 {
+		k.setValid(crd)
+	}
+	return errs
 }
 
 func (definitionStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
@@ -117,6 +126,9 @@ func (definitionStrategy) AllowUnconditionalUpdate(context.Context) bool { retur
 
 func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	spec := &obj.(*apiextensions.CustomResourceDefinition).Spec
+	if k := known(spec); k != nil {
+		return k.warnings()
+	}
 	return append(formatWarnings(spec), setWarnings(spec)...)
 }
 

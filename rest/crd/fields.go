@@ -16,7 +16,7 @@ import (
 
 // typeConverters remembers what server-side apply knows of the types of a
 // definition, by the text of its spec.
-var typeConverters = newCache[managedfields.TypeConverter](256)
+var typeConverters = newCache[contentID, managedfields.TypeConverter](256)
 
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
 // does. Where that fails, types are deduced from the objects.
@@ -35,8 +35,7 @@ func typeConverter(definition string) (managedfields.TypeConverter, error) {
 			return nil, err
 		}
 	}
-	typeConverters.put(id, converter)
-	return converter, nil
+	return typeConverters.put(id, converter, 1), nil
 }
 
 // openAPI is the OpenAPI of all versions of a definition together.

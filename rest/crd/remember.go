@@ -1,21 +1,25 @@
 package crd
 
 import (
+	"bytes"
+	"strings"
 	"sync"
 	"unsafe"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// definitionCodec is the codec of definitions. It remembers the few it has read
-// or written last: a definition can be hundreds of kilobytes, and to establish it
-// takes several looks at it.
+// definitionCodec is the codec of definitions. It knows bodies and specs that
+// this process has read before, and remembers the few definitions that it has
+// read or written last.
 type definitionCodec struct {
 	*resource.TypedCodec
+	kind schema.GroupVersionKind
 
 	mu   sync.Mutex
 	last [8]rememberedDefinition
@@ -29,6 +33,22 @@ type rememberedDefinition struct {
 	crd  *apiextensions.CustomResourceDefinition
 }
 
+// Decode implements resource.Codec.
+func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+	id := newContentID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
+	if crd, ok := readDefinitions.get(id); ok {
+		kind := c.kind
+		return copyDefinition(crd), &kind, nil
+	}
+	obj, kind, err := c.TypedCodec.Decode(body, s)
+	if err != nil || *kind != c.kind {
+		return obj, kind, err
+	}
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	remember(crd, len(body))
+	return copyDefinition(readDefinitions.put(id, crd, len(body))), kind, nil
+}
+
 // DecodeStored implements resource.Codec.
 func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, error) {
 	if crd := c.recall(record.Value); crd != nil {
@@ -38,6 +58,7 @@ func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, err
 	if err != nil {
 		return nil, err
 	}
+	remember(obj.(*apiextensions.CustomResourceDefinition), len(record.Value))
 	c.Remember(record, obj)
 	return obj, nil
 }
@@ -63,6 +84,11 @@ func (c *definitionCodec) recall(text string) *apiextensions.CustomResourceDefin
 	return nil
 }
 
+// Copy implements resource.Copier.
+func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
+	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
+}
+
 // EncodeToStore implements resource.Codec. A definition without stored versions
 // gets those it has when it is read back from etcd.
 func (c *definitionCodec) EncodeToStore(obj runtime.Object) ([]byte, error) {
@@ -70,5 +96,76 @@ func (c *definitionCodec) EncodeToStore(obj runtime.Object) ([]byte, error) {
 	if len(crd.Status.StoredVersions) == 0 {
 		recordStorageVersion(crd)
 	}
-	return c.TypedCodec.EncodeToStore(crd)
+	return c.Encode(crd)
+}
+
+// Encode implements resource.Codec.
+func (c *definitionCodec) Encode(obj runtime.Object) ([]byte, error) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&crd.Spec)
+	if k == nil {
+		return c.TypedCodec.Encode(crd)
+	}
+	hollow, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{
+		TypeMeta: crd.TypeMeta, ObjectMeta: crd.ObjectMeta, Status: crd.Status,
+	})
+	if err != nil {
+		return nil, err
+	}
+	noSpec, err := c.noSpec()
+	if err != nil {
+		return nil, err
+	}
+	// Behind the spec there is the status alone, in whose texts quotes are escaped.
+	before := bytes.LastIndex(hollow, []byte(noSpec))
+	after := hollow[before+len(noSpec):]
+	text, ok := k.text(c.kind)
+	if !ok {
+		whole, err := c.TypedCodec.Encode(crd)
+		if err == nil {
+			text = string(whole[before+len(`,"spec":`) : len(whole)-len(after)])
+			k.setText(c.kind, text)
+		}
+		return whole, err
+	}
+	out := make([]byte, 0, before+len(`,"spec":`)+len(text)+len(after))
+	out = append(append(out, hollow[:before]...), `,"spec":`...)
+	return append(append(out, text...), after...), nil
+}
+
+// noSpec is the spec of a definition without one, with its name before it.
+func (c *definitionCodec) noSpec() (string, error) {
+	text, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{})
+	_, rest, _ := strings.Cut(string(text), `,"spec":`)
+	spec, _, _ := strings.Cut(rest, `,"status":`)
+	return `,"spec":` + spec, err
+}
+
+// Abridge implements resource.Abridger. Only the top level of a spec counts for
+// who owns what: its versions belong to one owner as a whole.
+func (c *definitionCodec) Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool) {
+	is := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&is.Spec)
+	if k == nil {
+		return nil, nil, false
+	}
+	shortIs := copyDefinition(is)
+	if current == nil {
+		shortIs.Spec = abridged(is.Spec)
+		return shortIs, c.New(), c.kind == kind
+	}
+	was := current.(*apiextensions.CustomResourceDefinition)
+	if k != known(&was.Spec) {
+		return nil, nil, false
+	}
+	shortWas := copyDefinition(was)
+	shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
+	return shortIs, shortWas, true
+}
+
+// abridged is a spec with one version that says nothing.
+func abridged(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
+	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
+	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil
+	return spec
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // compiledSchemas remembers schemas by their text.
-var compiledSchemas = newCache[*compiledSchema](1024)
+var compiledSchemas = newCache[contentID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.
@@ -33,10 +33,10 @@ func cachedSchema(id contentID, props *apiextensions.JSONSchemaProps, preserveUn
 		return s, nil
 	}
 	s, err := compileSchema(props, preserveUnknown)
-	if err == nil {
-		compiledSchemas.put(id, s)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return compiledSchemas.put(id, s, 1), nil
 }
 
 // compileSchema compiles the schema of one version; nil means none is given.

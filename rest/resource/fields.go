@@ -25,6 +25,16 @@ type FieldShortcut interface {
 	ManageFields(obj, current runtime.Object, manager string, now metav1.Time) (learn func(runtime.Object), done bool)
 }
 
+// Abridger is a Codec of objects with a large part that belongs to one owner as a
+// whole.
+type Abridger interface {
+	// Abridge leaves out of an object and the current one, which is nil for a
+	// create, what makes no difference to field management: the fields of the
+	// objects it returns are owned as those of the given ones. It reports whether it
+	// can tell.
+	Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool)
+}
+
 // TypedFieldManager is the field manager of a kind that a scheme has Go types
 // for. The fields to reset are those that the endpoint ignores, by apiVersion.
 func TypedFieldManager(scheme *runtime.Scheme, types func() managedfields.TypeConverter, kind schema.GroupVersionKind, hub schema.GroupVersion,

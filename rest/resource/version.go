@@ -117,6 +117,12 @@ type Rememberer interface {
 	Remember(record store.Record, obj runtime.Object)
 }
 
+// Copier is a Codec whose objects have parts that nobody alters.
+type Copier interface {
+	// Copy is a copy that may be altered but for those parts.
+	Copy(obj runtime.Object) runtime.Object
+}
+
 // Strategy is what a kind adds to the one write pipeline: how its objects are
 // prepared and validated.
 type Strategy interface {

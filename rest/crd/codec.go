@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -227,7 +226,7 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(u.Object)
+	return encodeJSON(u.Object)
 }
 
 // EncodeToStore implements resource.Codec: a status that the pipeline has reset
@@ -241,7 +240,7 @@ func (c *codec) EncodeToStore(obj runtime.Object) ([]byte, error) {
 		}
 	}
 	c.setDefaults(u)
-	return json.Marshal(u.Object)
+	return encodeJSON(u.Object)
 }
 
 // Fields implements resource.Codec.
@@ -282,7 +281,7 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 // setDefaults fills in the defaults of the version that u is in.
 func (c *codec) setDefaults(u *unstructured.Unstructured) {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
-		if s := c.schemas[k.Version]; s != nil {
+		if s := c.schemas[k.Version]; s != nil && !s.outline.settles(u.Object) {
 			defaulting.Default(u.Object, s.structural)
 		}
 	}
@@ -324,20 +323,24 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 	}
 	if version.Group == c.kind.Group && kind == c.kind.Kind {
 		var structural *structuralschema.Structural
+		settled, embeds := false, false
 		if s := c.schemas[version.Version]; s != nil {
 			structural = s.structural
+			settled, embeds = s.outline.settles(u.Object), s.outline != nil && s.outline.embedded
 		}
-		if !c.preserve {
+		if !c.preserve && !settled {
 			unknown = append(unknown, pruning.PruneWithOptions(u.Object, structural, true,
 				structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: o.reportUnknown})...)
 			defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, structural)
 		}
-		embeddedErr, embedded := objectmeta.CoerceWithOptions(nil, u.Object, structural, false,
-			objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
-		if embeddedErr != nil {
-			return nil, embeddedErr
+		if embeds {
+			err, embedded := objectmeta.CoerceWithOptions(nil, u.Object, structural, false,
+				objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
+			if err != nil {
+				return nil, err
+			}
+			unknown = append(unknown, embedded...)
 		}
-		unknown = append(unknown, embedded...)
 		if o.stored && !canonical && metadata.Generation == 0 {
 			metadata.Generation = 1
 		}

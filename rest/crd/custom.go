@@ -83,8 +83,8 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)...)
+	errs = append(errs, s.validateEmbedded(ctx, u)...)
+	errs = append(errs, s.validateLists(u)...)
 	return append(errs, s.validateRules(ctx, errs, u, nil)...)
 }
 
@@ -101,7 +101,7 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)...)
+	errs = append(errs, s.validateEmbedded(ctx, u)...)
 	errs = append(errs, s.validateListsUpdate(u, was)...)
 	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
 }
@@ -112,11 +112,27 @@ func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.Cor
 	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
 }
 
+// validateEmbedded holds embedded resources to the rules of metadata.
+func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured) field.ErrorList {
+	if s.schema.outline == nil || !s.schema.outline.embedded {
+		return nil
+	}
+	return objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)
+}
+
+// validateLists looks for duplicates in sets and maps.
+func (s customStrategy) validateLists(u *unstructured.Unstructured) field.ErrorList {
+	if s.schema.outline == nil || !s.schema.outline.lists {
+		return nil
+	}
+	return listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
+}
+
 // validateListsUpdate looks for duplicates in sets and maps, unless there were
 // some before.
 func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured) field.ErrorList {
-	errs := listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
-	if len(errs) > 0 && len(listtype.ValidateListSetsAndMaps(nil, s.schema.structural, was.Object)) > 0 {
+	errs := s.validateLists(u)
+	if len(errs) > 0 && len(s.validateLists(was)) > 0 {
 		return nil
 	}
 	return errs

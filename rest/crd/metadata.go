@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // isCanonical tells whether metadata is in the one form that reading it into an
@@ -138,9 +137,9 @@ func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
 		case "resourceVersion", "generation":
 			ok = true // the server's own
 		case "name":
-			ok = isValid(value, validation.IsDNS1123Subdomain, was, key)
+			ok = isValid(value, isSubdomain, was, key)
 		case "namespace":
-			ok = s.namespaced && isValid(value, validation.IsDNS1123Label, was, key)
+			ok = s.namespaced && isValid(value, isLabel, was, key)
 		case "uid", "creationTimestamp":
 			ok = was == nil || value == was[key]
 		case "labels":
@@ -168,19 +167,19 @@ func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
 }
 
 // isValid tells whether a name is valid and, in an update, the one there was.
-func isValid(value any, check func(string) []string, was map[string]any, key string) bool {
+func isValid(value any, check func(string) bool, was map[string]any, key string) bool {
 	if was != nil {
 		return value == was[key]
 	}
 	name, ok := value.(string)
-	return ok && len(check(name)) == 0
+	return ok && check(name)
 }
 
 func areValidLabels(value any) bool {
 	labels, ok := value.(map[string]any)
 	for key, v := range labels {
 		text, isText := v.(string)
-		ok = ok && isText && len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(text)) == 0
+		ok = ok && isText && isQualifiedName(key) && isLabelValue(text)
 	}
 	return ok
 }
@@ -192,7 +191,7 @@ func areValidAnnotations(value any) bool {
 	for key, v := range annotations {
 		text, isText := v.(string)
 		size += len(key) + len(text)
-		ok = ok && isText && len(validation.IsQualifiedName(strings.ToLower(key))) == 0
+		ok = ok && isText && isQualifiedName(strings.ToLower(key))
 	}
 	return ok && size <= limit
 }

@@ -22,6 +22,7 @@ type compiledSchema struct {
 	status     validation.SchemaValidator // nil: no schema for .status
 	rules      *cel.Validator
 
+	outline      *outline
 	accept       *acceptor
 	acceptStatus *acceptor
 	merged       *mergedLists
@@ -63,6 +64,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 		return nil, fmt.Errorf("compiling schema: %w", err)
 	}
 	s.accept, s.acceptStatus = newAcceptor(props), newAcceptor(nil)
+	s.outline = newOutline(s.structural)
 	s.merged = newMergedLists(s.structural)
 	if props != nil {
 		if status, ok := props.Properties["status"]; ok {

@@ -3,8 +3,10 @@ package crd
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,11 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -293,5 +299,147 @@ func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 		if !reflect.DeepEqual(want, got) {
 			t.Fatalf("%s patched with %s (-library +maps):\n%s", before, change, cmp.Diff(want, got))
 		}
+	}
+}
+
+const outlinedSchema = `
+type: object
+properties:
+  a: {type: string, default: x}
+  b: {type: object, default: {a: 1}, properties: {a: {type: integer, default: 2}, b: {type: string, nullable: true}}}
+  c: {type: object, properties: {a: {type: integer, default: 2}, b: {type: object, properties: {c: {type: string}}}}}
+  d: {type: object, additionalProperties: {type: object, properties: {a: {type: string, default: y}}}}
+  e: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: object, properties: {b: {type: string}}}}}
+  f: {type: array, items: {type: object, properties: {a: {type: string, default: z}}}}
+  g: {type: array, items: {type: string}}
+  h: {type: object}
+  i: {type: object, additionalProperties: {x-kubernetes-int-or-string: true}}
+  metadata: {type: object, properties: {name: {type: string, maxLength: 3}}}
+`
+
+func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
+	var v1 apiextensionsv1.JSONSchemaProps
+	if err := yaml.Unmarshal([]byte(outlinedSchema), &v1); err != nil {
+		t.Fatal(err)
+	}
+	var props apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	structural, err := structuralschema.NewStructural(&props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, r := newOutline(structural), randomSource(t)
+	settled := 0
+	for range 200_000 {
+		u := randomMap(r, 3)
+		u["apiVersion"], u["kind"], u["metadata"] = "example.com/v1", "Thing", map[string]any{"name": "a"}
+		if r.IntN(2) == 0 { // what was settled once is likely to be settled
+			pruning.Prune(u, structural, true)
+			defaulting.PruneNonNullableNullsWithoutDefaults(u, structural)
+			defaulting.Default(u, structural)
+		}
+		if !o.settles(u) {
+			continue
+		}
+		settled++
+		is := runtime.DeepCopyJSON(u)
+		unknown := pruning.PruneWithOptions(is, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		defaulting.PruneNonNullableNullsWithoutDefaults(is, structural)
+		defaulting.Default(is, structural)
+		if diff := cmp.Diff(u, is); diff != "" || len(unknown) > 0 {
+			t.Fatalf("settled, with unknown fields %v, but (-before +after):\n%s", unknown, diff)
+		}
+	}
+	if settled < 1000 {
+		t.Fatalf("%d are settled: the test shows nothing", settled)
+	}
+}
+
+func TestAnOutlineKnowsOfEmbeddedResourcesAndLists(t *testing.T) {
+	for _, c := range []struct {
+		schema          string
+		embedded, lists bool
+	}{
+		{outlinedSchema, false, false},
+		{`{type: object, properties: {a: {type: array, items: {type: object, properties: {b: {type: object, x-kubernetes-embedded-resource: true}}}}}}`, true, false},
+		{`{type: object, additionalProperties: {type: array, x-kubernetes-list-type: set, items: {type: string}}}`, false, true},
+		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`, false, false},
+		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object}}}}`, false, true},
+	} {
+		var v1 apiextensionsv1.JSONSchemaProps
+		if err := yaml.Unmarshal([]byte(c.schema), &v1); err != nil {
+			t.Fatal(err)
+		}
+		var props apiextensions.JSONSchemaProps
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
+			t.Fatal(err)
+		}
+		structural, err := structuralschema.NewStructural(&props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := newOutline(structural); o.embedded != c.embedded || o.lists != c.lists {
+			t.Errorf("%s: embedded %v, lists %v", c.schema, o.embedded, o.lists)
+		}
+	}
+}
+
+func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
+	r := randomSource(t)
+	odd := []any{"<&>", "\u2028", "\x00\x1f\x7f\b\f\n\r\t", `"\`, "\xff", "日本", 1e21, 1e-7, 0.1, int64(-1 << 63), json.Number("12"),
+		map[string]any(nil), []any(nil), map[string]any{"<": "a", "é": "b"}}
+	for range 20_000 {
+		m := randomMap(r, 3)
+		m[fmt.Sprint(odd[r.IntN(6)])] = odd[r.IntN(len(odd))]
+		want, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := encodeJSON(m)
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	if _, err := encodeJSON(map[string]any{"a": math.NaN()}); err == nil {
+		t.Error("NaN is encoded")
+	}
+}
+
+func TestNamesAreToldAsUpstreamTellsThem(t *testing.T) {
+	r := randomSource(t)
+	checks := []struct {
+		name     string
+		quick    func(string) bool
+		upstream func(string) []string
+	}{
+		{"subdomain", isSubdomain, utilvalidation.IsDNS1123Subdomain},
+		{"label", isLabel, utilvalidation.IsDNS1123Label},
+		{"label value", isLabelValue, utilvalidation.IsValidLabelValue},
+		{"qualified name", isQualifiedName, func(s string) []string { return utilvalidation.IsQualifiedName(s) }},
+	}
+	valid := 0
+	for range 200_000 {
+		var s strings.Builder
+		for range r.IntN(8) {
+			s.WriteByte("abZ09-._/ä"[r.IntN(10)])
+		}
+		text := s.String()
+		if r.IntN(20) == 0 {
+			text = strings.Repeat("a", 60+r.IntN(8)) + text
+		}
+		for _, c := range checks {
+			want := len(c.upstream(text)) == 0
+			if want {
+				valid++
+			}
+			if got := c.quick(text); got != want {
+				t.Fatalf("%q as a %s: %v, upstream says %v", text, c.name, got, want)
+			}
+		}
+	}
+	if valid < 1000 {
+		t.Fatalf("%d are valid: the test shows nothing", valid)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -190,5 +191,10 @@ func (w *write) outcomeOf(obj runtime.Object, revision int64) (outcome, error) {
 func (w *write) react(change lifecycle.Change) {
 	change.Resource = w.version.Resource
 	change.Namespace, change.Name = w.namespace, w.name
+	if change.Resource.Group == admissionGroup {
+		if err := w.refreshChain(); err != nil {
+			klog.ErrorS(err, "The configuration of admission cannot be read")
+		}
+	}
 	w.reactor.React(context.WithoutCancel(w.ctx), change)
 }

@@ -99,13 +99,17 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 		return outcome{}, err
 	}
 	obj = copyOf(w.version, obj) // what is read from the store is not altered
-	if err := w.admit(admission.Delete, nil, obj); err != nil {
-		return outcome{}, err
-	}
 	if _, _, err := registryrest.BeforeDelete(w.version.Strategy, w.ctx, obj, options); err != nil {
 		return outcome{}, err
 	}
-	if err := w.validate(admission.Delete, nil, obj); err != nil {
+	asked := obj
+	if !w.chain.Empty() {
+		asked = obj.DeepCopyObject()
+	}
+	if err := w.admit(admission.Delete, nil, asked); err != nil {
+		return outcome{}, err
+	}
+	if err := w.validate(admission.Delete, nil, asked); err != nil {
 		return outcome{}, err
 	}
 	metadata, err := meta.Accessor(obj)

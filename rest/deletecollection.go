@@ -27,6 +27,7 @@ func (r *request) deletecollection() error {
 	items := make([]string, 0, len(p.records))
 	for _, record := range p.records {
 		w := r.write(options, len(options.DryRun) > 0, "")
+		w.collection = true
 		w.namespace, w.name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
 		if _, err := w.remove(options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 			return err

@@ -57,5 +57,8 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	if err := f.refresh(); err != nil {
 		return nil, err
 	}
+	if err := f.inheritChain(s.chain.Load()); err != nil {
+		return nil, err
+	}
 	return f, f.reactor.Resume(context.Background())
 }

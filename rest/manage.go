@@ -112,8 +112,14 @@ func managerOf(fieldManager, userAgent string) string {
 	return b.String()
 }
 
+// When duplicate owner references are found, as the warning says it.
+const (
+	beforeAdmission = ""
+	afterAdmission  = " after mutating admission happens"
+)
+
 // dropDuplicateOwners leaves each owner reference once, and warns of the others.
-func (w *write) dropDuplicateOwners(obj runtime.Object) {
+func (w *write) dropDuplicateOwners(obj runtime.Object, when string) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
 		return
@@ -135,9 +141,9 @@ func (w *write) dropDuplicateOwners(obj runtime.Object) {
 	}
 	if len(dropped) > 0 {
 		metadata.SetOwnerReferences(kept)
-		warning.AddWarning(w.ctx, "", fmt.Sprintf(".metadata.ownerReferences contains duplicate entries; "+
+		warning.AddWarning(w.ctx, "", fmt.Sprintf(".metadata.ownerReferences contains duplicate entries%s; "+
 			"API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; "+
-			"please fix your requests; duplicate UID(s) observed: %v", strings.Join(dropped, ", ")))
+			"please fix your requests; duplicate UID(s) observed: %v", when, strings.Join(dropped, ", ")))
 	}
 }
 

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -46,10 +47,10 @@ func (r *request) project(text string) (string, error) {
 // throughProjection makes a change of what a subresource shows one of the object
 // itself.
 func (w *write) throughProjection(change func(runtime.Object) (runtime.Object, error)) func(runtime.Object) (runtime.Object, error) {
-	if w.subresource == "" || w.version.Subresource[w.subresource].Projection == nil {
+	p := w.projection()
+	if p == nil {
 		return change
 	}
-	p := w.version.Subresource[w.subresource].Projection
 	return func(current runtime.Object) (runtime.Object, error) {
 		w.applied = false
 		before, err := p.Before(current)
@@ -61,6 +62,9 @@ func (w *write) throughProjection(change func(runtime.Object) (runtime.Object, e
 			return nil, err
 		}
 		if after, err = w.manageFields(after, before); err != nil {
+			return nil, err
+		}
+		if err := w.mutate(admission.Update, after, before, p.View()); err != nil {
 			return nil, err
 		}
 		w.applied = true // the fields of the object follow from those of the projection

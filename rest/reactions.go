@@ -68,7 +68,7 @@ func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace
 // write is a write of the server's own.
 func (r reactions) write(ctx context.Context, res *resource.Resource, namespace, name string) *write {
 	ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), controller)
-	return &write{Server: r.Server, ctx: ctx, version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
+	return &write{Server: r.Server, ctx: ctx, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
 }
 
 // asConflict makes what sends a client's request back to the start a conflict,

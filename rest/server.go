@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/rest/builtin"
 	"github.com/fakecluster/fakecluster/rest/crd"
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
@@ -34,6 +35,9 @@ type Options struct {
 	// WithoutNamespaceLifecycle lets objects be written into namespaces that do
 	// not exist or are being deleted.
 	WithoutNamespaceLifecycle bool
+	// Admission is asked about each write after what the cluster has configured,
+	// but for the first namespaces; nil: nobody.
+	Admission admission.Plugin
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -42,10 +46,12 @@ type Server struct {
 	options   Options
 	store     *store.Store
 	catalogue atomic.Pointer[resource.Catalogue]
+	chain     atomic.Pointer[admission.Chain]
 	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
 	random    *random
 	paths     *apirequest.RequestInfoFactory
+	hooks     func() (*webhook.ClientManager, error) // the clients of admission webhooks
 
 	builtin     []*resource.Resource
 	namespaces  *resource.Resource // among builtin
@@ -72,9 +78,15 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err := server.refresh(); err != nil {
 		return nil, err
 	}
+	if err := server.refreshChain(); err != nil {
+		return nil, err
+	}
 	if err := server.createInitialNamespaces(); err != nil {
 		return nil, err
 	}
+	chain := *server.chain.Load()
+	chain.Functions = o.Admission
+	server.chain.Store(&chain)
 	return server, nil
 }
 
@@ -86,10 +98,12 @@ func newServer(s *store.Store, o Options) *Server {
 		options: o,
 		store:   s,
 		random:  newRandom(o.Seed),
+		hooks:   newHooks(o.Services),
 		paths: &apirequest.RequestInfoFactory{
 			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 		},
 	}
+	server.chain.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
 	server.reactor = lifecycle.NewReactor(reactions{server})
 	return server

@@ -82,7 +82,7 @@ func checkName(metadata metav1.Object, name string) error {
 // write is the write that the request asks for.
 func (r *request) write(options runtime.Object, dryRun bool, fieldManager string) *write {
 	return &write{
-		Server: r.Server, ctx: r.ctx, version: r.version, subresource: r.info.Subresource,
+		Server: r.Server, ctx: r.ctx, chain: r.Server.chain.Load(), version: r.version, subresource: r.info.Subresource,
 		namespace: r.namespace(), name: r.info.Name, options: options, dryRun: dryRun,
 		manager: managerOf(fieldManager, r.UserAgent()),
 	}

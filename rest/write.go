@@ -17,6 +17,7 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 
+	restadmission "github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -30,11 +31,17 @@ import (
 type write struct {
 	*Server
 	ctx       context.Context
+	chain     *restadmission.Chain
 	version   *resource.Version
 	namespace string
 	name      string // empty while a create has yet to generate it
 	options   runtime.Object
 	dryRun    bool
+
+	// collection says that the object is deleted with others, and not by its name.
+	collection bool
+	// replaced says that admission has changed the object.
+	replaced bool
 
 	// manager is who owns the fields that the write sets.
 	manager string
@@ -73,7 +80,7 @@ func (w *write) create(obj runtime.Object) (outcome, error) {
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(w.namespace, metadata); err != nil {
 		return outcome{}, err
 	}
-	w.dropDuplicateOwners(obj)
+	w.dropDuplicateOwners(obj, beforeAdmission)
 	if obj, err = w.manageFields(obj, nil); err != nil {
 		return outcome{}, err
 	}
@@ -92,10 +99,10 @@ func (w *write) create(obj runtime.Object) (outcome, error) {
 	if err := w.beforeCreate(obj); err != nil {
 		return outcome{}, err
 	}
-	w.name = metadata.GetName()
 	if err := w.validate(admission.Create, obj, nil); err != nil {
 		return outcome{}, err
 	}
+	w.name = metadata.GetName()
 	if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(obj); err == nil && revision != 0 {
 		return outcome{}, storage.ErrResourceVersionSetOnCreate
 	}
@@ -129,7 +136,7 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 	if err != nil {
 		return outcome{}, err
 	}
-	w.dropDuplicateOwners(obj)
+	w.dropDuplicateOwners(obj, beforeAdmission)
 	if obj, err = w.manageFields(obj, current); err != nil {
 		return outcome{}, err
 	}

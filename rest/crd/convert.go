@@ -11,6 +11,19 @@ import (
 // convert makes u, which it may change, an object of the given version: as its
 // definition says, and pruned by the schema of that version.
 func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
+	if u.GetAPIVersion() == (schema.GroupVersion{Group: c.kind.Group, Version: version}).String() {
+		return u, nil
+	}
+	u, err := c.reversion(u, version)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.coerce(u, coerceOptions{})
+	return u, err
+}
+
+// reversion is convert without pruning.
+func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	to := schema.GroupVersion{Group: c.kind.Group, Version: version}
 	if u.GetAPIVersion() == to.String() {
 		return u, nil
@@ -20,19 +33,17 @@ func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstruct
 	}
 	if c.webhook == nil {
 		u.SetAPIVersion(to.String())
-	} else {
-		converter, err := c.webhook()
-		if err != nil {
-			return nil, err
-		}
-		out, err := converter.ConvertToVersion(u, to)
-		if err != nil {
-			return nil, err
-		}
-		u = out.(*unstructured.Unstructured)
+		return u, nil
 	}
-	_, err := c.coerce(u, coerceOptions{})
-	return u, err
+	converter, err := c.webhook()
+	if err != nil {
+		return nil, err
+	}
+	out, err := converter.ConvertToVersion(u, to)
+	if err != nil {
+		return nil, err
+	}
+	return out.(*unstructured.Unstructured), nil
 }
 
 // convertAll converts several objects to the version of the codec; a webhook

@@ -1,8 +1,10 @@
 package crd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,7 +23,7 @@ func webhookConverter(definition string, services webhook.ServiceResolver) func(
 			return nil, fmt.Errorf("reading the definition: %w", err)
 		}
 		factory, err := conversion.NewCRConverterFactory(services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-			return anonymous{}
+			return Anonymous(services)
 		})
 		if err != nil {
 			return nil, err
@@ -31,10 +33,24 @@ func webhookConverter(definition string, services webhook.ServiceResolver) func(
 	})
 }
 
-// anonymous shows no credentials to webhooks.
-type anonymous struct{}
+// Anonymous shows no credentials to webhooks, and reaches services as they say.
+func Anonymous(services webhook.ServiceResolver) webhook.AuthenticationInfoResolver {
+	dialer, _ := services.(Dialer)
+	return anonymous{dialer}
+}
+
+// Dialer is a ServiceResolver that also makes the connections to its services,
+// which may be no sockets.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+type anonymous struct{ dialer Dialer }
 
 func (anonymous) ClientConfigFor(string) (*rest.Config, error) { return &rest.Config{}, nil }
-func (anonymous) ClientConfigForService(string, string, int) (*rest.Config, error) {
-	return &rest.Config{}, nil
+func (a anonymous) ClientConfigForService(string, string, int) (*rest.Config, error) {
+	if a.dialer == nil {
+		return &rest.Config{}, nil
+	}
+	return &rest.Config{Dial: a.dialer.DialContext}, nil
 }

@@ -102,6 +102,9 @@ type Codec interface {
 	// back would, so that the bytes are what readers see.
 	EncodeToStore(obj runtime.Object) ([]byte, error)
 
+	// Objects makes and converts objects of the kind in all its versions.
+	Objects() Objects
+
 	// Fields are the field selectors' values of an object.
 	Fields(obj runtime.Object) (fields.Set, error)
 

@@ -1,0 +1,86 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// Plugin is asked about each write, in two phases.
+//
+// The error it returns is the answer of the request.
+type Plugin interface {
+	// Mutate may change the object, and refuse the write.
+	Mutate(ctx context.Context, w *Write) error
+	// Validate may refuse the write; it must not change the object.
+	Validate(ctx context.Context, w *Write) error
+}
+
+// Chain is what is asked about writes, at one revision of the configuration. It is
+// immutable. A plugin that is nil has nothing to say.
+type Chain struct {
+	// Revision is that of the newest write it takes into account.
+	Revision int64
+
+	Policies  Plugin
+	Webhooks  Plugin
+	Functions Plugin
+}
+
+// Empty tells whether there is nobody to ask.
+func (c *Chain) Empty() bool {
+	return c.Policies == nil && c.Webhooks == nil && c.Functions == nil
+}
+
+// Mutate is the first phase. It keeps managedFields as they were if a plugin has made
+// them invalid.
+func (c *Chain) Mutate(ctx context.Context, w *Write) error {
+	metadata, err := meta.Accessor(w.GetObject())
+	if err != nil { // the write is a delete
+		return c.mutateTwice(ctx, w)
+	}
+	before := metadata.GetManagedFields()
+	if err := c.mutateTwice(ctx, w); err != nil || !w.replaced {
+		return err
+	}
+	if err := managedfields.ValidateManagedFields(metadata.GetManagedFields()); err != nil {
+		metadata.SetManagedFields(before)
+		warning.AddWarning(ctx, "", fmt.Sprintf(fieldmanager.InvalidManagedFieldsAfterMutatingAdmissionWarningFormat, err))
+	}
+	return nil
+}
+
+// mutateTwice asks a second time if a plugin wants the others to see what it did.
+func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
+	if err := c.each(func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
+		return err
+	}
+	reinvocation := w.GetReinvocationContext()
+	if !reinvocation.ShouldReinvoke() {
+		return nil
+	}
+	reinvocation.SetIsReinvoke()
+	return c.each(func(p Plugin) error { return p.Mutate(ctx, w) })
+}
+
+// Validate is the second phase.
+func (c *Chain) Validate(ctx context.Context, w *Write) error {
+	return c.each(func(p Plugin) error { return p.Validate(ctx, w) })
+}
+
+// each asks the plugins in order, until one refuses.
+func (c *Chain) each(ask func(Plugin) error) error {
+	for _, p := range []Plugin{c.Policies, c.Webhooks, c.Functions} {
+		if p == nil {
+			continue
+		}
+		if err := ask(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/rest/admission"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// plugin is an admission plugin that remembers what it was asked.
+type plugin struct {
+	asked    []string
+	mutate   func(*restadmission.Write) error
+	validate func(*restadmission.Write) error
+}
+
+func (p *plugin) Mutate(_ context.Context, w *restadmission.Write) error {
+	return p.ask("mutate", w, p.mutate)
+}
+
+func (p *plugin) Validate(_ context.Context, w *restadmission.Write) error {
+	return p.ask("validate", w, p.validate)
+}
+
+func (p *plugin) ask(phase string, w *restadmission.Write, answer func(*restadmission.Write) error) error {
+	versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
+	if err != nil {
+		return err
+	}
+	p.asked = append(p.asked, fmt.Sprintf("%s %s %s/%s %s %s/%s new=%s old=%s %s", phase, w.GetOperation(),
+		w.GetResource().Resource, w.GetSubresource(), w.GetKind().Kind, w.GetNamespace(), w.GetName(),
+		typeOf(versioned.VersionedObject), typeOf(versioned.VersionedOldObject), w.GetOperationOptions().GetObjectKind().GroupVersionKind().Kind))
+	if answer == nil {
+		return nil
+	}
+	return answer(w)
+}
+
+func typeOf(o admission.LazyObject) string {
+	if o.Object() == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%T %s", o.Object(), o.Object().GetObjectKind().GroupVersionKind().Version)
+}
+
+func withAdmission(p *plugin) func(*rest.Options, *store.Options) {
+	return func(o *rest.Options, _ *store.Options) { o.Admission = p }
+}
+
+func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withAdmission(p))
+	const configMaps = "/api/v1/namespaces/default/configmaps"
+	apply := http.Header{"Content-Type": {"application/apply-patch+yaml"}}
+	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
+	const custom = "*unstructured.Unstructured v1"
+	for _, step := range []struct {
+		what   string
+		do     func() answer
+		phases string // what both phases are asked, after the phase
+		more   []string
+	}{
+		{what: "create", do: func() answer {
+			return c.do("POST", configMaps, jsonBody, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
+		},
+			phases: "CREATE configmaps/ ConfigMap default/a new=*v1.ConfigMap v1 old=- CreateOptions"},
+		{what: "update", do: func() answer {
+			return c.do("PUT", configMaps+"/a", jsonBody, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`)
+		},
+			phases: "UPDATE configmaps/ ConfigMap default/a new=*v1.ConfigMap v1 old=*v1.ConfigMap v1 UpdateOptions"},
+		{what: "an update that changes nothing", do: func() answer {
+			return c.do("PUT", configMaps+"/a", jsonBody, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`)
+		},
+			phases: "UPDATE configmaps/ ConfigMap default/a new=*v1.ConfigMap v1 old=*v1.ConfigMap v1 UpdateOptions"},
+		{what: "patch", do: func() answer { return c.do("PATCH", configMaps+"/a", merge, `{"data":{"k":"w"}}`) },
+			phases: "UPDATE configmaps/ ConfigMap default/a new=*v1.ConfigMap v1 old=*v1.ConfigMap v1 UpdateOptions"},
+		{what: "apply that creates", do: func() answer {
+			return c.do("PATCH", configMaps+"/b?fieldManager=me", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`)
+		},
+			phases: "CREATE configmaps/ ConfigMap default/b new=*v1.ConfigMap v1 old=- CreateOptions"},
+		{what: "delete", do: func() answer { return c.do("DELETE", configMaps+"/a", nil, "") },
+			phases: "DELETE configmaps/ ConfigMap default/a new=- old=*v1.ConfigMap v1 DeleteOptions"},
+		{what: "deletecollection", do: func() answer { return c.do("DELETE", configMaps, nil, "") },
+			phases: "DELETE configmaps/ ConfigMap default/ new=- old=*v1.ConfigMap v1 DeleteOptions"},
+		{what: "a namespace", do: func() answer {
+			return c.do("POST", "/api/v1/namespaces", jsonBody, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
+		},
+			phases: "CREATE namespaces/ Namespace n/n new=*v1.Namespace v1 old=- CreateOptions"},
+		{what: "a Lease that an update creates", do: func() answer {
+			return c.do("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", jsonBody, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"}}`)
+		}, phases: "CREATE leases/ Lease default/l new=*v1.Lease v1 old=- CreateOptions"},
+		{what: "a definition", do: func() answer { return c.do("POST", definitionsPath, jsonBody, scaled) },
+			phases: "CREATE customresourcedefinitions/ CustomResourceDefinition /things.example.com new=*v1.CustomResourceDefinition v1 old=- CreateOptions",
+			more: both("UPDATE customresourcedefinitions/status CustomResourceDefinition /things.example.com " +
+				"new=*v1.CustomResourceDefinition v1 old=*v1.CustomResourceDefinition v1 UpdateOptions")},
+		{what: "a custom object", do: func() answer {
+			return c.do("POST", things, jsonBody, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}`)
+		},
+			phases: "CREATE things/ Thing default/t new=" + custom + " old=- CreateOptions"},
+		{what: "its status", do: func() answer { return c.do("PATCH", things+"/t/status", merge, `{"status":{"replicas":1}}`) },
+			phases: "UPDATE things/status Thing default/t new=" + custom + " old=" + custom + " UpdateOptions"},
+		{what: "its scale", do: func() answer { return c.do("PATCH", things+"/t/scale", merge, `{"spec":{"replicas":2}}`) },
+			phases: "UPDATE things/scale Scale default/t new=*v1.Scale v1 old=*v1.Scale v1 UpdateOptions"},
+		{what: "another version of it", do: func() answer { return c.do("DELETE", strings.Replace(things, "v1", "v2", 1)+"/t", nil, "") },
+			phases: "DELETE things/ Thing default/t new=- old=*unstructured.Unstructured v2 DeleteOptions"},
+	} {
+		p.asked = nil
+		if a := step.do(); a.code >= 300 {
+			t.Errorf("%s: %d %s", step.what, a.code, a.body)
+		}
+		expect(t, step.what, p.asked, append(both(step.phases), step.more...))
+	}
+}
+
+func both(asked string) []string { return []string{"mutate " + asked, "validate " + asked} }
+
+const things = "/apis/example.com/v1/namespaces/default/things"
+
+// scaled is a definition with two versions and all subresources.
+const scaled = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
+"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing"},"versions":[
+{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"spec":{"type":"object","properties":{"replicas":{"type":"integer","maximum":5},"colour":{"type":"string","default":"red"}}},
+"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}},
+{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
+func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withAdmission(p))
+	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
+	c.must("POST", "/api/v1/namespaces/n/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
+	p.validate = func(w *restadmission.Write) error {
+		if w.GetOperation() == admission.Delete && w.GetKind().Kind == "ConfigMap" {
+			expect(t, "who deletes", w.GetUserInfo().GetName(), "system:apiserver")
+			return errors.New("not this one")
+		}
+		return nil
+	}
+	c.must("DELETE", "/api/v1/namespaces/n", "")
+	got := c.must("GET", "/api/v1/namespaces/n", "")
+	if !strings.Contains(got, `"message":"Failed to delete all resource types, 1 remaining: not this one"`) {
+		t.Errorf("the namespace does not say why it stays: %s", got)
+	}
+	c.must("GET", "/api/v1/namespaces/n/configmaps/a", "")
+}
+
+func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndOwnedByNobody(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withAdmission(p))
+	c.must("POST", definitionsPath, scaled)
+	var replicas int64 = 3
+	p.mutate = func(w *restadmission.Write) error {
+		versioned, err := admission.NewVersionedAttributes(w, schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Thing"}, w)
+		if err != nil {
+			return err
+		}
+		u := versioned.VersionedObject.Object().DeepCopyObject()
+		m, err := meta.Accessor(u)
+		if err != nil {
+			return err
+		}
+		m.SetLabels(map[string]string{"seen": "yes"})
+		m.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "1"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "1"}})
+		m.SetManagedFields([]metav1.ManagedFieldsEntry{{Operation: "Nonsense"}})
+		setSpec(u, map[string]any{"replicas": replicas, "unknown": true})
+		return w.Replace(u)
+	}
+	p.validate = func(w *restadmission.Write) error {
+		expect(t, "what validation sees", specOf(w.GetObject()), map[string]any{"replicas": replicas, "unknown": true})
+		return nil
+	}
+	a := c.do("POST", things, jsonBody, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}`)
+	expect(t, "code", a.code, http.StatusCreated)
+	expect(t, "spec", gjsonGet(a.body, "spec"), `{"colour":"red","replicas":3}`)
+	expect(t, "labels", gjsonGet(a.body, "metadata.labels"), `{"seen":"yes"}`)
+	expect(t, "owners", gjsonGet(a.body, "metadata.ownerReferences.#"), `1`)
+	expect(t, "managed fields", gjsonGet(a.body, "metadata.managedFields.0.fieldsV1"), `{"f:spec":{".":{},"f:colour":{},"f:replicas":{}}}`)
+	expect(t, "warnings", a.header["Warning"], []string{
+		`299 - ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: operation must be ` + "`Apply` or `Update`" + `"`,
+		`299 - ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1"`,
+	})
+	expect(t, "stored", gjsonGet(c.must("GET", things+"/t", ""), "spec"), `{"colour":"red","replicas":3}`)
+
+	replicas, p.validate = 6, func(*restadmission.Write) error {
+		t.Error("an invalid object reached validating admission")
+		return nil
+	}
+	a = c.do("POST", things, jsonBody, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"u"},"spec":{"replicas":1}}`)
+	expect(t, "message", gjsonGet(a.body, "message"), `"Thing.example.com \"u\" is invalid: spec.replicas: Invalid value: 6: spec.replicas in body should be less than or equal to 5"`)
+}
+
+func TestAdmissionMayRenameOnCreate(t *testing.T) {
+	p := &plugin{mutate: func(w *restadmission.Write) error {
+		cm := w.GetObject().DeepCopyObject().(*corev1.ConfigMap)
+		cm.Name = "renamed"
+		return w.Replace(cm)
+	}}
+	c := start(t, withAdmission(p))
+	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
+	c.must("GET", "/api/v1/namespaces/default/configmaps/renamed", "")
+	expect(t, "the old name", c.do("GET", "/api/v1/namespaces/default/configmaps/a", nil, "").code, http.StatusNotFound)
+}
+
+func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withAdmission(p))
+	p.mutate = func(w *restadmission.Write) error {
+		versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
+		if err != nil {
+			return err
+		}
+		obj := versioned.VersionedObject.Object().DeepCopyObject()
+		if scale, ok := obj.(*autoscalingv1.Scale); ok {
+			scale.Spec.Replicas++
+		}
+		if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
+			crd.Spec.Names.ShortNames = []string{"th"}
+		}
+		return w.Replace(obj)
+	}
+	c.must("POST", definitionsPath, scaled)
+	expect(t, "short names", gjsonGet(c.must("GET", definitionsPath+"/things.example.com", ""), "spec.names.shortNames"), `["th"]`)
+	c.must("POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}`)
+	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
+	a := c.do("PATCH", things+"/t/scale", merge, `{"spec":{"replicas":2}}`)
+	expect(t, "the Scale", gjsonGet(a.body, "spec.replicas"), "3")
+	expect(t, "the object", gjsonGet(c.must("GET", things+"/t", ""), "spec.replicas"), "3")
+}
+
+func gjsonGet(text, path string) string { return gjson.Get(text, path).Raw }
+
+func setSpec(obj runtime.Object, spec map[string]any) {
+	obj.(*unstructured.Unstructured).Object["spec"] = spec
+}
+
+func specOf(obj runtime.Object) any { return obj.(*unstructured.Unstructured).Object["spec"] }

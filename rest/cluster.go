@@ -1,0 +1,123 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/util/webhook"
+	clientrest "k8s.io/client-go/rest"
+
+	restadmission "github.com/fakecluster/fakecluster/rest/admission"
+	"github.com/fakecluster/fakecluster/rest/crd"
+	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// cluster is the server as package admission sees it.
+type cluster struct{ *Server }
+
+var _ restadmission.Cluster = cluster{}
+
+func (c cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
+func (c cluster) Now() time.Time                 { return c.now().Time }
+
+func (c cluster) Namespace(name string) (*corev1.Namespace, error) {
+	obj, err := c.Get(c.namespaces.Storage, "", name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Namespace), nil
+}
+
+func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
+	record, err := c.store.Get(v.Resource.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, apierrors.NewNotFound(v.Resource.GroupResource(), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	obj, err := v.Codec.DecodeStored(record)
+	if err != nil {
+		return nil, err
+	}
+	return shown(v, obj)
+}
+
+func (c cluster) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
+	list, err := c.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := v.Codec.DecodeAllStored(list.Records)
+	if err != nil {
+		return nil, err
+	}
+	matching := all[:0]
+	for _, obj := range all {
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, err
+		}
+		if selector != nil && !selector.Matches(labels.Set(metadata.GetLabels())) {
+			continue
+		}
+		if obj, err = shown(v, obj); err != nil {
+			return nil, err
+		}
+		matching = append(matching, obj)
+	}
+	return matching, nil
+}
+
+// shown is an object as the version shows it: what its strategy works on may be of
+// an internal type.
+func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
+	kind := v.Kind()
+	if obj.GetObjectKind().GroupVersionKind() == kind {
+		return obj, nil
+	}
+	objects := v.Codec.Objects()
+	out, err := objects.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := objects.Convert(obj, out, nil); err != nil {
+		return nil, err
+	}
+	out.GetObjectKind().SetGroupVersionKind(kind)
+	return out, nil
+}
+
+func (c cluster) HookClient(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
+	clients, err := c.hooks()
+	if err != nil {
+		return nil, err
+	}
+	return clients.HookClient(config)
+}
+
+// newHooks makes the clients of admission webhooks when the first is needed.
+func newHooks(services webhook.ServiceResolver) func() (*webhook.ClientManager, error) {
+	return sync.OnceValues(func() (*webhook.ClientManager, error) {
+		clients, err := webhook.NewClientManager(
+			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
+			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+		if err != nil {
+			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
+		}
+		clients.SetAuthenticationInfoResolver(crd.Anonymous(services))
+		clients.SetServiceResolver(services)
+		return &clients, nil
+	})
+}

@@ -1,0 +1,47 @@
+package resource
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Objects makes, names, defaults and converts the objects of a kind, as
+// admission does that has to show them in one version or another.
+type Objects interface {
+	runtime.ObjectCreater
+	runtime.ObjectTyper
+	runtime.ObjectDefaulter
+
+	// Convert makes out, an object of some version, what in is in that version. It
+	// leaves in alone, and out shares nothing with it. Nothing is pruned.
+	runtime.ObjectConvertor
+}
+
+// Pruner is a Codec that drops what its schema does not know from an object which
+// somebody has changed since it was decoded.
+type Pruner interface {
+	Prune(obj runtime.Object) error
+}
+
+// Objects implements Codec.
+func (c *TypedCodec) Objects() Objects { return typedObjects{c.scheme} }
+
+// typedObjects are the objects of a scheme.
+type typedObjects struct{ *runtime.Scheme }
+
+// Convert implements runtime.ObjectConvertor. A scheme has no conversion from a
+// type to itself, and its conversions share what they can.
+func (o typedObjects) Convert(in, out, context any) error {
+	from, ok := in.(runtime.Object)
+	if !ok {
+		return fmt.Errorf("input type %T is no object", in)
+	}
+	from = from.DeepCopyObject()
+	if reflect.TypeOf(in) == reflect.TypeOf(out) {
+		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(from).Elem())
+		return nil
+	}
+	return o.Scheme.Convert(from, out, context)
+}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,9 +82,9 @@ var kinds = []kind{
 
 // Resources are the resources of the built-in kinds but namespaces.
 func Resources() []*resource.Resource {
-	all := make([]*resource.Resource, len(kinds))
-	for i, k := range kinds {
-		all[i] = k.resource()
+	var all []*resource.Resource
+	for _, k := range slices.Concat(kinds, webhookConfigurations) {
+		all = append(all, k.resource())
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"sync"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -20,6 +21,7 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion)
 	for _, add := range []func(*runtime.Scheme) error{
+		admissionregistrationv1.AddToScheme,
 		authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme,
 		coordinationv1.AddToScheme,
@@ -27,6 +29,7 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	} {
 		utilruntime.Must(add(s))
 	}
+	addWebhookDefaults(s)
 	return s
 })
 

@@ -359,12 +359,7 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, err := p.fieldManager()
-	if err != nil {
-		return nil, err
-	}
-	force := p.options.Force != nil && *p.options.Force
-	obj, err := fields.Apply(current, configuration, p.options.FieldManager, force)
+	obj, err := p.applyConfiguration(current, configuration)
 	if err != nil {
 		return nil, err
 	}
@@ -381,6 +376,27 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 		}
 	}
 	return obj, nil
+}
+
+// applyConfiguration merges a configuration into an object.
+func (p *patcher) applyConfiguration(current runtime.Object, configuration *unstructured.Unstructured) (runtime.Object, error) {
+	var learn func(runtime.Object)
+	if shortcut, ok := p.version.Codec.(resource.FieldShortcut); ok && p.subresource == "" {
+		var applied runtime.Object
+		if applied, learn = shortcut.Apply(current, configuration, p.options.FieldManager, p.now()); applied != nil {
+			return applied, nil
+		}
+	}
+	fields, err := p.fieldManager()
+	if err != nil {
+		return nil, err
+	}
+	force := p.options.Force != nil && *p.options.Force
+	obj, err := fields.Apply(current, configuration, p.options.FieldManager, force)
+	if err == nil && learn != nil {
+		learn(obj)
+	}
+	return obj, err
 }
 
 // parseConfiguration reads an apply configuration, and tells whether a strict

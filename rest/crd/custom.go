@@ -60,7 +60,8 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 			delete(u.Object, "status")
 		}
 	}
-	if !equality.Semantic.DeepEqual(withoutMetadata(u.Object), withoutMetadata(was.Object)) {
+	is, before := withoutMetadata(u.Object), withoutMetadata(was.Object)
+	if !equalJSON(is, before) && !equality.Semantic.DeepEqual(is, before) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
 }

@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -143,11 +142,11 @@ func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
 		case "uid", "creationTimestamp":
 			ok = was == nil || value == was[key]
 		case "labels":
-			ok = reflect.DeepEqual(value, was[key]) || areValidLabels(value)
+			ok = equalJSON(value, was[key]) || areValidLabels(value)
 		case "annotations":
-			ok = reflect.DeepEqual(value, was[key]) || areValidAnnotations(value)
+			ok = equalJSON(value, was[key]) || areValidAnnotations(value)
 		default:
-			ok = was != nil && reflect.DeepEqual(value, was[key])
+			ok = was != nil && equalJSON(value, was[key])
 		}
 		if !ok {
 			return false

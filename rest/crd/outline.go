@@ -12,6 +12,7 @@ import (
 type outline struct {
 	opaque     bool // say nothing
 	preserve   bool // fields that are not named stay
+	atomic     bool // a map that belongs to one owner as a whole
 	properties map[string]*outline
 	additional *outline
 	items      *outline
@@ -29,8 +30,9 @@ func newOutline(s *structuralschema.Structural) *outline {
 	}
 	o := &outline{
 		opaque: s.XEmbeddedResource, embedded: s.XEmbeddedResource, preserve: s.XPreserveUnknownFields,
-		lists: s.XListType != nil && *s.XListType != "atomic",
-		items: newOutline(s.Items),
+		atomic: s.XMapType != nil && *s.XMapType == "atomic",
+		lists:  s.XListType != nil && *s.XListType != "atomic",
+		items:  newOutline(s.Items),
 	}
 	below := []*outline{o.items}
 	if s.AdditionalProperties != nil {

@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"reflect"
 	"slices"
 	"sync"
 
@@ -81,7 +80,7 @@ func (c *codec) entry(manager string, fields map[string]any, now metav1.Time) ma
 // on owning it. It leaves alone what adds or takes away fields.
 func (c *codec) keepOwner(u, was *unstructured.Unstructured, metadata map[string]any, shape, manager string, now metav1.Time) bool {
 	before, _ := was.Object["metadata"].(map[string]any)
-	if claimed, ok := metadata["managedFields"]; ok && !reflect.DeepEqual(claimed, before["managedFields"]) {
+	if claimed, ok := metadata["managedFields"]; ok && !equalJSON(claimed, before["managedFields"]) {
 		return false
 	}
 	fields, ok := soleOwner(was, c.kind.GroupVersion().String(), manager)
@@ -92,7 +91,7 @@ func (c *codec) keepOwner(u, was *unstructured.Unstructured, metadata map[string
 		return false
 	}
 	known, ok := c.owned.of(shape)
-	if !ok || !reflect.DeepEqual(known, fields) {
+	if !ok || !equalJSON(known, fields) {
 		return false
 	}
 	if sameFields(u.Object, was.Object) {
@@ -127,14 +126,14 @@ var unmanaged = map[string]bool{
 func sameFields(is, was map[string]any) bool {
 	for key, value := range is {
 		if key != "metadata" {
-			if !reflect.DeepEqual(value, was[key]) {
+			if !equalJSON(value, was[key]) {
 				return false
 			}
 			continue
 		}
 		before, _ := was[key].(map[string]any)
 		for name, v := range value.(map[string]any) {
-			if !unmanaged[name] && !reflect.DeepEqual(v, before[name]) {
+			if !unmanaged[name] && !equalJSON(v, before[name]) {
 				return false
 			}
 		}

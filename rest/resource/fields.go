@@ -16,13 +16,18 @@ import (
 type FieldManager func() (*managedfields.FieldManager, error)
 
 // FieldShortcut is a Codec that knows the outcome of field management for common
-// writes of whole objects.
+// writes of whole objects, and for applies that change hands of nothing.
 type FieldShortcut interface {
 	// ManageFields records that the manager set what differs between the object
 	// and the current one, which is nil for a create, as the field manager would,
 	// and reports that it has done so. If it cannot tell, it returns what wants to
 	// learn from the object once the field manager is done with it, or nil.
 	ManageFields(obj, current runtime.Object, manager string, now metav1.Time) (learn func(runtime.Object), done bool)
+
+	// Apply is what an apply of a configuration by the manager makes of the current
+	// object, which it does not alter. If it cannot tell it returns nil and what
+	// wants to learn from the object that the field manager makes, or nil.
+	Apply(current, configuration runtime.Object, manager string, now metav1.Time) (applied runtime.Object, learn func(runtime.Object))
 }
 
 // Abridger is a Codec of objects with a large part that belongs to one owner as a

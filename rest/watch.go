@@ -91,11 +91,12 @@ type watchStream struct {
 
 // run streams until the context ends or the watch has to.
 func (s *watchStream) run(ctx context.Context, from int64) {
+	// The watch begins before the client hears of it: what follows the answer's
+	// first bytes is a change.
+	initial, err := s.start(from)
 	s.w.Header().Set("Content-Type", s.mediaType)
 	s.w.WriteHeader(http.StatusOK)
 	s.flush()
-
-	initial, err := s.start(from)
 	if err == nil {
 		err = s.sendInitial(initial)
 	}

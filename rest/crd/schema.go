@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // compiledSchemas remembers schemas by their text.
@@ -74,6 +73,6 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 			s.acceptStatus = newAcceptor(&status)
 		}
 	}
-	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
+	s.rules = newRules(s.structural)
 	return s, nil
 }

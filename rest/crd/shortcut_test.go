@@ -3,9 +3,11 @@ package crd
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
@@ -24,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -539,5 +543,100 @@ func TestAnApplyOfTheSameFieldsIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
 	t.Logf("%d shortcuts, %d of them change something", shortcuts, changes)
 	if changes < 50 || noops < 20 {
 		t.Fatalf("%d changes and %d applies of the same took the shortcut: the test shows nothing", changes, noops)
+	}
+}
+
+const ruledSchema = `
+type: object
+x-kubernetes-validations:
+- {rule: "!has(self.spec) || !has(self.spec.a) || self.spec.a <= 2", messageExpression: "'a is ' + string(self.spec.a)"}
+- {rule: "self.metadata.name == 'a'"}
+properties:
+  spec:
+    type: object
+    x-kubernetes-validations:
+    - {rule: "self.a < self.b", message: a is not less}
+    - {rule: "self.a >= oldSelf.a"}
+    - {rule: "has(self.in__dash__between) && self.in__dash__between == 'x'"}
+    - {rule: "!has(self.namespace) || self.namespace > 0"}
+    properties:
+      namespace: {type: integer}
+      a: {type: integer}
+      b: {type: integer}
+      in-between: {type: string}
+      c: {type: object, x-kubernetes-validations: [{rule: "self.size() < 2"}], additionalProperties: {type: integer}}
+      d:
+        type: array
+        maxItems: 3
+        x-kubernetes-validations: [{rule: "self.all(x, x.e > 0)"}]
+        items: {type: object, x-kubernetes-validations: [{rule: "self.e < 3"}], properties: {e: {type: integer}, f: {type: string}}}
+      g: {type: object, x-kubernetes-validations: [{rule: "self == oldSelf"}], properties: {h: {type: integer}, i: {type: integer}}}
+      j: {type: object, x-kubernetes-validations: [{rule: "self.?h.orValue(0) < 2"}], properties: {h: {type: integer}, i: {type: integer}}}
+`
+
+func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
+	var v1 apiextensionsv1.JSONSchemaProps
+	if err := yaml.Unmarshal([]byte(ruledSchema), &v1); err != nil {
+		t.Fatal(err)
+	}
+	var props apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	structural, err := structuralschema.NewStructural(&props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), randomSource(t)
+	spec := narrowed.Properties["spec"]
+	if got := slices.Sorted(maps.Keys(spec.Schema.Properties)); !slices.Equal(got, []string{"a", "b", "in-between", "namespace"}) {
+		t.Errorf("the rules of spec read %v", got)
+	}
+	for field, size := range map[string]int{"g": 2, "j": 2} {
+		if of := spec.Properties[field]; len(of.Schema.Properties) != size {
+			t.Errorf("the rules of %s, which look at all of it, see %d fields", field, len(of.Schema.Properties))
+		}
+	}
+	number := func() any { return int64(r.IntN(4)) }
+	object := func() map[string]any {
+		spec := map[string]any{}
+		for _, field := range []string{"a", "b"} {
+			if r.IntN(6) > 0 {
+				spec[field] = number()
+			}
+		}
+		for field, value := range map[string]any{
+			"namespace": number(), "in-between": []any{"x", "y"}[r.IntN(2)], "c": map[string]any{"k": number(), fmt.Sprint(r.IntN(2)): number()},
+			"d": []any{map[string]any{"e": number()}, map[string]any{"f": "x"}}[:r.IntN(3)],
+			"g": map[string]any{"h": number()}, "j": map[string]any{"h": number(), "i": number()},
+		} {
+			if r.IntN(3) > 0 {
+				spec[field] = value
+			}
+		}
+		return map[string]any{"apiVersion": "a/v1", "kind": "K", "metadata": map[string]any{"name": []any{"a", "b"}[r.IntN(2)]}, "spec": spec}
+	}
+	said := map[string]int{}
+	for range 3000 {
+		is, was := object(), any(object())
+		if r.IntN(3) == 0 {
+			was = nil
+		}
+		texts := func(v *cel.Validator) []string {
+			errs, _ := v.Validate(t.Context(), nil, structural, is, was, celconfig.RuntimeCELCostBudget)
+			var all []string
+			for _, err := range errs {
+				all = append(all, err.Error())
+				said[err.Error()]++
+			}
+			slices.Sort(all)
+			return all
+		}
+		if diff := cmp.Diff(texts(upstream), texts(narrowed)); diff != "" {
+			t.Fatalf("%v after %v (-upstream +narrowed):\n%s", is, was, diff)
+		}
+	}
+	if len(said) < 15 {
+		t.Errorf("%d different errors: the test shows little", len(said))
 	}
 }

@@ -11,18 +11,19 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fakecluster/fakecluster/rest/content"
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
 // typeConverters remembers what server-side apply knows of the types of a
 // definition, by the text of its spec.
-var typeConverters = newCache[contentID, managedfields.TypeConverter](256)
+var typeConverters = content.NewCache[content.ID, managedfields.TypeConverter](256)
 
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
 // does. Where that fails, types are deduced from the objects.
 func typeConverter(definition string) (managedfields.TypeConverter, error) {
-	id := newContentID(specOf(definition))
-	if known, ok := typeConverters.get(id); ok {
+	id := content.NewID(specOf(definition))
+	if known, ok := typeConverters.Get(id); ok {
 		return known, nil
 	}
 	var crd apiextensionsv1.CustomResourceDefinition
@@ -35,7 +36,7 @@ func typeConverter(definition string) (managedfields.TypeConverter, error) {
 			return nil, err
 		}
 	}
-	return typeConverters.put(id, converter, 1), nil
+	return typeConverters.Put(id, converter, 1), nil
 }
 
 // openAPI is the OpenAPI of all versions of a definition together.

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/rest/content"
 )
 
 // A definition can be hundreds of kilobytes, nearly all of them its spec, and to
@@ -23,10 +25,10 @@ const knownBytes = 16 << 20
 
 var (
 	// readDefinitions are definitions by the body of the request they came in.
-	readDefinitions = newCache[contentID, *apiextensions.CustomResourceDefinition](knownBytes)
+	readDefinitions = content.NewCache[content.ID, *apiextensions.CustomResourceDefinition](knownBytes)
 
 	// knownSpecs are specs by the place of their versions in memory.
-	knownSpecs = newCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
+	knownSpecs = content.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
 )
 
 // knownSpec is what has been found out about a spec. It is safe for concurrent
@@ -38,7 +40,7 @@ type knownSpec struct {
 
 	mu      sync.Mutex
 	texts   map[schema.GroupVersionKind]string // as it is encoded
-	schemas map[string]contentID               // of each version
+	schemas map[string]content.ID              // of each version
 	valid   *apiextensions.CustomResourceDefinition
 }
 
@@ -51,12 +53,12 @@ func remember(crd *apiextensions.CustomResourceDefinition, size int) {
 	k := &knownSpec{spec: crd.Spec}
 	k.warnings = sync.OnceValue(func() []string { return append(formatWarnings(&k.spec), setWarnings(&k.spec)...) })
 	k.structure = sync.OnceValue(func() apiextensions.CustomResourceDefinitionCondition { return structureOf(&k.spec) })
-	knownSpecs.put(unsafe.SliceData(crd.Spec.Versions), k, size)
+	knownSpecs.Put(unsafe.SliceData(crd.Spec.Versions), k, size)
 }
 
 // known is what has been found out about the spec, or nil.
 func known(spec *apiextensions.CustomResourceDefinitionSpec) *knownSpec {
-	k, ok := knownSpecs.get(unsafe.SliceData(spec.Versions))
+	k, ok := knownSpecs.Get(unsafe.SliceData(spec.Versions))
 	// What is shared is not compared; what is not may differ.
 	if !ok || !reflect.DeepEqual(&k.spec, spec) {
 		return nil
@@ -91,7 +93,7 @@ func (k *knownSpec) setText(kind schema.GroupVersionKind, text string) {
 
 // schemaIDs name the content of the schema of each version. The definition is one
 // that has the spec, as it is stored.
-func (k *knownSpec) schemaIDs(definition string) map[string]contentID {
+func (k *knownSpec) schemaIDs(definition string) map[string]content.ID {
 	if k == nil {
 		return schemaIDs(definition)
 	}
@@ -103,12 +105,12 @@ func (k *knownSpec) schemaIDs(definition string) map[string]contentID {
 	return k.schemas
 }
 
-func schemaIDs(definition string) map[string]contentID {
-	ids := map[string]contentID{}
+func schemaIDs(definition string) map[string]content.ID {
+	ids := map[string]content.ID{}
 	spec := gjson.Get(definition, "spec")
 	preserve := strconv.FormatBool(spec.Get("preserveUnknownFields").Bool())
 	spec.Get("versions").ForEach(func(_, v gjson.Result) bool {
-		ids[v.Get("name").String()] = newContentID(v.Get("schema").Raw, preserve)
+		ids[v.Get("name").String()] = content.NewID(v.Get("schema").Raw, preserve)
 		return true
 	})
 	return ids

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/rest/content"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -35,8 +36,8 @@ type rememberedDefinition struct {
 
 // Decode implements resource.Codec.
 func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
-	id := newContentID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
-	if crd, ok := readDefinitions.get(id); ok {
+	id := content.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
+	if crd, ok := readDefinitions.Get(id); ok {
 		kind := c.kind
 		return copyDefinition(crd), &kind, nil
 	}
@@ -46,7 +47,7 @@ func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Obj
 	}
 	crd := obj.(*apiextensions.CustomResourceDefinition)
 	remember(crd, len(body))
-	return copyDefinition(readDefinitions.put(id, crd, len(body))), kind, nil
+	return copyDefinition(readDefinitions.Put(id, crd, len(body))), kind, nil
 }
 
 // DecodeStored implements resource.Codec.

@@ -8,10 +8,12 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+
+	"github.com/fakecluster/fakecluster/rest/content"
 )
 
 // compiledSchemas remembers schemas by their text.
-var compiledSchemas = newCache[contentID, *compiledSchema](1024)
+var compiledSchemas = content.NewCache[content.ID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.
@@ -28,15 +30,15 @@ type compiledSchema struct {
 }
 
 // cachedSchema compiles a schema unless it is remembered; id names its text.
-func cachedSchema(id contentID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
-	if s, ok := compiledSchemas.get(id); ok {
+func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+	if s, ok := compiledSchemas.Get(id); ok {
 		return s, nil
 	}
 	s, err := compileSchema(props, preserveUnknown)
 	if err != nil {
 		return nil, err
 	}
-	return compiledSchemas.put(id, s, 1), nil
+	return compiledSchemas.Put(id, s, 1), nil
 }
 
 // compileSchema compiles the schema of one version; nil means none is given.

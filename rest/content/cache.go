@@ -1,4 +1,5 @@
-package crd
+// Package content remembers what takes long to make by what it is made from.
+package content
 
 import (
 	"container/list"
@@ -7,24 +8,24 @@ import (
 	"unsafe"
 )
 
-// contentID names a content.
-type contentID [sha256.Size]byte
+// ID names a content.
+type ID [sha256.Size]byte
 
-// newContentID names what the parts say together.
-func newContentID(parts ...string) contentID {
+// NewID names what the parts say together.
+func NewID(parts ...string) ID {
 	h := sha256.New()
 	for _, part := range parts {
 		h.Write(unsafe.Slice(unsafe.StringData(part), len(part))) // it only reads
 		h.Write([]byte{0})
 	}
-	return contentID(h.Sum(nil))
+	return ID(h.Sum(nil))
 }
 
-// cache remembers values by what they were made from, up to a total weight, the
+// Cache remembers values by what they were made from, up to a total weight, the
 // ones used last. Values are immutable, so clusters share nothing through a cache
 // but time. Two callers may make the same value at once; nobody waits for the
 // other.
-type cache[K comparable, V any] struct {
+type Cache[K comparable, V any] struct {
 	limit int
 
 	mu      sync.Mutex
@@ -39,11 +40,13 @@ type cached[K comparable, V any] struct {
 	weight int
 }
 
-func newCache[K comparable, V any](limit int) *cache[K, V] {
-	return &cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
+// NewCache makes a cache of at most the given weight.
+func NewCache[K comparable, V any](limit int) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-func (c *cache[K, V]) get(key K) (value V, ok bool) {
+// Get returns what is remembered.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[key]
@@ -54,9 +57,9 @@ func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(cached[K, V]).value, true
 }
 
-// put remembers a value, unless there is one, and returns the one that is
+// Put remembers a value, unless there is one, and returns the one that is
 // remembered.
-func (c *cache[K, V]) put(key K, value V, weight int) V {
+func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[key]; e != nil {

@@ -268,6 +268,28 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
+// BenchmarkSchema is a create, beside one of the same object under a definition
+// that has no schema to speak of: what pruning, defaults, validation and rules add
+// is schema-ns/op.
+func BenchmarkSchema(b *testing.B) {
+	s, bare := newBench(b, 1, fakecluster.InProcess()), fakecluster.Start(b, fakecluster.InProcess())
+	crd, everything := weighedDefinition(0), true
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &everything}
+	define(b, bare, crd)
+	var with, without time.Duration
+	for b.Loop() {
+		s.n++
+		u := weighed(nameOf(s.n))
+		start := time.Now()
+		create(b, s.cluster, u)
+		between := time.Now()
+		create(b, inDefault(bare), u)
+		with, without = with+between.Sub(start), without+time.Since(between)
+	}
+	b.ReportMetric(float64(with.Nanoseconds())/float64(b.N), "ns/op")
+	b.ReportMetric(float64((with-without).Nanoseconds())/float64(b.N), "schema-ns/op")
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 		s := newBench(b, 1, way...)

@@ -86,7 +86,8 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, Services: c.services,
+		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs,
+		Services: c.services,
 	})
 	if err != nil {
 		c.services.close()

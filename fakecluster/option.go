@@ -21,6 +21,7 @@ type settings struct {
 	seed               *uint64
 	services           []service
 	noNamespaceRefusal bool
+	legacyAPIs         bool
 	history            store.Options
 }
 
@@ -65,6 +66,17 @@ func InProcess() Option { return func(s *settings) { s.inProcess = true } }
 //
 // Default: such a create is refused, as on a real server.
 func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespaceRefusal = true } }
+
+// WithLegacyAPIs serves what servers of 1.16 to 1.21 did and later ones do not:
+// CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, beside v1. Every answer
+// of that version warns of its end. The definitions are the same objects in both
+// versions and are stored in v1; what a request may say depends on its version, as
+// it did there: in v1beta1 a schema is not required and need not be structural, and
+// unknown fields of custom objects are kept unless spec.preserveUnknownFields is
+// false.
+//
+// Default: v1beta1 is answered with 404, as by a server of 1.22 or later.
+func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
 
 // WithTLS serves HTTPS, with HTTP/2, by a certificate that RESTConfig and
 // Kubeconfig trust. It excludes InProcess.

@@ -38,6 +38,9 @@ type Options struct {
 	// Admission is asked about each write after what the cluster has configured,
 	// but for the first namespaces; nil: nobody.
 	Admission admission.Plugin
+	// LegacyAPIs serves versions that a server of this release no longer does, as
+	// the last ones that had them did.
+	LegacyAPIs bool
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -70,7 +73,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 		return nil, fmt.Errorf("a server needs a token")
 	}
 	server := newServer(s, o)
-	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions()
+	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions(o.LegacyAPIs)
 	// The order of the groups is that of discovery.
 	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources()...)
 	server.builtin = append(server.builtin, builtin.Reviews()...)

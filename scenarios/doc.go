@@ -40,8 +40,9 @@
 // The fields of a scenario:
 //
 //   - scenario: its name, a sentence that says the rule it proves.
-//   - cluster: what kind of cluster it needs; left out, the usual one. The one field
-//     is withoutNamespaceLifecycle: true lets objects live in namespaces that do not
+//   - cluster: what kind of cluster it needs; left out, the usual one. Its fields are
+//     flags: legacyAPIs: true serves apiextensions.k8s.io/v1beta1, too;
+//     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
 //   - setup: a list of manifests, created in order before the first step. A manifest
 //     that is refused fails the scenario.

@@ -9,6 +9,9 @@ const seed = 1
 // InProcess is the usual Starter: a cluster in this process, without sockets.
 func InProcess(options ClusterOptions) (Cluster, error) {
 	with := []fakecluster.Option{fakecluster.InProcess(), fakecluster.WithSeed(seed)}
+	if options.LegacyAPIs {
+		with = append(with, fakecluster.WithLegacyAPIs())
+	}
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())
 	}

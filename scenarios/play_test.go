@@ -179,9 +179,11 @@ func TestFailuresOfTheCluster(t *testing.T) {
 }
 
 func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
-	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v}\nsteps:\n- get: {path: /healthz}\n"
-	for _, want := range []bool{true, false} {
-		f := parse("f.yaml", fmt.Appendf(nil, text, want))
+	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v}\nsteps:\n- get: {path: /healthz}\n"
+	for _, want := range []ClusterOptions{
+		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true},
+	} {
+		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs))
 		if err := join(f.mistakes); err != nil {
 			t.Fatal(err)
 		}
@@ -190,8 +192,8 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 			got = options
 			return newStub(), nil
 		})
-		if got.WithoutNamespaceLifecycle != want {
-			t.Errorf("withoutNamespaceLifecycle: %v gave %v", want, got.WithoutNamespaceLifecycle)
+		if got != want {
+			t.Errorf("%+v gave %+v", want, got)
 		}
 	}
 }

@@ -24,6 +24,8 @@ type Scenario struct {
 // ClusterOptions is the "cluster:" part of a scenario. Its zero value is a
 // cluster as [fakecluster.New] makes it without options.
 type ClusterOptions struct {
+	// LegacyAPIs serves versions that were removed from Kubernetes, too.
+	LegacyAPIs bool
 	// WithoutNamespaceLifecycle lets objects live in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
 }

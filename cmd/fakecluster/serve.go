@@ -15,9 +15,10 @@ func serveCommand() *cobra.Command {
 	var (
 		kubeconfig string
 		crds       []string
+		legacyAPIs bool
 	)
 	cmd := &cobra.Command{
-		Use:   "serve [--kubeconfig FILE] [--crds PATH]...",
+		Use:   "serve [--kubeconfig FILE] [--crds PATH]... [--legacy-apis]",
 		Short: "Serve a cluster until SIGINT or SIGTERM",
 		Long: `Serve a cluster on a free loopback port until SIGINT or SIGTERM, and then exit
 with status 0. Nothing of the cluster is kept.
@@ -29,7 +30,7 @@ with the kubeconfig, which holds the URL and the cluster's token:
   kubectl --kubeconfig cluster.kubeconfig get namespaces`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := serve(cmd, kubeconfig, crds); err != nil {
+			if err := serve(cmd, kubeconfig, crds, legacyAPIs); err != nil {
 				return fmt.Errorf("serve: %w", err)
 			}
 			return nil
@@ -39,11 +40,16 @@ with the kubeconfig, which holds the URL and the cluster's token:
 it is removed at the end, unless the file was there before
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
 	cmd.Flags().StringArrayVar(&crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; may be repeated")
+	cmd.Flags().BoolVar(&legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
 	return cmd
 }
 
-func serve(cmd *cobra.Command, kubeconfig string, crds []string) (err error) {
-	cluster, err := fakecluster.New(fakecluster.WithCRDPaths(crds...))
+func serve(cmd *cobra.Command, kubeconfig string, crds []string, legacyAPIs bool) (err error) {
+	options := []fakecluster.Option{fakecluster.WithCRDPaths(crds...)}
+	if legacyAPIs {
+		options = append(options, fakecluster.WithLegacyAPIs())
+	}
+	cluster, err := fakecluster.New(options...)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -23,8 +26,9 @@ import (
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
-// Definitions is the resource of CustomResourceDefinitions.
-func Definitions() *resource.Resource {
+// Definitions is the resource of CustomResourceDefinitions: in v1 and, if the
+// legacy APIs are served, in v1beta1.
+func Definitions(legacyAPIs bool) *resource.Resource {
 	r := &resource.Resource{
 		Group: kind.Group,
 		Names: resource.Names{
@@ -38,9 +42,24 @@ func Definitions() *resource.Resource {
 		// Real servers show the hash of v1beta1, whatever they store.
 		StorageVersionHash: "jfWCUB31mvA=",
 	}
-	codec := &definitionCodec{TypedCodec: resource.NewTypedCodec(Scheme(), kind, hub, nil), kind: kind}
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
-	r.Storage = &resource.Version{
+	read := &rememberedDefinitions{}
+	r.Storage = definitionVersion(r, kind, read, strategy, &apiextensionsv1.CustomResourceDefinition{})
+	r.Versions = []*resource.Version{r.Storage}
+	if legacyAPIs {
+		legacy := definitionVersion(r, legacyKind, read, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
+		legacy.Warnings = []string{legacyWarning}
+		r.Versions = append(r.Versions, legacy)
+	}
+	return r
+}
+
+// definitionVersion is definitions in one version. What one version has read of
+// the store the others know.
+func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, read *rememberedDefinitions,
+	strategy resource.Strategy, example any) *resource.Version {
+	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, nil), kind, read}
+	v := &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
 		Codec:      codec,
 		Serializer: codec.Serializer(),
@@ -48,15 +67,26 @@ func Definitions() *resource.Resource {
 		Table:      tableconvertor.New(),
 		Subresource: map[string]*resource.Subresource{
 			"status": {
-				Strategy: definitionStatus{strategy}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: resource.TypedFieldManager(Scheme(), definitionTypes, kind, hub, "status", "spec"),
+				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
+				FieldManager: definitionFields(kind, "status", "spec"),
 			},
 		},
-		FieldManager: resource.TypedFieldManager(Scheme(), definitionTypes, kind, hub, "", "status"),
+		FieldManager: definitionFields(kind, "", "status"),
 	}
-	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, &apiextensionsv1.CustomResourceDefinition{})
-	r.Versions = []*resource.Version{r.Storage}
-	return r
+	v.OpenAPI = resource.TypedOpenAPI(v, example)
+	return v
+}
+
+// definitionFields is the field manager of definitions in one version. It leaves
+// out what an endpoint ignores in both: fields may be managed in the other.
+func definitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		return managedfields.NewDefaultFieldManager(definitionTypes(), Scheme(), Scheme(), Scheme(), kind, hub, subresource,
+			resource.ResetFields(map[string][]string{
+				apiextensionsv1.SchemeGroupVersion.String():      {reset},
+				apiextensionsv1beta1.SchemeGroupVersion.String(): {reset},
+			}))
+	})
 }
 
 // definitionTypes is what server-side apply knows of the type of a definition.

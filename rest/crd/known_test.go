@@ -60,7 +60,7 @@ func knownDefinitions(t *testing.T) map[string][]byte {
 }
 
 func definitionsCodec(t *testing.T) (*definitionCodec, runtime.Serializer) {
-	c := Definitions().Storage.Codec.(*definitionCodec)
+	c := Definitions(false).Storage.Codec.(*definitionCodec)
 	info := c.Serializer().SupportedMediaTypes()[0]
 	return c, info.Serializer
 }
@@ -114,7 +114,7 @@ func TestAKnownDefinitionIsReadAndWrittenAsAnUnknownOne(t *testing.T) {
 
 func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 	c, serializer := definitionsCodec(t)
-	v := Definitions().Storage
+	v := Definitions(false).Storage
 	for name, body := range knownDefinitions(t) {
 		t.Run(name, func(t *testing.T) {
 			obj, _, err := c.Decode(body, serializer)
@@ -182,7 +182,7 @@ func compareOwners(t *testing.T, manager resource.FieldManager, name string, cur
 
 func TestWhatWasValidIsJudgedAgainOnceItDiffers(t *testing.T) {
 	c, serializer := definitionsCodec(t)
-	strategy := Definitions().Storage.Strategy
+	strategy := Definitions(false).Storage.Strategy
 	body := []byte(strings.Replace(string(knownDefinitions(t)["two versions alike"]), `"Thing"`, `"Thong"`, 1))
 	read := func() *apiextensions.CustomResourceDefinition {
 		obj, _, err := c.Decode(body, serializer)

@@ -15,13 +15,18 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// definitionCodec is the codec of definitions. It knows bodies and specs that
-// this process has read before, and remembers the few definitions that it has
-// read or written last.
+// definitionCodec is the codec of definitions in one version. It knows bodies and
+// specs that this process has read before.
 type definitionCodec struct {
 	*resource.TypedCodec
 	kind schema.GroupVersionKind
+	read *rememberedDefinitions
+}
 
+// rememberedDefinitions are the few definitions that were read or written last: a
+// definition can be hundreds of kilobytes, and to establish it takes several looks
+// at it.
+type rememberedDefinitions struct {
 	mu   sync.Mutex
 	last [8]rememberedDefinition
 	next int
@@ -52,7 +57,7 @@ func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Obj
 
 // DecodeStored implements resource.Codec.
 func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, error) {
-	if crd := c.recall(record.Value); crd != nil {
+	if crd := c.read.recall(record.Value); crd != nil {
 		return crd, nil
 	}
 	obj, err := c.TypedCodec.DecodeStored(record)
@@ -66,17 +71,20 @@ func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, err
 
 // Remember implements resource.Rememberer.
 func (c *definitionCodec) Remember(record store.Record, obj runtime.Object) {
-	crd := obj.(*apiextensions.CustomResourceDefinition)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last[c.next%len(c.last)] = rememberedDefinition{record.Value, crd}
-	c.next++
+	c.read.remember(record.Value, obj.(*apiextensions.CustomResourceDefinition))
 }
 
-func (c *definitionCodec) recall(text string) *apiextensions.CustomResourceDefinition {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, known := range c.last {
+func (r *rememberedDefinitions) remember(text string, crd *apiextensions.CustomResourceDefinition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[r.next%len(r.last)] = rememberedDefinition{text, crd}
+	r.next++
+}
+
+func (r *rememberedDefinitions) recall(text string) *apiextensions.CustomResourceDefinition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.last {
 		// The same bytes in memory: equal ones elsewhere are not worth the look.
 		if len(known.text) == len(text) && len(text) > 0 && unsafe.StringData(known.text) == unsafe.StringData(text) {
 			return known.crd

@@ -84,7 +84,7 @@ func shortcutVersion(t *testing.T) (*resource.Version, *apiextensions.JSONSchema
 		t.Fatal(err)
 	}
 	record := store.Record{Key: DefinitionsPrefix + "things.example.com", Value: string(text), Revision: 2}
-	obj, err := Definitions().Storage.Codec.DecodeStored(record)
+	obj, err := Definitions(false).Storage.Codec.DecodeStored(record)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,8 +116,11 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	kind := obj.GetObjectKind().GroupVersionKind()
 	if kind.Empty() {
 		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-		if _, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
+		switch obj.(type) {
+		case *apiextensionsv1.CustomResourceDefinition:
 			kinds, err = append(kinds, apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")), nil
+		case *apiextensionsv1beta1.CustomResourceDefinition:
+			kinds, err = append(kinds, apiextensionsv1beta1.SchemeGroupVersion.WithKind("CustomResourceDefinition")), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%T names no kind: %w", obj, err)
@@ -140,6 +144,9 @@ func keepsItsStatus(kind schema.GroupKind) bool {
 // create creates an object, and writes its status if it has one.
 func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
+	if kind.GroupVersion() == apiextensionsv1beta1.SchemeGroupVersion && !c.settings.legacyAPIs {
+		return fmt.Errorf("%s %q is in %s, which only a cluster with legacy APIs serves", kind.Kind, u.GetName(), kind.GroupVersion())
+	}
 	mapping, err := c.clients.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
 		return err

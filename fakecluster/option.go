@@ -35,8 +35,9 @@ func (s *settings) check() error {
 
 // WithCRDPaths installs the CustomResourceDefinitions in the given manifest files
 // and folders, which are searched with their subfolders for .yaml, .yml and .json
-// files. A kustomization.yaml is skipped; an object of another kind is an error.
-// The option may be given more than once.
+// files. A kustomization.yaml is skipped; an object of another kind is an error, and
+// so is a definition in v1beta1 without WithLegacyAPIs. The option may be given more
+// than once.
 //
 // Default: no definitions.
 func WithCRDPaths(paths ...string) Option {

@@ -96,6 +96,24 @@ func TestServeWithoutKubeconfig(t *testing.T) {
 	serveArgs(t).end(t)
 }
 
+func TestServeLegacyAPIs(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	const crds = "../../scenarios/legacy/preserving-crontab.yaml"
+	var stderr bytes.Buffer
+	if status := execute(t.Context(), []string{"serve", "--crds", crds}, io.Discard, &stderr); status == 0 {
+		t.Error("without --legacy-apis a definition in v1beta1 is taken")
+	}
+	if got, want := stderr.String(), "is in apiextensions.k8s.io/v1beta1, which only a cluster with legacy APIs serves\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("stderr %q, want …%q", got, want)
+	}
+
+	s := serveArgs(t, "--kubeconfig", kubeconfig, "--crds", crds, "--legacy-apis")
+	if got, want := list(t, kubeconfig, "apiextensions.k8s.io", "v1beta1", "customresourcedefinitions"), []string{"crontabs.stable.example.com"}; !slices.Equal(got, want) {
+		t.Errorf("definitions %q, want %q", got, want)
+	}
+	s.end(t)
+}
+
 // list asks for the names of a collection as any client with the kubeconfig would.
 func list(t *testing.T, kubeconfig, group, version, resource string) []string {
 	t.Helper()

@@ -3,6 +3,7 @@ package crd
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -103,7 +104,7 @@ func judgeNames(crd *apiextensions.CustomResourceDefinition, others []resource.N
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
 // judgeStructure reports schemas that are not structural. Validation keeps them
-// out of new definitions.
+// out of new definitions in v1.
 func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	var condition apiextensions.CustomResourceDefinitionCondition
 	if k := known(&crd.Spec); k != nil {
@@ -120,7 +121,8 @@ func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time
 }
 
 // structureOf is the condition of schemas that are not structural; the zero value:
-// all are.
+// all are. The violations are in the order of their paths, so that the same schemas
+// are always judged in the same words.
 func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionCondition {
 	var errs field.ErrorList
 	if preserve := spec.PreserveUnknownFields; preserve != nil && *preserve {
@@ -145,6 +147,7 @@ func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions
 	if len(errs) == 0 {
 		return apiextensions.CustomResourceDefinitionCondition{}
 	}
+	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 	return apiextensions.CustomResourceDefinitionCondition{
 		Type: apiextensions.NonStructuralSchema, Status: apiextensions.ConditionTrue,
 		Reason: "Violations", Message: errs.ToAggregate().Error(),

@@ -98,7 +98,7 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
 		if !s.schema.accept.accepts(u.Object) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, validation.WithRatcheting(ratchet))...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
@@ -127,6 +127,20 @@ func (s customStrategy) validateLists(u *unstructured.Unstructured) field.ErrorL
 		return nil
 	}
 	return listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
+}
+
+// ratcheting has the schema leave alone what did not change, below a path. Where a
+// schema cannot be made structural, there is nothing to pair the nodes by: then the
+// whole object is held to it. (Upstream's validation of whole objects ends in a nil
+// pointer there.)
+func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...string) []validation.ValidationOption {
+	if s.schema.structural == nil {
+		return nil
+	}
+	for _, key := range path {
+		ratchet = ratchet.Key(key)
+	}
+	return []validation.ValidationOption{validation.WithRatcheting(ratchet)}
 }
 
 // validateListsUpdate looks for duplicates in sets and maps, unless there were
@@ -310,11 +324,7 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
 		if status, ok := u.Object["status"]; ok && !s.schema.acceptStatus.accepts(status) {
-			var opts []validation.ValidationOption
-			if s.schema.structural != nil {
-				opts = append(opts, validation.WithRatcheting(ratchet.Key("status")))
-			}
-			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, opts...)...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
 		}
 		errs = append(errs, s.validateScale(u, false)...)
 	}

@@ -34,8 +34,8 @@ func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.Er
 	crd = crd.DeepCopy()
 	errs = append(errs, takeDefaults(&crd.Spec)...)
 
-	// What identifies the definition is not at stake here.
-	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name}
+	// The metadata is not at stake here, but that of an update has a revision.
+	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, ResourceVersion: "1"}
 	was := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
 	was.Spec.Group, was.Spec.Names.Plural = crd.Spec.Group, crd.Spec.Names.Plural
 	loosen(was)

@@ -1,0 +1,135 @@
+package crd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+)
+
+// randomSchema is a schema of the kind that v1beta1 takes: structural by accident
+// alone.
+func randomSchema(r *rand.Rand, depth int) apiextensions.JSONSchemaProps {
+	var s apiextensions.JSONSchemaProps
+	s.Type = []string{"", "", "object", "array", "string", "integer", "number", "boolean", "text"}[r.IntN(9)]
+	s.Nullable = r.IntN(6) == 0
+	if r.IntN(30) == 0 {
+		s.Schema = "http://json-schema.org/draft-04/schema#" // has no structural form
+	}
+	if r.IntN(6) == 0 {
+		s.Minimum, s.MaxLength, s.MinItems = ptr.To(1.), ptr.To(int64(3)), ptr.To(int64(1))
+	}
+	if r.IntN(8) == 0 {
+		s.Enum = []apiextensions.JSON{"a", int64(1)}
+	}
+	if r.IntN(8) == 0 {
+		s.Required = []string{"a"}
+	}
+	if depth == 0 {
+		return s
+	}
+	if r.IntN(2) == 0 {
+		s.Properties = map[string]apiextensions.JSONSchemaProps{}
+		for range r.IntN(4) {
+			s.Properties[string(rune('a'+r.IntN(6)))] = randomSchema(r, depth-1)
+		}
+	}
+	if len(s.Properties) == 0 && r.IntN(3) == 0 {
+		s.AdditionalProperties = &apiextensions.JSONSchemaPropsOrBool{Allows: true, Schema: ptr.To(randomSchema(r, depth-1))}
+	}
+	if r.IntN(3) == 0 {
+		s.Items = &apiextensions.JSONSchemaPropsOrArray{Schema: ptr.To(randomSchema(r, depth-1))}
+	}
+	for _, junctor := range []*[]apiextensions.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
+		if r.IntN(8) == 0 {
+			*junctor = []apiextensions.JSONSchemaProps{randomSchema(r, depth-1), randomSchema(r, depth-1)}
+		}
+	}
+	if r.IntN(12) == 0 {
+		s.Not = ptr.To(randomSchema(r, depth-1))
+	}
+	return s
+}
+
+// An update that changes nothing is valid whatever the schema, and one that changes
+// everything is held to the schema; no schema makes any of it panic.
+func TestObjectsOfSchemasThatAreNotStructuralAreValidated(t *testing.T) {
+	r := randomSource(t)
+	accepted, refused, ratcheted, unstructurable := 0, 0, 0, 0
+	for range 500 {
+		props := randomSchema(r, 3)
+		props.Type, props.Nullable, props.Enum = "", false, nil
+		compiled, err := compileSchema(&props, true)
+		if err != nil {
+			t.Fatalf("%+v: %v", props, err)
+		}
+		if compiled.structural == nil {
+			unstructurable++
+		}
+		s := customStrategy{kind: kind, schema: compiled, hasStatus: r.IntN(2) == 0}
+		object := func() *unstructured.Unstructured {
+			u := &unstructured.Unstructured{Object: randomMap(r, 3)}
+			u.Object["metadata"] = map[string]any{"name": "a"}
+			u.SetGroupVersionKind(kind)
+			return u
+		}
+		for range 10 {
+			old, is := object(), object()
+			errs := s.Validate(t.Context(), is)
+			want := validation.ValidateCustomResource(nil, is.Object, compiled.validator)
+			if (len(errs) == 0) != (len(want) == 0) {
+				t.Fatalf("%v by %+v: %v, want %v", is.Object, props, errs, want)
+			}
+			if len(errs) == 0 {
+				accepted++
+			} else {
+				refused++
+			}
+			if len(errs) == 0 && len(s.ValidateUpdate(t.Context(), is, old)) > 0 {
+				t.Fatalf("%v is valid by %+v, but not as an update of %v", is.Object, props, old.Object)
+			}
+			again := is.DeepCopy()
+			updated := s.ValidateUpdate(t.Context(), again, is)
+			customStatus{s}.ValidateUpdate(t.Context(), again, is)
+			switch {
+			case len(errs) > 0 && len(updated) == 0:
+				ratcheted++
+			case compiled.structural == nil && len(updated) != len(errs):
+				t.Fatalf("%v by %+v, which has no structural form: %v, as an update %v", is.Object, props, errs, updated)
+			}
+		}
+	}
+	for what, n := range map[string]int{"valid": accepted, "invalid": refused, "ratcheted": ratcheted, "without a structural form": unstructurable} {
+		if n < 20 {
+			t.Errorf("%d are %s: the test shows nothing", n, what)
+		}
+	}
+}
+
+func TestViolationsAreInOrder(t *testing.T) {
+	properties := map[string]apiextensions.JSONSchemaProps{}
+	for i := range 9 {
+		properties[fmt.Sprint("p", i)] = apiextensions.JSONSchemaProps{}
+	}
+	crd := &apiextensions.CustomResourceDefinition{}
+	crd.Spec.PreserveUnknownFields = ptr.To(true)
+	crd.Spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: "v1"}}
+	crd.Spec.Validation = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Properties: properties}}
+	for range 5 {
+		judgeStructure(crd, metav1.Now())
+		if len(crd.Status.Conditions) != 1 {
+			t.Fatalf("conditions %v", crd.Status.Conditions)
+		}
+		violations := strings.Split(strings.Trim(crd.Status.Conditions[0].Message, "[]"), ", spec.")
+		if len(violations) != 11 || !slices.IsSorted(violations[1:]) {
+			t.Fatalf("violations %q", violations)
+		}
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // answered checks what every answer must be: no panic, and a Status with every
@@ -61,34 +64,73 @@ func FuzzDefinition(f *testing.F) {
 		if yaml {
 			header = http.Header{"Content-Type": {"application/yaml"}}
 		}
-		a := c.serve("POST", definitionsPath, header, body)
-		answered(t, a, string(body))
-		if a.code != http.StatusCreated {
-			return
-		}
-		var made struct {
-			Metadata struct{ Name string }
-			Spec     struct {
-				Group    string
-				Names    struct{ Plural, Kind string }
-				Versions []struct{ Name string }
-			}
-		}
-		if err := json.Unmarshal([]byte(a.body), &made); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range made.Spec.Versions {
-			gv := made.Spec.Group + "/" + v.Name
-			for _, path := range []string{"/apis/" + gv + "/" + made.Spec.Names.Plural, "/apis/" + gv + "/namespaces/default/" + made.Spec.Names.Plural} {
-				object := []byte(`{"apiVersion":"` + gv + `","kind":"` + made.Spec.Names.Kind + `","metadata":{"name":"a"},"spec":{"a":1},"l":[{"k":"x"},{"k":"x"}],"e":{}}`)
-				answered(t, c.serve("POST", path, jsonBody, object), "POST "+path)
-				answered(t, c.serve("GET", path+"/a", nil, nil), "GET "+path)
-				answered(t, c.serve("GET", path, nil, nil), "GET "+path)
-			}
-			answered(t, c.serve("GET", "/apis/"+gv, nil, nil), "GET "+gv)
-		}
-		answered(t, c.serve("DELETE", definitionsPath+"/"+made.Metadata.Name, nil, nil), "DELETE "+made.Metadata.Name)
+		defineAndUse(t, c, definitionsPath, header, body)
 	})
+}
+
+// FuzzLegacyDefinition sends bodies as definitions in v1beta1, and uses those that
+// are taken.
+func FuzzLegacyDefinition(f *testing.F) {
+	quiet(f)
+	for _, spec := range []string{
+		`"version":"v1"`,
+		`"version":"v1","validation":{"openAPIV3Schema":{"properties":{"spec":{"required":["a"],"properties":{"a":{"anyOf":[{"type":"string"},{"type":"text"}]}}}}}}`,
+		`"version":"v1","validation":{"openAPIV3Schema":{"$schema":"x","properties":{"l":{"type":"array","items":{"properties":{"k":{}}}}}}}`,
+		`"version":"v1","preserveUnknownFields":false,"validation":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}}}`,
+		`"version":"v1","subresources":{"status":{},"scale":{"specReplicasPath":".spec.a","statusReplicasPath":".status.a"}},"additionalPrinterColumns":[{"name":"A","type":"string","JSONPath":".spec.a"}]`,
+		`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"additionalProperties":{"nullable":true}}}},{"name":"v2","served":true,"storage":false,"schema":{}}]`,
+		`"version":"v1","preserveUnknownFields":false,"validation":{"openAPIV3Schema":{"type":"object"}},"conversion":{"strategy":"Webhook","webhookClientConfig":{"service":{"namespace":"a","name":"b"}}}`,
+	} {
+		f.Add([]byte(`{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},` +
+			`"spec":{"group":"example.com","names":{"plural":"things","kind":"Thing"},` + spec + `}}`))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.LegacyAPIs = true })
+		defineAndUse(t, c, strings.Replace(definitionsPath, "/v1/", "/v1beta1/", 1), jsonBody, body)
+	})
+}
+
+// defineAndUse sends a definition, and if it is taken objects of it.
+func defineAndUse(t *testing.T, c *cluster, path string, header http.Header, body []byte) {
+	a := c.serve("POST", path, header, body)
+	answered(t, a, string(body))
+	if a.code != http.StatusCreated {
+		return
+	}
+	var made struct {
+		Metadata struct{ Name string }
+		Spec     struct {
+			Group    string
+			Names    struct{ Plural, Kind string }
+			Versions []struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal([]byte(a.body), &made); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range made.Spec.Versions {
+		gv := made.Spec.Group + "/" + v.Name
+		for _, path := range []string{"/apis/" + gv + "/" + made.Spec.Names.Plural, "/apis/" + gv + "/namespaces/default/" + made.Spec.Names.Plural} {
+			object := []byte(`{"apiVersion":"` + gv + `","kind":"` + made.Spec.Names.Kind + `","metadata":{"name":"a"},"spec":{"a":1},"l":[{"k":"x"},{"k":"x"}],"e":{}}`)
+			answered(t, c.serve("POST", path, jsonBody, object), "POST "+path)
+			answered(t, c.serve("GET", path+"/a", nil, nil), "GET "+path)
+			answered(t, c.serve("PATCH", path+"/a", http.Header{"Content-Type": {"application/merge-patch+json"}}, []byte(`{"spec":{"a":"2"},"status":{"a":2},"l":[{"k":"x"}]}`)), "PATCH "+path)
+			answered(t, c.serve("PATCH", path+"/a/status", http.Header{"Content-Type": {"application/merge-patch+json"}}, []byte(`{"status":{"a":3}}`)), "PATCH status of "+path)
+			answered(t, c.serve("GET", path, nil, nil), "GET "+path)
+		}
+		answered(t, c.serve("GET", "/apis/"+gv, nil, nil), "GET "+gv)
+	}
+	name := "/" + made.Metadata.Name
+	for _, path := range []string{path, definitionsPath} {
+		seen := c.serve("GET", path+name, nil, nil)
+		answered(t, seen, "GET "+path+name)
+		again := c.serve("PUT", path+name, jsonBody, []byte(seen.body))
+		answered(t, again, "PUT "+path+name)
+		if again.code != http.StatusOK || again.body != seen.body {
+			t.Fatalf("PUT of what there is at %s: %d\n%s\nwas\n%s", path+name, again.code, again.body, seen.body)
+		}
+	}
+	answered(t, c.serve("DELETE", path+name, nil, nil), "DELETE "+made.Metadata.Name)
 }
 
 // richDefinition has something of everything that looks into objects.

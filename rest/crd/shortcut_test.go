@@ -76,10 +76,10 @@ status:
   storedVersions: [v1]
 `
 
-// shortcutVersion compiles the definition.
-func shortcutVersion(t *testing.T) (*resource.Version, *apiextensions.JSONSchemaProps) {
+// shortcutVersion compiles the definition, with some of its text replaced.
+func shortcutVersion(t *testing.T, replace ...string) (*resource.Version, *apiextensions.JSONSchemaProps) {
 	t.Helper()
-	text, err := yaml.YAMLToJSON([]byte(shortcutDefinition))
+	text, err := yaml.YAMLToJSON([]byte(strings.NewReplacer(replace...).Replace(shortcutDefinition)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,9 @@ func shortcutVersion(t *testing.T) (*resource.Version, *apiextensions.JSONSchema
 		t.Fatal(err)
 	}
 	var props apiextensions.JSONSchemaProps
+	if v1.Spec.Versions[0].Schema == nil {
+		return definition.Resource.Storage, nil
+	}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +212,19 @@ func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
 }
 
 func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
-	v, props := shortcutVersion(t)
+	const preserving = "  scope: Namespaced\n  preserveUnknownFields: true"
+	for rule, replace := range map[string][]string{
+		"of a schema":           nil,
+		"without pruning":       {"  scope: Namespaced", preserving},
+		"of no structural form": {"  scope: Namespaced", preserving, "a: {type: string, ", "a: {"},
+		"of no schema at all":   {"  scope: Namespaced", preserving, "required: [a]", "", "schema:\n", "x:\n"},
+	} {
+		t.Run(rule, func(t *testing.T) { ownershipIsWhatTheFieldManagerSays(t, replace...) })
+	}
+}
+
+func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
+	v, props := shortcutVersion(t, replace...)
 	validator, _, err := validation.NewSchemaValidator(props)
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +258,7 @@ func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
 		return entries
 	}
 	creates, updates := 0, 0
-	for range 40_000 {
+	for i := 0; i < 60_000 && (creates < 60 || updates < 60); i++ {
 		u := object()
 		if !valid(u) {
 			continue

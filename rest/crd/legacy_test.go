@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,5 +132,72 @@ func TestViolationsAreInOrder(t *testing.T) {
 		if len(violations) != 11 || !slices.IsSorted(violations[1:]) {
 			t.Fatalf("violations %q", violations)
 		}
+	}
+}
+
+func TestAKnownDefinitionIsReadAndWrittenInV1beta1AsAnUnknownOne(t *testing.T) {
+	definitions := Definitions(true)
+	v1, v1beta1 := definitions.Storage.Codec.(*definitionCodec), definitions.Version("v1beta1").Codec.(*definitionCodec)
+	serializer := v1.Serializer().SupportedMediaTypes()[0].Serializer
+	for name, body := range knownDefinitions(t) {
+		t.Run(name, func(t *testing.T) {
+			obj, _, err := v1.Decode(body, serializer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := v1beta1.TypedCodec.Encode(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				for _, c := range []*definitionCodec{v1, v1beta1} {
+					text, err := c.Encode(obj)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, _ := c.TypedCodec.Encode(obj)
+					if diff := cmp.Diff(string(want), string(text)); diff != "" {
+						t.Errorf("written in %s (-want +got):\n%s", c.kind.Version, diff)
+					}
+				}
+			}
+			for range 2 {
+				again, kind, err := v1beta1.Decode(whole, serializer)
+				if err != nil || *kind != legacyKind {
+					t.Fatal(kind, err)
+				}
+				if diff := cmp.Diff(obj, again); diff != "" {
+					t.Errorf("read in v1beta1 (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
+	definitions := Definitions(true)
+	c, v := definitions.Version("v1beta1").Codec.(*definitionCodec), definitions.Version("v1beta1")
+	serializer := c.Serializer().SupportedMediaTypes()[0].Serializer
+	for name, body := range knownDefinitions(t) {
+		t.Run(name, func(t *testing.T) {
+			obj, _, err := definitions.Storage.Codec.Decode(body, serializer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, ok := c.Abridge(obj, nil); ok {
+				t.Error("a new definition in v1beta1, whose owner owns parts of it, is abridged")
+			}
+			whole := c.Copy(obj)
+			owned := compareOwners(t, v.FieldManager, "creator", c.New(), whole, c.New(), whole)
+			for _, w := range definitions.Versions {
+				labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
+				labelled.Labels = map[string]string{"c": "d"}
+				short, shortOwned, ok := w.Codec.(*definitionCodec).Abridge(labelled, owned)
+				if !ok {
+					t.Fatal("not abridged")
+				}
+				compareOwners(t, w.FieldManager, "labeller", owned, labelled, shortOwned, short)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -199,5 +201,43 @@ func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
 				compareOwners(t, w.FieldManager, "labeller", owned, labelled, shortOwned, short)
 			}
 		})
+	}
+}
+
+func TestDefaultsAreRefusedWhereverTheyAre(t *testing.T) {
+	const schema = `{"type":"object","default":{},"properties":{
+		"metadata":{"properties":{"name":{"default":""}}},
+		"e":{"x-kubernetes-embedded-resource":true,"properties":{"metadata":{"properties":{"labels":{"default":{},"additionalProperties":{"default":""}}}}}},
+		"l":{"items":{"default":1,"additionalProperties":{"default":1}}}},
+		"not":{"default":1},"allOf":[{},{"default":1}],"anyOf":[{"default":1}],"oneOf":[{"default":1}],
+		"definitions":{"d":{"default":1}},"dependencies":{"d":{"default":1}}}`
+	const reason = `must not be set (cannot set default values in apiextensions.k8s.io/v1beta1 CRDs, must use apiextensions.k8s.io/v1)`
+	var props apiextensionsv1beta1.JSONSchemaProps
+	if err := json.Unmarshal([]byte(schema), &props); err != nil {
+		t.Fatal(err)
+	}
+	s := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1beta1.Convert_v1beta1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	spec := &apiextensions.CustomResourceDefinitionSpec{Validation: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: s}}
+	got := map[string]string{}
+	for _, err := range takeDefaults(spec) {
+		got[strings.TrimPrefix(err.Field, "spec.validation.openAPIV3Schema.")] = err.Detail
+	}
+	want := map[string]string{
+		"default": reason, "properties[metadata].properties[name].default": "must not be set in top-level metadata",
+		"properties[e].properties[metadata].properties[labels].default":                      reason,
+		"properties[e].properties[metadata].properties[labels].additionalProperties.default": "must not be set inside additionalProperties applying to object metadata",
+		"properties[l].items.default":                      reason,
+		"properties[l].items.additionalProperties.default": reason,
+		"not.default": reason, "allOf[1].default": reason, "anyOf[0].default": reason, "oneOf[0].default": reason,
+		"definitions[d].default": reason, "dependencies[d].default": reason,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	if hasDefaults(spec) {
+		t.Errorf("still there: %+v", s)
 	}
 }

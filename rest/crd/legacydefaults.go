@@ -1,0 +1,84 @@
+package crd
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// takeDefaults takes the defaults out of the schemas of a definition, which it
+// alters, and refuses each: v1beta1 has none. Upstream's validation, which allows
+// defaults, then has nothing more to say about them.
+func takeDefaults(spec *apiextensions.CustomResourceDefinitionSpec) field.ErrorList {
+	var errs field.ErrorList
+	take := func(v *apiextensions.CustomResourceValidation, path *field.Path) {
+		if v != nil {
+			t := defaultsTaker{errs: &errs, reason: "(cannot set default values in apiextensions.k8s.io/v1beta1 CRDs, must use apiextensions.k8s.io/v1)"}
+			t.take(v.OpenAPIV3Schema, path.Child("openAPIV3Schema"), true)
+		}
+	}
+	take(spec.Validation, field.NewPath("spec", "validation"))
+	for i := range spec.Versions {
+		take(spec.Versions[i].Schema, field.NewPath("spec", "versions").Index(i).Child("schema"))
+	}
+	return errs
+}
+
+// defaultsTaker takes the defaults out of a node and all below, for a reason.
+type defaultsTaker struct {
+	errs     *field.ErrorList
+	reason   string
+	metadata bool // of an object, or in there
+}
+
+func (t defaultsTaker) take(s *apiextensions.JSONSchemaProps, path *field.Path, root bool) {
+	if s == nil {
+		return
+	}
+	if s.Default != nil {
+		*t.errs = append(*t.errs, field.Forbidden(path.Child("default"), "must not be set "+t.reason))
+		s.Default = nil
+	}
+	for name := range s.Properties {
+		of := t
+		if (root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
+			of.metadata = true
+			if root {
+				of.reason = "in top-level " + name
+			}
+		}
+		of.takeFrom(s.Properties, name, path.Child("properties"))
+	}
+	if s.AdditionalProperties != nil {
+		of := t
+		if t.metadata {
+			of.reason = "inside additionalProperties applying to object metadata"
+		}
+		of.take(s.AdditionalProperties.Schema, path.Child("additionalProperties"), false)
+	}
+	if s.Items != nil {
+		t.take(s.Items.Schema, path.Child("items"), false)
+		t.takeAll(s.Items.JSONSchemas, path.Child("items"))
+	}
+	t.take(s.Not, path.Child("not"), false)
+	t.takeAll(s.AllOf, path.Child("allOf"))
+	t.takeAll(s.OneOf, path.Child("oneOf"))
+	t.takeAll(s.AnyOf, path.Child("anyOf"))
+	for name := range s.Definitions {
+		t.takeFrom(s.Definitions, name, path.Child("definitions"))
+	}
+	for name, d := range s.Dependencies {
+		t.take(d.Schema, path.Child("dependencies").Key(name), false)
+	}
+}
+
+func (t defaultsTaker) takeAll(schemas []apiextensions.JSONSchemaProps, path *field.Path) {
+	for i := range schemas {
+		t.take(&schemas[i], path.Index(i), false)
+	}
+}
+
+func (t defaultsTaker) takeFrom(schemas map[string]apiextensions.JSONSchemaProps, name string, path *field.Path) {
+	s := schemas[name]
+	t.take(&s, path.Key(name), false)
+	schemas[name] = s
+}

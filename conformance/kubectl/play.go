@@ -18,7 +18,7 @@ const stepTimeout = 20 * time.Second
 // play runs the steps of a section against a server of its own and returns what each
 // of them did.
 func (p programs) play(ctx context.Context, s *section) (got map[*step]outcome, err error) {
-	server, err := p.serve(ctx)
+	server, err := p.serve(ctx, s.flags)
 	if err != nil {
 		return nil, err
 	}

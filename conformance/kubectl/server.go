@@ -46,8 +46,8 @@ type server struct {
 	cmd      *exec.Cmd
 }
 
-// serve starts a server with the definitions in testdata/crds.
-func (p programs) serve(ctx context.Context) (*server, error) {
+// serve starts a server with the definitions in testdata/crds, and with flags.
+func (p programs) serve(ctx context.Context, flags []string) (*server, error) {
 	dir, err := os.MkdirTemp("", "fakecluster-session-")
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (p programs) serve(ctx context.Context) (*server, error) {
 		os.RemoveAll(dir)
 		return nil, err
 	}
-	s.cmd = exec.CommandContext(ctx, filepath.Join(string(p), "fakecluster"), "serve",
-		"--kubeconfig", s.kubeconfig(), "--crds", filepath.Join(s.work(), "crds"))
+	args := append([]string{"serve", "--kubeconfig", s.kubeconfig(), "--crds", filepath.Join(s.work(), "crds")}, flags...)
+	s.cmd = exec.CommandContext(ctx, filepath.Join(string(p), "fakecluster"), args...)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = 5 * time.Second
 	s.cmd.Stderr = os.Stderr

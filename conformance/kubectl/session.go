@@ -19,6 +19,9 @@ import (
 //	2> Error from server (NotFound): crontabs.stable.example.com "nobody" not found
 //	exit 1
 //
+// Behind the name of a section may stand flags of its server, as in "== legacy
+// --legacy-apis".
+//
 // Each section has a server of its own and each command stands on its own: beneath it
 // is all that it prints on stdout, then each line of stderr behind "2> ", then its
 // exit status unless that is 0. Blank lines at the end do not count; what differs from
@@ -45,6 +48,7 @@ type session struct {
 
 type section struct {
 	name  string
+	flags []string // of fakecluster serve
 	steps []*step
 }
 
@@ -86,6 +90,17 @@ func (o outcome) String() string {
 	return b.String()
 }
 
+// cutFlags takes the flags from behind a name.
+func cutFlags(header string) (name string, flags []string) {
+	words := strings.Fields(header)
+	for i, word := range words {
+		if strings.HasPrefix(word, "--") {
+			return strings.Join(words[:i], " "), words[i:]
+		}
+	}
+	return header, nil
+}
+
 // readSession reads a session. What stands before its first section is for readers.
 func readSession(path string) (*session, error) {
 	content, err := os.ReadFile(path)
@@ -97,7 +112,9 @@ func readSession(path string) (*session, error) {
 	for i, line := range s.lines {
 		switch {
 		case strings.HasPrefix(line, "== "):
-			s.sections, at = append(s.sections, &section{name: line[3:]}), nil
+			here := &section{}
+			here.name, here.flags = cutFlags(line[3:])
+			s.sections, at = append(s.sections, here), nil
 		case len(s.sections) == 0 || strings.HasPrefix(line, "# "):
 			at = nil
 		case strings.HasPrefix(line, "$ "):

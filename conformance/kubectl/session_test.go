@@ -22,7 +22,7 @@ $ kubectl get none &
 2> No resources found.
 2>
 exit 1
-== two
+== two of them --legacy-apis --crds a
 $ kubectl get new
 ?
 
@@ -41,16 +41,16 @@ func TestReadSession(t *testing.T) {
 	}
 	var got []string
 	for _, section := range s.sections {
-		got = append(got, "== "+section.name)
+		got = append(got, "== "+section.name, strings.Join(section.flags, "|"))
 		for _, step := range section.steps {
 			got = append(got, step.command, step.want.String())
 		}
 	}
 	want := []string{
-		"== one",
+		"== one", "",
 		"kubectl get all", "NAME   AGE\n\na      <age>\n",
 		"kubectl get none &", "2> No resources found.\n2>\nexit 1\n",
-		"== two",
+		"== two of them", "--legacy-apis|--crds|a",
 		"kubectl get new", "",
 		"fg", "",
 	}
@@ -81,8 +81,8 @@ func TestFillWritesTheUnknownOutcomesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "== two\n$ kubectl get new\nsomething else\n\n# The end.\n$ fg\n"
-	if diff := cmp.Diff(transcript[:len(transcript)-len("== two\n$ kubectl get new\n?\n\n# The end.\n$ fg\n")]+want, string(content)); diff != "" {
+	want := "== two of them --legacy-apis --crds a\n$ kubectl get new\nsomething else\n\n# The end.\n$ fg\n"
+	if diff := cmp.Diff(transcript[:len(transcript)-len("== two of them --legacy-apis --crds a\n$ kubectl get new\n?\n\n# The end.\n$ fg\n")]+want, string(content)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

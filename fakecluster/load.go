@@ -1,12 +1,8 @@
 package fakecluster
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,10 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 )
 
 // load creates what the options ask for.
@@ -82,29 +76,37 @@ func (c *Cluster) loadFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
+	manifests, err := readManifests(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, m := range manifests {
+		if kind := m.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
+			return fmt.Errorf("%s: document %d: %s %q is not a CustomResourceDefinition", path, m.document, kind.Kind, m.GetName())
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &u.Object); err != nil {
-			return fmt.Errorf("%s: document %d: %w", path, n, err)
-		}
-		if len(u.Object) == 0 {
-			continue // nothing but comments
-		}
-		if kind := u.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
-			return fmt.Errorf("%s: document %d: %s %q is not a CustomResourceDefinition", path, n, kind.Kind, u.GetName())
-		}
-		if err := c.create(ctx, u); err != nil {
-			return fmt.Errorf("%s: document %d: %w", path, n, err)
+		if err := c.install(ctx, m); err != nil {
+			return fmt.Errorf("%s: document %d: %w", path, m.document, err)
 		}
 	}
+	return nil
+}
+
+// install creates a definition of the text it has in its manifest.
+func (c *Cluster) install(ctx context.Context, m manifest) error {
+	kind := m.GroupVersionKind()
+	if err := c.servesDefinitions(kind, m.GetName()); err != nil {
+		return err
+	}
+	return c.clients.Extensions.ApiextensionsV1().RESTClient().Post().
+		AbsPath("/apis", kind.Group, kind.Version, "customresourcedefinitions").Body(m.text).Do(ctx).Error()
+}
+
+// servesDefinitions refuses definitions in a version that only the legacy APIs have.
+func (c *Cluster) servesDefinitions(kind schema.GroupVersionKind, name string) error {
+	if kind.GroupVersion() == apiextensionsv1beta1.SchemeGroupVersion && !c.settings.legacyAPIs {
+		return fmt.Errorf("%s %q is in %s, which only a cluster with legacy APIs serves", kind.Kind, name, kind.GroupVersion())
+	}
+	return nil
 }
 
 // toUnstructured makes a typed object a map, and gives it the kind its type has
@@ -144,8 +146,8 @@ func keepsItsStatus(kind schema.GroupKind) bool {
 // create creates an object, and writes its status if it has one.
 func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
-	if kind.GroupVersion() == apiextensionsv1beta1.SchemeGroupVersion && !c.settings.legacyAPIs {
-		return fmt.Errorf("%s %q is in %s, which only a cluster with legacy APIs serves", kind.Kind, u.GetName(), kind.GroupVersion())
+	if err := c.servesDefinitions(kind, u.GetName()); err != nil {
+		return err
 	}
 	mapping, err := c.clients.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {

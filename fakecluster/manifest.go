@@ -1,0 +1,57 @@
+package fakecluster
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/rest/content"
+)
+
+// manifest is one object of a file.
+type manifest struct {
+	metav1.PartialObjectMetadata
+	document int    // its place in the file, from 1
+	text     []byte // as JSON
+}
+
+// readFiles are the manifests in files by their content: to read YAML takes longer
+// than to install what it says, and every test of a suite starts with the same
+// files.
+var readFiles = content.NewCache[content.ID, []manifest](32 << 20)
+
+// readManifests reads the objects in a file of YAML documents or JSON.
+func readManifests(file []byte) ([]manifest, error) {
+	id := content.NewID(string(file))
+	if all, ok := readFiles.Get(id); ok {
+		return all, nil
+	}
+	var all []manifest
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
+	for n := 1; ; n++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return readFiles.Put(id, all, len(file)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		m := manifest{document: n}
+		if m.text, err = yaml.YAMLToJSON(document); err == nil {
+			err = json.Unmarshal(m.text, &m.PartialObjectMetadata)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		if string(m.text) != "null" { // nothing but comments
+			all = append(all, m)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package fakecluster_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -106,7 +107,7 @@ func TestDefinitionsInV1beta1AreReadAndWrittenAsProtobuf(t *testing.T) {
 }
 
 // hostAndPort is the conversion webhook of the documents, for both versions of
-// ConversionReview. It remembers which it was sent.
+// ConversionReview. It remembers which it was sent, and for how many objects.
 type hostAndPort struct{ reviews chan string }
 
 func (h hostAndPort) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -120,12 +121,17 @@ func (h hostAndPort) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	h.reviews <- req.URL.Path + " " + review.APIVersion
-	converted := []any{}
-	for _, o := range review.Request["objects"].([]any) {
+	objects := review.Request["objects"].([]any)
+	h.reviews <- fmt.Sprintf("%s %s of %d", req.URL.Path, review.APIVersion, len(objects))
+	converted, result := []any{}, map[string]any{"status": "Success"}
+	for _, o := range objects {
 		u := unstructured.Unstructured{Object: o.(map[string]any)}
 		if hostPort, ok := u.Object["hostPort"].(string); ok {
-			u.Object["host"], u.Object["port"], _ = strings.Cut(hostPort, ":")
+			host, port, ok := strings.Cut(hostPort, ":")
+			if !ok {
+				result = map[string]any{"status": "Failed", "message": "hostPort could not be parsed into a separate host and port"}
+			}
+			u.Object["host"], u.Object["port"] = host, port
 			delete(u.Object, "hostPort")
 		} else {
 			u.Object["hostPort"] = u.Object["host"].(string) + ":" + u.Object["port"].(string)
@@ -135,7 +141,7 @@ func (h hostAndPort) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		u.SetAPIVersion(review.Request["desiredAPIVersion"].(string))
 		converted = append(converted, u.Object)
 	}
-	review.Response = map[string]any{"uid": review.Request["uid"], "result": map[string]any{"status": "Success"}, "convertedObjects": converted}
+	review.Response = map[string]any{"uid": review.Request["uid"], "result": result, "convertedObjects": converted}
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(review)
@@ -157,20 +163,36 @@ func TestAConversionWebhookIsSentReviewsInV1beta1UnlessItSaysMore(t *testing.T) 
 	group.Group = "example.com"
 	old, current := group, group
 	old.Version, current.Version = "v1beta1", "v1"
-	create(t, c.Dynamic().Resource(old.WithResource("crontabs")).Namespace("default"), &unstructured.Unstructured{Object: object{
-		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": "local-crontab"}, "hostPort": "localhost:1234",
-	}})
+	olds, news := c.Dynamic().Resource(old.WithResource("crontabs")).Namespace("default"), c.Dynamic().Resource(current.WithResource("crontabs")).Namespace("default")
+	store := func(name, hostPort string) {
+		create(t, olds, &unstructured.Unstructured{Object: object{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": name}, "hostPort": hostPort,
+		}})
+	}
+	store("local-crontab", "localhost:1234")
+	store("remote-crontab", "example.com:2345")
 	for want, versions := range map[string][]string{
-		"/crdconvert apiextensions.k8s.io/v1beta1": {"v1beta1"},
-		"/crdconvert apiextensions.k8s.io/v1":      {"v1", "v1beta1"},
+		"/crdconvert apiextensions.k8s.io/v1beta1 of 2": {"v1beta1"},
+		"/crdconvert apiextensions.k8s.io/v1 of 2":      {"v1", "v1beta1"},
 	} {
 		crd.Spec.Conversion.ConversionReviewVersions = versions
 		crd, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
 		must(t, err)
-		u, err := c.Dynamic().Resource(current.WithResource("crontabs")).Namespace("default").Get(t.Context(), "local-crontab", metav1.GetOptions{})
-		must(t, err)
-		equal(t, "host and port", []any{u.Object["host"], u.Object["port"], u.Object["hostPort"]}, []any{"localhost", "1234", nil})
+		var seen []any
+		for _, u := range list(t, news).Items {
+			seen = append(seen, u.GetName(), u.Object["host"], u.Object["port"], u.Object["hostPort"])
+		}
+		equal(t, "hosts and ports", seen, []any{"local-crontab", "localhost", "1234", nil, "remote-crontab", "example.com", "2345", nil})
 		equal(t, "review", <-webhook.reviews, want)
 	}
 	equal(t, "further reviews", len(webhook.reviews), 0)
+
+	store("no-crontab", "localhost")
+	crd.Spec.Conversion.ConversionReviewVersions = []string{"v1beta1"}
+	_, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
+	must(t, err)
+	_, err = news.Get(t.Context(), "no-crontab", metav1.GetOptions{})
+	fails(t, "an object that cannot be converted", err,
+		"conversion webhook for example.com/v1beta1, Kind=CronTab failed: hostPort could not be parsed into a separate host and port")
+	equal(t, "review", <-webhook.reviews, "/crdconvert apiextensions.k8s.io/v1beta1 of 1")
 }

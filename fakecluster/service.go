@@ -96,6 +96,17 @@ func (s *services) close() {
 // handlers given by WithService; nil without any.
 func (c *Cluster) CABundle() []byte { return c.services.bundle }
 
+// ServiceURL is where the handler that WithService was given for a service listens,
+// such as https://127.0.0.1:34567, for what is configured with a url; empty if there is
+// none. The certificate is for this address, too.
+func (c *Cluster) ServiceURL(namespace, name string, port int) string {
+	l := c.services.listeners[reference(namespace, name, int32(port))]
+	if l == nil {
+		return ""
+	}
+	return l.URL
+}
+
 // validity is far around whatever the clock of a test says.
 var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 

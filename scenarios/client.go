@@ -28,6 +28,8 @@ type client struct {
 	http *http.Client
 	// kinds is the last that discovery said of each kind.
 	kinds map[kind]metav1.APIResource
+	// webhooks are those of the scenario.
+	webhooks webhooks
 }
 
 type kind struct{ apiVersion, kind string }
@@ -43,7 +45,7 @@ func newClient(cfg *rest.Config) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{base, httpClient, map[kind]metav1.APIResource{}}, nil
+	return &client{base: base, http: httpClient, kinds: map[kind]metav1.APIResource{}}, nil
 }
 
 // answer is what the server sent.

@@ -27,11 +27,10 @@ type condition struct {
 	program cel.Program
 }
 
-// expressions is the language of conditions: CEL with its usual extensions, and the
-// answer. It takes milliseconds to make, so a process makes one.
+// expressions is the language of conditions and of webhooks: CEL with its usual
+// extensions, and merge. It takes milliseconds to make, so a process makes one.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(),
-		cel.Variable(theAnswer, cel.DynType))
+	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
 })
 
 func (p *parser) conditions(n *yaml.Node) []condition {
@@ -40,7 +39,7 @@ func (p *parser) conditions(n *yaml.Node) []condition {
 		p.mistake(n, "CEL: %w", err)
 		return nil
 	}
-	var answers []cel.EnvOption
+	answers := []cel.EnvOption{cel.Variable(theAnswer, cel.DynType)}
 	for _, name := range p.answers {
 		answers = append(answers, cel.Variable(name, cel.DynType))
 	}

@@ -44,6 +44,7 @@
 //     flags: legacyAPIs: true serves apiextensions.k8s.io/v1beta1, too;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
+//   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. A manifest
 //     that is refused fails the scenario.
 //   - steps: a list of steps, played in order. The first that does not go as expected
@@ -78,7 +79,7 @@
 //
 // # Steps
 //
-// A step is one request, and the field that says which:
+// A step is one request, or something about a webhook, and the field that says which:
 //
 //   - create: MANIFEST: sends the manifest as a new object.
 //   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or whatever
@@ -98,6 +99,8 @@
 //   - delete: {apiVersion, kind, namespace, name} or {path}: deletes one object.
 //   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects
 //     that list reads, with the same options.
+//   - calls: NAME: reads the calls that a webhook got since the last step that read them.
+//   - webhook: {name, response, ...}: has a webhook answer otherwise from now on.
 //
 // A path is the whole of a request's path, and may have a query: get: {path:
 // "/apis/stable.example.com/v1/crontabs?limit=1"}. It reaches what has no kind, or no
@@ -166,7 +169,8 @@
 //
 // Conditions are for what is not equality. They are expressions in the Common Expression
 // Language (CEL), with its extensions for strings, lists, sets, math, encoders, bindings and
-// optional values. The variable answer is the body of the answer, and each earlier answer
+// optional values, and with one function more: object.merge(patch) is the object, changed as
+// by a merge patch. The variable answer is the body of the answer, and each earlier answer
 // is a variable of its name:
 //
 //	steps:
@@ -174,6 +178,59 @@
 //	  that:
 //	  - answer.metadata.resourceVersion != created.metadata.resourceVersion
 //	  - answer.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
+//
+// # Webhooks
+//
+// A webhook is a server, behind a service that is there for the cluster alone, over TLS.
+// It gets a review (a ConversionReview, an AdmissionReview) and answers with one, of the
+// same kind and version, whose response stands in the scenario. It is fixed, or it has
+// expressions in it, marked !cel, of the request that came:
+//
+//	scenario: Each version has the fields of its schema
+//	webhooks:
+//	- name: convert
+//	  service: {namespace: default, name: example-conversion-webhook-server, path: /crdconvert}
+//	  response:
+//	    result: {status: Success}
+//	    convertedObjects: !cel >-
+//	      request.objects.map(o, o.merge({'apiVersion': request.desiredAPIVersion,
+//	        'hostPort': null, 'host': o.hostPort.split(':')[0], 'port': o.hostPort.split(':')[1]}))
+//	setup:
+//	- file: my-versioned-crontab-with-conversion.yaml
+//	  set: {spec.conversion.webhook.clientConfig.caBundle: !from convert.caBundle}
+//	- {apiVersion: example.com/v1beta1, kind: CronTab, metadata: {name: local-crontab}, hostPort: "localhost:1234"}
+//	steps:
+//	- get: {apiVersion: example.com/v1, kind: CronTab, name: local-crontab}
+//	  expect: {host: localhost, port: "1234", hostPort: !absent }
+//	- calls: convert
+//	  expect:
+//	  - path: /crdconvert?timeout=30s
+//	    review: {kind: ConversionReview, request: {desiredAPIVersion: example.com/v1}}
+//
+// The fields of a webhook:
+//
+//   - name: what steps call it.
+//   - service: {namespace, name, port, path}: the reference that reaches it. The port is
+//     443, and the path any, if they are left out. Webhooks may share a service.
+//   - response: the response of the review. It gets the uid of the request, unless it says
+//     something else about it.
+//   - body: what is sent, in place of a whole review: a value, or a text that is sent as it
+//     is.
+//   - code: the HTTP status, 200 if left out.
+//   - headers: {NAME: VALUE}: headers of the answer, in place of those that it has.
+//   - silent: close or hang: it does not answer: it closes the connection, or waits until
+//     its caller gives up.
+//
+// One of response, body, and silent has to be there. A webhook step has name and, of the
+// others, what stands from then on in place of all that stood before.
+//
+// Under the name of a webhook, !from and conditions find what a configuration needs:
+// caBundle, by which its certificate is verified, and url, for a configuration without a
+// service.
+//
+// The answer to a calls step is a list of the calls, in the order in which they came, each
+// with its method, its path and query, its headers, and the review. An expression that fails
+// fails the step in which the call was made.
 //
 // # Marks
 //
@@ -187,11 +244,12 @@
 //   - !from: the value in the answer to an earlier step, as in
 //     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
 //     the answer, the others are fields, or indices from 0 of a list.
+//   - !cel: what an expression makes of the request of the review that a webhook got.
 //
 // Inside of braces YAML wants a space after a tag: {status: !absent }.
 //
 // Manifests, bodies and options take !absent and !from, references (apiVersion, kind, ...)
-// take !from, and expectations take all.
+// take !from, responses and bodies of webhooks !absent and !cel, and expectations all but !cel.
 //
 // # Which files are scenarios
 //

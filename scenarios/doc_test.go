@@ -24,7 +24,7 @@ func TestTheManualListsTheSteps(t *testing.T) {
 		from, to string
 		want     []string
 	}{
-		{"A step is one request, and the field", "A path is the whole", steps},
+		{"A step is one request, or something", "A path is the whole", steps},
 		{"Beside the request may stand more", "This sets a status", more},
 	} {
 		_, section, _ := strings.Cut(manualText(t), list.from)
@@ -39,33 +39,41 @@ func TestTheManualListsTheSteps(t *testing.T) {
 	}
 }
 
-// The scenario that the manual shows is one that passes.
-func TestTheManualsExample(t *testing.T) {
-	_, example, _ := strings.Cut(manualText(t), "\tscenario:")
-	example, _, _ = strings.Cut("scenario:"+example, "\nThe fields")
-	example = regexp.MustCompile(`(?m)^\t`).ReplaceAllString(example, "")
-	f := parse("crontab/doc.go", []byte(example))
-	if err := join(f.mistakes); err != nil {
-		t.Fatalf("%v\n%s", err, example)
+// The scenarios that the manual shows are some that pass.
+func TestTheManualsExamples(t *testing.T) {
+	examples := regexp.MustCompile(`(?m)^\tscenario:(\t?.*\n)+?\n`).FindAllString(manualText(t), -1)
+	folders := []string{"crontab", "versions"}
+	if len(examples) != len(folders) {
+		t.Fatalf("%d scenarios, want %d", len(examples), len(folders))
 	}
-	if result := f.scenarios[0].Play(t.Context(), InProcess); result.Failure != nil {
-		t.Error(result.Failure)
+	for i, example := range examples {
+		f := parse(folders[i]+"/doc.go", []byte(unindented(example)))
+		if err := join(f.mistakes); err != nil {
+			t.Fatalf("%v\n%s", err, example)
+		}
+		if result := f.scenarios[0].Play(t.Context(), InProcess); result.Failure != nil {
+			t.Error(result.Failure)
+		}
 	}
 }
 
 // The manual's other examples are steps that can be read.
 func TestTheManualsSnippets(t *testing.T) {
-	snippets := regexp.MustCompile(`(?m)^\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
-	if len(snippets) != 4 {
-		t.Errorf("%d examples, want 4", len(snippets))
+	snippets := regexp.MustCompile(`\n\n\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
+	if len(snippets) != 3 {
+		t.Errorf("%d examples, want 3", len(snippets))
 	}
-	for _, snippet := range snippets[1:] { // the first is the example above
-		text := strings.ReplaceAll(snippet, "\n\t", "\n")
-		text = "scenario: s\nsteps:\n- get: {path: /x}\n  as: created\n" + strings.TrimPrefix(text, "\tsteps:\n")
+	for _, snippet := range snippets {
+		_, steps, _ := strings.Cut(unindented(snippet), "steps:\n")
+		text := "scenario: s\nsteps:\n- get: {path: /x}\n  as: created\n" + steps
 		if err := join(parse("doc.go", []byte(text)).mistakes); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
+}
+
+func unindented(text string) string {
+	return regexp.MustCompile(`(?m)^\t`).ReplaceAllString(text, "")
 }
 
 func manualText(t *testing.T) string {

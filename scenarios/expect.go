@@ -17,7 +17,7 @@ type expectation struct {
 	refused bool
 	want    any
 	// code is the HTTP status, or 0.
-	code int64
+	code int
 	// warnings are the texts of the Warning headers, or nil.
 	warnings any
 	// rows are what is printed, or nil; wide, with the columns of lower priority.
@@ -53,10 +53,7 @@ func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 			e.want = p.refusal(n)
 		},
 		"code": func(n *yaml.Node) {
-			var ok bool
-			if e.code, ok = p.tree(n, noMarks).(int64); !ok || e.code < 200 || e.code > 599 {
-				p.mistake(n, "code takes an HTTP status")
-			}
+			e.code = p.number(n, "code", "an HTTP status", 200, 599)
 		},
 		"warnings": func(n *yaml.Node) { e.warnings = p.list(n, "warnings", "of texts; [] is none") },
 		"table":    table(false),
@@ -111,8 +108,8 @@ func (e expectation) judge(a answer, answers map[string]answer) (message, differ
 		return fmt.Sprintf("the server answered %s where an error is expected", codeText(a.code)), ""
 	case !e.refused && a.refused():
 		return fmt.Sprintf("the server refused it: %s", a), ""
-	case e.code != 0 && e.code != int64(a.code):
-		return fmt.Sprintf("the server answered %s where %s is expected", codeText(a.code), codeText(int(e.code))), ""
+	case e.code != 0 && e.code != a.code:
+		return fmt.Sprintf("the server answered %s where %s is expected", codeText(a.code), codeText(e.code)), ""
 	}
 	compare := func(what string, want, got any) bool {
 		resolved, err := resolve(want, answers)

@@ -15,5 +15,8 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())
 	}
+	for _, s := range options.Services {
+		with = append(with, fakecluster.WithService(s.Namespace, s.Name, s.Port, s.Handler))
+	}
 	return fakecluster.New(with...)
 }

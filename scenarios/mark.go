@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/google/cel-go/cel"
 )
 
 // A mark is a YAML tag where a value would stand. It says of a field what no
@@ -27,6 +29,12 @@ type (
 		answer string
 		path   []string
 	}
+	// computed is !cel: what an expression makes of the request that a webhook got.
+	computed struct {
+		pos     Position
+		text    string
+		program cel.Program
+	}
 )
 
 // The tags of the marks.
@@ -36,14 +44,17 @@ const (
 	tagOnly      = "!only"
 	tagUnordered = "!unordered"
 	tagFrom      = "!from"
+	tagCEL       = "!cel"
 )
 
 // Where which marks make sense: a manifest says what to send, so it has no use for a
-// mark that leaves the value open.
+// mark that leaves the value open. What a webhook replies depends on what it got, and
+// on nothing that it cannot know.
 var (
 	noMarks          = []string{}
 	manifestMarks    = []string{tagAbsent, tagFrom}
 	expectationMarks = []string{tagAbsent, tagFrom, tagOnly, tagPresent, tagUnordered}
+	replyMarks       = []string{tagAbsent, tagCEL}
 )
 
 func (f from) String() string {

@@ -24,6 +24,8 @@ type parser struct {
 	manifests []string
 	// answers are the names of the answers so far, in the scenario being read.
 	answers []string
+	// stubs are the webhooks of that scenario.
+	stubs []stubWebhook
 
 	nodes   int
 	aliases []*yaml.Node // being expanded
@@ -104,7 +106,13 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	s := &Scenario{Position: p.at(root)}
 	p.answers = nil
 	before := len(p.mistakes)
+	// First of all, because what follows may refer to them.
+	if n := field(root, "webhooks"); n != nil {
+		s.webhooks = p.webhooks(n)
+	}
+	p.stubs = s.webhooks
 	p.fields(root, "a scenario", map[string]func(*yaml.Node){
+		"webhooks": func(*yaml.Node) {},
 		"scenario": func(n *yaml.Node) { s.Name = p.text(n) },
 		"cluster":  func(n *yaml.Node) { s.Cluster = p.cluster(n) },
 		"setup":    func(n *yaml.Node) { s.setup = p.setup(n) },
@@ -174,18 +182,24 @@ func (p *parser) step(n *yaml.Node) step {
 		p.together(n, &s, given)
 	}
 	// Named only now: a step cannot refer to its own answer.
-	switch {
-	case s.as == "":
-	case strings.Contains(s.as, "."):
-		p.mistake(n, "the name of an answer has no dots: %q", s.as)
-	case s.as == theAnswer:
-		p.mistake(n, "%q is what conditions call the answer to their own step", s.as)
-	case slices.Contains(p.answers, s.as):
-		p.mistake(n, "an earlier answer is named %q already", s.as)
-	default:
-		p.answers = append(p.answers, s.as)
+	if s.as != "" {
+		p.nameAnswer(n, s.as)
 	}
 	return s
+}
+
+// nameAnswer gives an answer the name that later steps refer to it by.
+func (p *parser) nameAnswer(n *yaml.Node, name string) {
+	switch {
+	case strings.Contains(name, "."):
+		p.mistake(n, "the name of an answer has no dots: %q", name)
+	case name == theAnswer:
+		p.mistake(n, "%q is what conditions call the answer to their own step", name)
+	case slices.Contains(p.answers, name):
+		p.mistake(n, "an earlier answer is named %q already", name)
+	default:
+		p.answers = append(p.answers, name)
+	}
 }
 
 // together finds what cannot stand together in a step, and what has to.
@@ -202,6 +216,10 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		s.asTable = true
 	}
 	switch s.verb.name {
+	case "webhook":
+		if s.judged || s.code != 0 || s.warnings != nil || s.that != nil || s.as != "" {
+			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to judge")
+		}
 	case "patch":
 		if s.patchType == "" || s.body == nil {
 			p.mistake(n, "a patch needs type and body")
@@ -257,6 +275,14 @@ func (p *parser) text(n *yaml.Node) string {
 		p.mistake(n, "a string that is not empty belongs here")
 	}
 	return s
+}
+
+func (p *parser) number(n *yaml.Node, what, takes string, from, to int64) int {
+	i, ok := p.tree(n, noMarks).(int64)
+	if !ok || i < from || i > to {
+		p.mistake(n, "%s takes %s", what, takes)
+	}
+	return int(i)
 }
 
 func (p *parser) flag(n *yaml.Node) bool {

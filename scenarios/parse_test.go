@@ -11,8 +11,9 @@ import (
 func TestMistakes(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
-	const fields = "apply, as, body, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
-		"subresource, table, that, to, type, update, warnings, watch, wide"
+	const hook = "scenario: s\nwebhooks:\n- name: w\n  service: {namespace: d, name: x}\n  response: {}\n"
+	const fields = "apply, as, body, calls, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
+		"subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule, text string
 		want       []string
@@ -22,7 +23,7 @@ func TestMistakes(t *testing.T) {
 		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
 			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "step" in a scenario (known: cluster, scenario, setup, steps)`}},
+			`f.yaml:2: unknown field "step" in a scenario (known: cluster, scenario, setup, steps, webhooks)`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "seed" in a cluster (known: legacyAPIs, withoutNamespaceLifecycle)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
@@ -32,7 +33,7 @@ func TestMistakes(t *testing.T) {
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
 			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
-			`f.yaml:3: a step needs a request: one of create, get, list, watch, update, patch, apply, delete, deletecollection`}},
+			`f.yaml:3: a step needs a request: one of create, get, list, watch, update, patch, apply, delete, deletecollection, calls, webhook`}},
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
 			`f.yaml:4: a step is one request, and this one has get and delete`}},
 		{"a step is a mapping", head + "- get\n", []string{
@@ -50,7 +51,7 @@ func TestMistakes(t *testing.T) {
 		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
 			`f.yaml:2: steps takes a list`}},
 		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
-			`f.yaml:5: unknown field "kind" in a scenario (known: cluster, scenario, setup, steps)`}},
+			`f.yaml:5: unknown field "kind" in a scenario (known: cluster, scenario, setup, steps, webhooks)`}},
 		{"names differ within a file", head + get + "---\n" + head + get, []string{
 			`f.yaml:5: a scenario of this name is on line 1 already: "s"`}},
 		{"a manifest is a mapping", head + "- create: k\n", []string{
@@ -145,6 +146,45 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:4: !unordered takes a list`}},
 		{"a name that conditions use is taken", head + get + "  as: answer\n", []string{
 			`f.yaml:3: "answer" is what conditions call the answer to their own step`}},
+		{"a webhook says where and what", "scenario: s\nwebhooks:\n- name: w\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook needs name and service: {namespace, name}`,
+			`f.yaml:3: a webhook has one of response, body, and silent`}},
+		{"a webhook has known fields", hook + "  url: x\nsteps:\n" + get, []string{
+			`f.yaml:6: unknown field "url" in a webhook (known: body, code, headers, name, response, service, silent)`}},
+		{"a service has known fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
+			`f.yaml:3: unknown field "nam" in a service (known: name, namespace, path, port)`}},
+		{"a port is a number", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, port: 0}}\nsteps:\n" + get, []string{
+			`f.yaml:3: port takes a number from 1 to 65535`}},
+		{"a webhook's path is absolute", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, path: y}}\nsteps:\n" + get, []string{
+			`f.yaml:3: a path begins with a slash: "y"`}},
+		{"a webhook answers in one way", hook + "  body: x\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook has one of response, body, and silent`}},
+		{"a silent webhook says nothing", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: hang, code: 500}\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook that is silent sends no code and no headers`}},
+		{"a webhook is silent in a known way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
+			`f.yaml:3: "sleep" is none of close, hang`}},
+		{"a response is a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
+			`f.yaml:3: response takes a mapping, or !cel and an expression that makes one`}},
+		{"an expression is CEL", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel answer.x }\nsteps:\n" + get, []string{
+			`f.yaml:3: not CEL: answer.x: undeclared reference to 'answer' (in container '')`}},
+		{"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel }\nsteps:\n" + get, []string{
+			`f.yaml:3: !cel takes an expression`}},
+		{"an expression is a webhook's", head + get + "  expect: !cel request.x\n", []string{
+			`f.yaml:4: !cel cannot stand here (but !absent and !from and !only and !present and !unordered can)`}},
+		{"a webhook knows no answers", hook + "steps:\n- webhook: {name: w, body: !from w.url}\n", []string{
+			`f.yaml:7: !from cannot stand here (but !absent and !cel can)`}},
+		{"a service and path are one webhook's", hook + "- {name: v, body: x, service: {namespace: d, name: x, port: 443}}\nsteps:\n" + get, []string{
+			`f.yaml:6: the webhook w is behind the same port and path`}},
+		{"a webhook's name is its own", hook + "- {name: w, body: x, service: {namespace: d, name: y}}\nsteps:\n" + get, []string{
+			`f.yaml:6: an earlier answer is named "w" already`}},
+		{"calls are of a webhook", head + "- calls: w\n", []string{
+			`f.yaml:3: the scenario has no webhook named "w"`}},
+		{"a webhook that changes has a name", hook + "steps:\n- webhook: {body: x}\n", []string{
+			`f.yaml:7: which webhook? It needs name`}},
+		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
+			`f.yaml:7: a webhook has one of response, body, and silent`}},
+		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {}\n", []string{
+			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to judge`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
 			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,

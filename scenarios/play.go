@@ -23,7 +23,10 @@ func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
 	if ctx.Err() != nil {
 		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(ctx))}
 	}
-	cluster, err := start(s.Cluster)
+	webhooks := s.startWebhooks()
+	options := s.Cluster
+	options.Services = webhooks.services()
+	cluster, err := start(options)
 	if err != nil {
 		return &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
 	}
@@ -37,15 +40,16 @@ func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
 		return &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
 	}
 	defer client.http.CloseIdleConnections()
+	client.webhooks = webhooks
+	answers := webhooks.answers(cluster)
 
 	for i, m := range s.setup {
 		setup := step{pos: m.pos, verb: verbs[0], request: request{argument: m.object}}
-		if _, failure := setup.play(ctx, client, nil); failure != nil {
+		if _, failure := setup.play(ctx, client, answers); failure != nil {
 			failure.Step = fmt.Sprintf("setup %d", i+1)
 			return failure
 		}
 	}
-	answers := map[string]answer{}
 	for i, step := range s.steps {
 		answer, failure := step.play(ctx, client, answers)
 		if failure != nil {
@@ -75,6 +79,9 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 	}
 	target, a, err := s.verb.play(ctx, c, request)
 	failure.Object = target.String()
+	if err == nil {
+		err = c.webhooks.failure()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return fail("interrupted: %v", context.Cause(ctx))

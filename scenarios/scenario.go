@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -17,8 +18,9 @@ type Scenario struct {
 	// Cluster says what kind of cluster the scenario wants.
 	Cluster ClusterOptions
 
-	setup []manifest
-	steps []step
+	webhooks []stubWebhook
+	setup    []manifest
+	steps    []step
 }
 
 // ClusterOptions is the "cluster:" part of a scenario. Its zero value is a
@@ -28,11 +30,26 @@ type ClusterOptions struct {
 	LegacyAPIs bool
 	// WithoutNamespaceLifecycle lets objects live in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
+	// Services are what the references of webhooks reach. They are made for each
+	// playing, from the "webhooks:" part of a scenario.
+	Services []Service
+}
+
+// Service is a handler that the cluster reaches, over TLS, by the reference of a
+// Service.
+type Service struct {
+	Namespace, Name string
+	Port            int
+	Handler         http.Handler
 }
 
 // Cluster is what a scenario needs of a cluster to be played on it.
 type Cluster interface {
 	RESTConfig() *rest.Config
+	// CABundle is what the certificates of the services are verified by, as PEM, and
+	// ServiceURL where one of them listens.
+	CABundle() []byte
+	ServiceURL(namespace, name string, port int) string
 	Close() error
 }
 

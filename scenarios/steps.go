@@ -41,6 +41,8 @@ var verbs = []*verb{
 		" fieldManager, the manager is scenario.", apply},
 	{"delete", objectReference, "deletes one object.", remove},
 	{"deletecollection", listReference, "deletes the objects that list reads, with the same options.", removeAll},
+	{"calls", webhookName, "reads the calls that a webhook got since the last step that read them.", calls},
+	{"webhook", webhookReply, "has a webhook answer otherwise from now on.", turn},
 }
 
 func verbNames() []string {
@@ -123,6 +125,36 @@ func reference(notation string, needed ...string) argument {
 	}}
 }
 
+var webhookName = argument{"NAME", func(p *parser, n *yaml.Node) map[string]any {
+	return map[string]any{"name": p.stubName(n)}
+}}
+
+var webhookReply = argument{"{name, response, ...}", func(p *parser, n *yaml.Node) map[string]any {
+	argument := map[string]any{}
+	var to stubReply
+	known := p.replyFields(&to)
+	known["name"] = func(n *yaml.Node) { argument["name"] = p.stubName(n) }
+	before := len(p.mistakes)
+	p.fields(n, "a webhook", known)
+	if len(p.mistakes) == before {
+		if argument["name"] == nil {
+			p.mistake(n, "which webhook? It needs name")
+		}
+		p.checkReply(n, to)
+	}
+	argument["reply"] = to
+	return argument
+}}
+
+// stubName reads the name of a webhook of the scenario.
+func (p *parser) stubName(n *yaml.Node) string {
+	name := p.text(n)
+	if name != "" && !slices.ContainsFunc(p.stubs, func(w stubWebhook) bool { return w.name == name }) {
+		p.mistake(n, "the scenario has no webhook named %q", name)
+	}
+	return name
+}
+
 func create(ctx context.Context, c *client, r request) (target, answer, error) {
 	t := r.manifestTarget()
 	path, err := c.collection(ctx, &t)
@@ -194,6 +226,17 @@ func remove(ctx context.Context, c *client, r request) (target, answer, error) {
 
 func removeAll(ctx context.Context, c *client, r request) (target, answer, error) {
 	return c.toCollection(ctx, r, http.MethodDelete, r.body)
+}
+
+func calls(_ context.Context, c *client, r request) (target, answer, error) {
+	w := c.webhooks.of(r.argument)
+	return target{path: w.name}, answer{code: http.StatusOK, body: w.read(), warnings: []any{}}, nil
+}
+
+func turn(_ context.Context, c *client, r request) (target, answer, error) {
+	w := c.webhooks.of(r.argument)
+	w.turn(r.argument["reply"].(stubReply))
+	return target{path: w.name}, answer{code: http.StatusOK, warnings: []any{}}, nil
 }
 
 // withDefault returns fields with a value for name, if they say nothing about it.

@@ -32,6 +32,12 @@ func (s *stub) start(ClusterOptions) (Cluster, error) { return s, nil }
 
 func (s *stub) Close() error { s.closed = true; return s.closeErr }
 
+func (s *stub) CABundle() []byte { return []byte("a bundle") }
+
+func (s *stub) ServiceURL(namespace, name string, port int) string {
+	return fmt.Sprintf("https://%s.%s:%d", name, namespace, port)
+}
+
 func (s *stub) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://stub.invalid", Transport: roundTripper(s.serve)}
 }

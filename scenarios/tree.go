@@ -143,7 +143,7 @@ func (p *parser) decode(n *yaml.Node, into any) {
 func (p *parser) mark(n *yaml.Node, marks []string) any {
 	if !slices.Contains(marks, n.Tag) {
 		switch {
-		case !slices.Contains(expectationMarks, n.Tag):
+		case !slices.Contains(expectationMarks, n.Tag) && !slices.Contains(replyMarks, n.Tag):
 			p.mistake(n, "unknown tag %s", n.Tag)
 		case len(marks) == 0:
 			p.mistake(n, "%s cannot stand here", n.Tag)
@@ -167,6 +167,8 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 		return unordered{p.sequence(n, marks)}
 	case tagFrom:
 		return p.from(n)
+	case tagCEL:
+		return p.computed(n)
 	}
 	if n.Kind != yaml.ScalarNode || n.Value != "" {
 		p.mistake(n, "%s takes no value", n.Tag)

@@ -34,8 +34,8 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const known = "apply, as, body, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
-		"subresource, table, that, to, type, update, warnings, watch, wide"
+	const known = "apply, as, body, calls, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
+		"subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule           string
 		args           []string

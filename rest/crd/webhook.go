@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
@@ -33,7 +36,8 @@ func webhookConverter(definition string, services webhook.ServiceResolver) func(
 	})
 }
 
-// Anonymous shows no credentials to webhooks, and reaches services as they say.
+// Anonymous shows no credentials to webhooks, and reaches services as they say. The
+// name and the patience of the caller are those of the real server.
 func Anonymous(services webhook.ServiceResolver) webhook.AuthenticationInfoResolver {
 	dialer, _ := services.(Dialer)
 	return anonymous{dialer}
@@ -47,10 +51,20 @@ type Dialer interface {
 
 type anonymous struct{ dialer Dialer }
 
-func (anonymous) ClientConfigFor(string) (*rest.Config, error) { return &rest.Config{}, nil }
+// ClientConfigFor implements webhook.AuthenticationInfoResolver. That Proxy is set keeps
+// the connections out of client-go's cache, which is the whole process's and outlives a
+// cluster.
+func (anonymous) ClientConfigFor(string) (*rest.Config, error) {
+	return &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}, nil
+}
+
+// ClientConfigForService implements webhook.AuthenticationInfoResolver. No proxy knows
+// the names of services.
 func (a anonymous) ClientConfigForService(string, string, int) (*rest.Config, error) {
-	if a.dialer == nil {
-		return &rest.Config{}, nil
+	config, err := a.ClientConfigFor("")
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	if a.dialer != nil {
+		config.Dial = a.dialer.DialContext
 	}
-	return &rest.Config{Dial: a.dialer.DialContext}, nil
+	return config, err
 }

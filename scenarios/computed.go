@@ -1,0 +1,168 @@
+package scenarios
+
+import (
+	"encoding/base64"
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"go.yaml.in/yaml/v3"
+)
+
+// theRequest is what an expression calls the request of the review that a webhook got.
+const theRequest = "request"
+
+// computed reads an expression.
+func (p *parser) computed(n *yaml.Node) any {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		p.mistake(n, "%s takes an expression", tagCEL)
+		return nil
+	}
+	env, err := expressions()
+	if err != nil {
+		p.mistake(n, "CEL: %w", err)
+		return nil
+	}
+	if env, err = env.Extend(cel.Variable(theRequest, cel.DynType)); err != nil {
+		p.mistake(n, "CEL: %w", err)
+		return nil
+	}
+	checked, issues := env.Compile(n.Value)
+	if issues.Err() != nil {
+		for _, e := range issues.Errors() {
+			p.mistake(n, "not CEL: %s: %s", n.Value, e.Message)
+		}
+		return nil
+	}
+	program, err := env.Program(checked)
+	if err != nil {
+		p.mistake(n, "CEL: %s: %w", n.Value, err)
+		return nil
+	}
+	return computed{p.at(n), n.Value, program}
+}
+
+// compute returns a copy of tree in which each !cel is replaced by its value.
+func compute(tree, request any) (any, error) {
+	switch t := tree.(type) {
+	case computed:
+		value, _, err := t.program.Eval(map[string]any{theRequest: request})
+		if err == nil {
+			tree, err = jsonValue(value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", t.pos, t.text, err)
+		}
+		return tree, nil
+	case map[string]any:
+		fields := make(map[string]any, len(t))
+		for name, field := range t {
+			value, err := compute(field, request)
+			if err != nil {
+				return nil, err
+			}
+			fields[name] = value
+		}
+		return fields, nil
+	case []any:
+		items := make([]any, len(t))
+		for i, item := range t {
+			var err error
+			if items[i], err = compute(item, request); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	default:
+		return tree, nil
+	}
+}
+
+// jsonValue is a value of CEL as JSON has it: bytes in base64, and times and
+// durations as texts.
+func jsonValue(value ref.Val) (any, error) {
+	switch v := value.(type) {
+	case types.Null:
+		return nil, nil
+	case types.Bool:
+		return bool(v), nil
+	case types.Int:
+		return int64(v), nil
+	case types.Double:
+		return float64(v), nil
+	case types.String:
+		return string(v), nil
+	case types.Bytes:
+		return base64.StdEncoding.EncodeToString(v), nil
+	case types.Timestamp, types.Duration:
+		text, ok := v.ConvertToType(types.StringType).(types.String)
+		if ok {
+			return string(text), nil
+		}
+	case traits.Mapper:
+		fields := map[string]any{}
+		for names := v.Iterator(); names.HasNext() == types.True; {
+			name := names.Next()
+			text, ok := name.(types.String)
+			if !ok {
+				return nil, fmt.Errorf("the name of a field is a string, and %v is a %s", name.Value(), name.Type().TypeName())
+			}
+			field, err := jsonValue(v.Get(name))
+			if err != nil {
+				return nil, err
+			}
+			fields[string(text)] = field
+		}
+		return fields, nil
+	case traits.Lister:
+		items := []any{}
+		for each := v.Iterator(); each.HasNext() == types.True; {
+			item, err := jsonValue(each.Next())
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	}
+	return nil, fmt.Errorf("JSON has no %s", value.Type().TypeName())
+}
+
+// merge is object.merge(patch): the object, changed as by a merge patch. The language
+// has no other way to a copy of an object that differs in some fields.
+var merge = cel.Function("merge", cel.MemberOverload("map_merge_map",
+	[]*cel.Type{cel.MapType(cel.StringType, cel.DynType), cel.MapType(cel.StringType, cel.DynType)},
+	cel.MapType(cel.StringType, cel.DynType),
+	cel.BinaryBinding(func(object, patch ref.Val) ref.Val {
+		from, err := jsonValue(object)
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		changes, err := jsonValue(patch)
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return types.DefaultTypeAdapter.NativeToValue(merged(from, changes))
+	})))
+
+// merged is value after a merge patch (RFC 7386).
+func merged(value, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		fields = map[string]any{}
+	}
+	for name, change := range changes {
+		if change == nil {
+			delete(fields, name)
+		} else {
+			fields[name] = merged(fields[name], change)
+		}
+	}
+	return fields
+}

@@ -1,0 +1,189 @@
+package scenarios
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// webhook is a stubWebhook while a scenario is played.
+type webhook struct {
+	stubWebhook
+
+	mu sync.Mutex
+	// now is what it answers now.
+	now stubReply
+	// calls are those that no step has read yet.
+	calls []any
+	// failed is why it could not answer as the scenario says.
+	failed error
+}
+
+// webhooks are those of one playing of a scenario.
+type webhooks []*webhook
+
+func (s *Scenario) startWebhooks() webhooks {
+	all := make(webhooks, len(s.webhooks))
+	for i, w := range s.webhooks {
+		all[i] = &webhook{stubWebhook: w, now: w.reply, calls: []any{}}
+	}
+	return all
+}
+
+// services are what the cluster has to reach; webhooks may share one.
+func (all webhooks) services() []Service {
+	var services []Service
+	behind := map[Service]byPath{}
+	for _, w := range all {
+		if behind[w.at] == nil {
+			behind[w.at] = byPath{}
+			services = append(services, Service{w.at.Namespace, w.at.Name, w.at.Port, behind[w.at]})
+		}
+		behind[w.at][w.path] = w
+	}
+	return services
+}
+
+// byPath are the webhooks of one service.
+type byPath map[string]*webhook
+
+func (b byPath) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	w := b[r.URL.Path]
+	if w == nil {
+		w = b[""]
+	}
+	if w == nil {
+		http.NotFound(to, r)
+		return
+	}
+	w.ServeHTTP(to, r)
+}
+
+// answers are what the steps see the webhooks as: what a configuration needs to reach
+// each of them, under its name.
+func (all webhooks) answers(c Cluster) map[string]answer {
+	answers := map[string]answer{}
+	for _, w := range all {
+		answers[w.name] = answer{body: map[string]any{
+			"caBundle": base64.StdEncoding.EncodeToString(c.CABundle()),
+			"url":      c.ServiceURL(w.at.Namespace, w.at.Name, w.at.Port) + w.path,
+		}}
+	}
+	return answers
+}
+
+// of is the webhook that the argument of a step names. The parser knows that it is there.
+func (all webhooks) of(argument map[string]any) *webhook {
+	return all[slices.IndexFunc(all, func(w *webhook) bool { return w.name == argument["name"] })]
+}
+
+// failure is why one of them could not answer as the scenario says.
+func (all webhooks) failure() error {
+	for _, w := range all {
+		w.mu.Lock()
+		failed := w.failed
+		w.mu.Unlock()
+		if failed != nil {
+			return fmt.Errorf("the webhook %s: %w", w.name, failed)
+		}
+	}
+	return nil
+}
+
+// turn makes w answer otherwise.
+func (w *webhook) turn(to stubReply) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = to
+}
+
+// read returns the calls since it was called last.
+func (w *webhook) read() []any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.calls
+	w.calls = []any{}
+	return calls
+}
+
+// ServeHTTP records the call, and answers.
+func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller has gone
+	}
+	var review any
+	if utiljson.Unmarshal(text, &review) != nil {
+		review = string(text)
+	}
+	headers := map[string]any{}
+	for name := range r.Header {
+		headers[name] = r.Header.Get(name)
+	}
+	w.mu.Lock()
+	w.calls = append(w.calls, map[string]any{
+		"method": r.Method, "path": r.URL.RequestURI(), "headers": headers, "review": review,
+	})
+	now := w.now
+	w.mu.Unlock()
+
+	switch now.silent {
+	case silentHang:
+		<-r.Context().Done()
+		fallthrough
+	case silentClose:
+		panic(http.ErrAbortHandler) // which closes the connection without a word
+	}
+	media, body, err := now.to(review)
+	if err != nil {
+		w.mu.Lock()
+		w.failed = errors.Join(w.failed, err)
+		w.mu.Unlock()
+		http.Error(to, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	to.Header().Set("Content-Type", media)
+	for name, value := range now.headers {
+		to.Header().Set(name, fmt.Sprint(value))
+	}
+	if now.code != 0 {
+		to.WriteHeader(now.code)
+	}
+	_, _ = to.Write(body) // a caller that has gone misses nothing
+}
+
+// to is what the reply to a review comes to: a body and its media type.
+func (r stubReply) to(review any) (media string, body []byte, err error) {
+	fields, _ := review.(map[string]any)
+	request := fields["request"]
+	says, err := compute(r.body, request)
+	if err != nil {
+		return "", nil, err
+	}
+	if text, ok := says.(string); ok {
+		return "text/plain", []byte(text), nil
+	}
+	if r.response != nil {
+		response, err := compute(r.response, request)
+		if err != nil {
+			return "", nil, err
+		}
+		of, ok := response.(map[string]any)
+		if !ok {
+			return "", nil, fmt.Errorf("the response is a mapping, and not %v", response)
+		}
+		asked, _ := request.(map[string]any)
+		says = map[string]any{
+			"apiVersion": fields["apiVersion"], "kind": fields["kind"], "response": withDefault(of, "uid", asked["uid"]),
+		}
+	}
+	body, err = json.Marshal(plain(says))
+	return "application/json", body, err
+}

@@ -1,6 +1,7 @@
 package fakecluster
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -78,11 +80,23 @@ func listenServices(all []service) (*services, error) {
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
 		}
 		l := httptest.NewUnstartedServer(one.handler)
+		l.Config.ErrorLog = log.New(withoutHandshakes{}, "", log.LstdFlags)
 		l.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 		l.StartTLS()
 		s.listeners[ref] = l
 	}
 	return s, nil
+}
+
+// withoutHandshakes is the standard log's writer, but for what a caller that does not
+// trust the certificate leaves there: its own error says that better.
+type withoutHandshakes struct{}
+
+func (withoutHandshakes) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("TLS handshake error")) {
+		return len(line), nil
+	}
+	return log.Writer().Write(line)
 }
 
 func (s *services) close() {

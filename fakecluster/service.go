@@ -40,8 +40,15 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 // services are the handlers that a cluster reaches by reference, each behind a
 // listener of its own. It implements webhook.ServiceResolver.
 type services struct {
-	bundle    []byte // the PEM of the authority that their certificates are signed by
+	authority *authority // that their certificates are signed by; nil without services
 	listeners map[string]*httptest.Server
+}
+
+// authority is a certificate authority. A fork shares that of the cluster that it is
+// forked of, so that the bundles in its objects are good.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
 }
 
 func reference(namespace, name string, port int32) string {
@@ -57,24 +64,26 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 	return url.Parse(l.URL)
 }
 
-// listen serves all of them.
-func listenServices(all []service) (*services, error) {
-	s := &services{listeners: map[string]*httptest.Server{}}
+// listenServices serves all of them, with certificates of the given authority or, if
+// it is nil, of a new one.
+func listenServices(all []service, by *authority) (*services, error) {
+	s := &services{authority: by, listeners: map[string]*httptest.Server{}}
 	if len(all) == 0 {
 		return s, nil
 	}
-	authority, key, err := newAuthority()
-	if err != nil {
-		return nil, fmt.Errorf("making a certificate authority: %w", err)
+	if s.authority == nil {
+		var err error
+		if s.authority, err = newAuthority(); err != nil {
+			return nil, fmt.Errorf("making a certificate authority: %w", err)
+		}
 	}
-	s.bundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw})
 	for _, one := range all {
 		ref := reference(one.namespace, one.name, int32(one.port))
 		if s.listeners[ref] != nil {
 			s.close()
 			return nil, fmt.Errorf("WithService: %s is given twice", ref)
 		}
-		certificate, err := newCertificate(authority, key, one.name+"."+one.namespace+".svc")
+		certificate, err := s.authority.newCertificate(one.name+"."+one.namespace+".svc")
 		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
@@ -108,7 +117,12 @@ func (s *services) close() {
 
 // CABundle is the PEM of the authority that signed the certificates of the
 // handlers given by WithService; nil without any.
-func (c *Cluster) CABundle() []byte { return c.services.bundle }
+func (c *Cluster) CABundle() []byte {
+	if c.services.authority == nil {
+		return nil
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.services.authority.certificate.Raw})
+}
 
 // ServiceURL is where the handler that WithService was given for a service listens,
 // such as https://127.0.0.1:34567, for what is configured with a url; empty if there is
@@ -124,10 +138,10 @@ func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 // validity is far around whatever the clock of a test says.
 var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newAuthority() (*x509.Certificate, *ecdsa.PrivateKey, error) {
+func newAuthority() (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fakecluster"}, NotBefore: validFrom, NotAfter: validTo,
@@ -135,13 +149,13 @@ func newAuthority() (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	authority, err := x509.ParseCertificate(der)
-	return authority, key, err
+	certificate, err := x509.ParseCertificate(der)
+	return &authority{certificate, key}, err
 }
 
-func newCertificate(authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, host string) (tls.Certificate, error) {
+func (a *authority) newCertificate(host string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -151,6 +165,6 @@ func newCertificate(authority *x509.Certificate, authorityKey *ecdsa.PrivateKey,
 		DNSNames: []string{host}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority, &key.PublicKey, authorityKey)
-	return tls.Certificate{Certificate: [][]byte{der, authority.Raw}, PrivateKey: key}, err
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, err
 }

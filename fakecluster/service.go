@@ -83,7 +83,7 @@ func listenServices(all []service, by *authority) (*services, error) {
 			s.close()
 			return nil, fmt.Errorf("WithService: %s is given twice", ref)
 		}
-		certificate, err := s.authority.newCertificate(one.name+"."+one.namespace+".svc")
+		certificate, err := s.authority.newCertificate(one.name + "." + one.namespace + ".svc")
 		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)

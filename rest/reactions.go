@@ -34,6 +34,7 @@ func (r reactions) Catalogue() (*resource.Catalogue, error) {
 func (r reactions) Namespaces() *resource.Resource  { return r.namespaces }
 func (r reactions) Definitions() *resource.Resource { return r.definitions }
 func (r reactions) Now() metav1.Time                { return r.now() }
+func (r reactions) Revision() int64                 { return r.store.Revision() }
 
 func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, name string) (runtime.Object, store.Record, error) {
 	w := r.write(ctx, res, namespace, name)
@@ -54,6 +55,12 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	w.subresource = subresource
 	w.always = require
 	_, err := w.updateOnce(func(runtime.Object) (runtime.Object, error) { return obj, nil })
+	return w.asConflict(err)
+}
+
+func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
+	w := r.write(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
+	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return copyOf(res.Storage, current), nil })
 	return w.asConflict(err)
 }
 

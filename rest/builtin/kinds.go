@@ -83,7 +83,7 @@ var kinds = []kind{
 // Resources are the resources of the built-in kinds but namespaces.
 func Resources() []*resource.Resource {
 	var all []*resource.Resource
-	for _, k := range slices.Concat(kinds, webhookConfigurations) {
+	for _, k := range slices.Concat(kinds, webhookConfigurations, storageVersionMigrations) {
 		all = append(all, k.resource())
 	}
 	return all

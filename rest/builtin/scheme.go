@@ -8,6 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -26,6 +27,7 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 		authorizationv1.AddToScheme,
 		coordinationv1.AddToScheme,
 		corev1.AddToScheme,
+		storagemigrationv1.AddToScheme,
 	} {
 		utilruntime.Must(add(s))
 	}

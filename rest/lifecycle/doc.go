@@ -1,6 +1,6 @@
 // Package lifecycle does what follows a commit: it judges the names and
 // conditions of definitions, empties definitions and namespaces that are being
-// deleted, and lets them go.
+// deleted, and lets them go; it migrates stored objects to another version.
 //
 // On a real server controllers do this in the background, some time later. Here
 // it is done in the call of the write that gave rise to it, before its answer

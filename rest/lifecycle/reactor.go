@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +34,8 @@ type Server interface {
 	Definitions() *resource.Resource
 
 	Now() metav1.Time
+	// Revision is that of the newest write.
+	Revision() int64
 
 	// Get reads an object as its strategy sees it. It is the caller's own.
 	Get(ctx context.Context, r *resource.Resource, namespace, name string) (runtime.Object, store.Record, error)
@@ -42,6 +45,8 @@ type Server interface {
 	// is still the one of the record and the preconditions hold. It fails with a
 	// conflict otherwise. The object is the pipeline's from then on.
 	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
+	// Rewrite puts an object through the pipeline as it is.
+	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
 	// Delete deletes an object as a client would.
 	Delete(ctx context.Context, r *resource.Resource, namespace, name string) error
 }
@@ -65,6 +70,8 @@ const (
 	judgeContested   = "judge contested definitions of group"
 	finishDefinition = "finish deletion of definition"
 	finishNamespace  = "finish deletion of namespace"
+	migrateResource  = "migrate storage version"
+	retryMigration   = "retry migrations of definition"
 )
 
 // tasks is the list of what is left to do, of one React and of the writes it
@@ -93,7 +100,7 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 }
 
 // Resume takes up what a server was doing whose state this one has got: it sees
-// to every definition and namespace that is not at rest.
+// to every definition, namespace and migration that is not at rest.
 func (r *Reactor) Resume(ctx context.Context) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -116,6 +123,14 @@ func (r *Reactor) Resume(ctx context.Context) error {
 		if isTerminating(ns.Value) {
 			list.add(finishNamespace, r.server.Namespaces().NameOf(ns.Key))
 		}
+	}
+	under := catalogue.Resource(storagemigrationv1.GroupName, migrations)
+	records, err := r.server.List(under, "")
+	if err != nil {
+		return err
+	}
+	for _, m := range records {
+		list.add(migrateResource, under.NameOf(m.Key))
 	}
 	r.work(ctx, list)
 	return nil
@@ -145,9 +160,16 @@ func (r *Reactor) note(list *tasks, c Change) {
 		if isTerminating(c.Record.Value) {
 			list.add(finishDefinition, c.Name)
 		}
+		if isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
+			list.add(retryMigration, c.Name)
+		}
 	case c.Resource == r.server.Namespaces():
 		if !c.Deleted && isTerminating(c.Record.Value) {
 			list.add(finishNamespace, c.Name)
+		}
+	case isMigration(c.Resource):
+		if !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
+			list.add(migrateResource, c.Name)
 		}
 	case c.Deleted:
 		if c.Resource.Terminating {
@@ -172,6 +194,10 @@ func (r *Reactor) do(ctx context.Context, t task) error {
 			err = r.finishDefinition(ctx, t.name)
 		case finishNamespace:
 			err = r.finishNamespace(ctx, t.name)
+		case migrateResource:
+			err = r.migrate(ctx, t.name)
+		case retryMigration:
+			err = r.retryMigrations(ctx, t.name)
 		}
 		switch {
 		case apierrors.IsConflict(err):

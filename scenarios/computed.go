@@ -90,6 +90,8 @@ func jsonValue(value ref.Val) (any, error) {
 		return bool(v), nil
 	case types.Int:
 		return int64(v), nil
+	case types.Uint:
+		return uint64(v), nil
 	case types.Double:
 		return float64(v), nil
 	case types.String:

@@ -219,7 +219,8 @@
 //   - code: the HTTP status, 200 if left out.
 //   - headers: {NAME: VALUE}: headers of the answer, in place of those that it has.
 //   - silent: close or hang: it does not answer: it closes the connection, or waits until
-//     its caller gives up.
+//     its caller gives up, after the timeoutSeconds of an admission webhook, or the 30
+//     seconds that a conversion has.
 //
 // One of response, body, and silent has to be there. A webhook step has name and, of the
 // others, what stands from then on in place of all that stood before.

@@ -192,8 +192,8 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 			got = options
 			return newStub(), nil
 		})
-		if got != want {
-			t.Errorf("%+v gave %+v", want, got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", want, d)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -55,6 +56,11 @@ func TestReplies(t *testing.T) {
 			200, "application/json", `{"apiVersion":"g/v1","kind":"Review","response":{"n":1,"uid":"of u"}}`},
 		{"or a part of it", "response: {objects: [x, !cel \"request.objects[0].merge({'b': {'c': null, 'f': [1.5, true, b'x']}, 'g': duration('1s')})\"]}", conversionReview,
 			200, "application/json", `{"apiVersion":"g/v1","kind":"Review","response":{"objects":["x",{"a":1,"b":{"e":null,"f":[1.5,true,"eA=="]},"g":"1s"}],"uid":"u"}}`},
+		{"a review of admission is one like others", "response: {allowed: true, patchType: JSONPatch, " +
+			"patch: !cel \"base64.encode(bytes('[{\\\"op\\\":\\\"add\\\",\\\"path\\\":\\\"/metadata/labels\\\",\\\"value\\\":{\\\"of\\\":\\\"' + request.object.metadata.name + '\\\"}}]'))\"}",
+			`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {"name": "a"}}}}`,
+			200, "application/json", `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","response":{"allowed":true,"patch":"` +
+				base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/metadata/labels","value":{"of":"a"}}]`)) + `","patchType":"JSONPatch","uid":"u"}}`},
 		{"a body stands for all of it", "body: {kind: Other, response: {uid: !cel request.uid }}", conversionReview,
 			200, "application/json", `{"kind":"Other","response":{"uid":"u"}}`},
 		{"a text is sent as it is, under the code and the headers", "body: no review, code: 418, headers: {Content-Type: text/html}", "not JSON",
@@ -77,7 +83,7 @@ func TestReplies(t *testing.T) {
 			if test.sent == "not JSON" {
 				want["review"] = "not JSON"
 			} else {
-				want["review"] = map[string]any{"kind": "Review", "request": map[string]any{"uid": "u"}}
+				want["review"] = map[string]any{"kind": present{}, "request": map[string]any{"uid": "u"}}
 			}
 			w := all[0]
 			if d := diff([]any{want}, w.read()); d != "" {

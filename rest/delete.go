@@ -118,6 +118,9 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	}
 	if s, ok := w.version.Strategy.(resource.DeletionStrategy); ok {
 		if metadata.GetDeletionTimestamp() == nil {
+			if _, ok := s.(registryrest.GarbageCollectionDeleteStrategy); ok {
+				metadata.SetFinalizers(propagationFinalizers(metadata.GetFinalizers(), options))
+			}
 			s.BeginDeletion(obj, w.now())
 			return w.commitUpdate(record, obj)
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -154,6 +155,13 @@ func (namespaceStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
 		ns.DeletionTimestamp = &now
 	}
 	ns.Status.Phase = corev1.NamespaceTerminating
+}
+
+// DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy:
+// what is to become of dependents is settled with the first delete. Definitions,
+// the other kind whose content goes first, do not ask then.
+func (namespaceStrategy) DefaultGarbageCollectionPolicy(context.Context) registryrest.GarbageCollectionPolicy {
+	return registryrest.DeleteDependents
 }
 
 // ContentRemains implements resource.DeletionStrategy: spec.finalizers stands

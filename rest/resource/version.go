@@ -141,6 +141,9 @@ type MetadataStrategy interface {
 
 // DeletionStrategy is a Strategy whose objects have work to do between the
 // first delete and the end: their content goes first.
+//
+// One that is a rest.GarbageCollectionDeleteStrategy, too, says with the first
+// delete what is to become of dependents.
 type DeletionStrategy interface {
 	Strategy
 

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
@@ -187,7 +188,7 @@ func (w *write) outcomeOf(obj runtime.Object, revision int64) (outcome, error) {
 }
 
 // react has the consequences of a commit carried out, even if the client goes
-// away meanwhile.
+// away meanwhile. What they are warned of is not for the client.
 func (w *write) react(change lifecycle.Change) {
 	change.Resource = w.version.Resource
 	change.Namespace, change.Name = w.namespace, w.name
@@ -196,5 +197,5 @@ func (w *write) react(change lifecycle.Change) {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
 		}
 	}
-	w.reactor.React(context.WithoutCancel(w.ctx), change)
+	w.reactor.React(warning.WithWarningRecorder(context.WithoutCancel(w.ctx), nobody{}), change)
 }

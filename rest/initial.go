@@ -60,5 +60,6 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	if err := f.inheritChain(s.chain.Load()); err != nil {
 		return nil, err
 	}
-	return f, f.reactor.Resume(context.Background())
+	f.reactor.Inherit(s.reactor, forked.Revision())
+	return f, f.reactor.Resume(context.Background(), forked.Revision())
 }

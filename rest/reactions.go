@@ -3,13 +3,20 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fakecluster/fakecluster/rest/lifecycle"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -25,6 +32,14 @@ var controller = &user.DefaultInfo{
 	Name:   "system:apiserver",
 	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 }
+
+// collector is who collects garbage, in a program of its own.
+var collector = &user.DefaultInfo{
+	Name:   "system:serviceaccount:kube-system:generic-garbage-collector",
+	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
+}
+
+const collectorManager = "kube-controller-manager"
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
 	err := r.refresh()
@@ -55,13 +70,13 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	w.subresource = subresource
 	w.always = require
 	_, err := w.updateOnce(func(runtime.Object) (runtime.Object, error) { return obj, nil })
-	return w.asConflict(err)
+	return w.unlessObsolete(err, was)
 }
 
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
 	w := r.write(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
 	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return copyOf(res.Storage, current), nil })
-	return w.asConflict(err)
+	return w.unlessObsolete(err, store.Record{})
 }
 
 func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace, name string) error {
@@ -69,8 +84,47 @@ func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace
 	options := &metav1.DeleteOptions{}
 	w.options = options
 	_, err := w.remove(options)
-	return w.asConflict(err)
+	return w.unlessObsolete(err, store.Record{})
 }
+
+func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
+	w := r.collect(ctx, res, was)
+	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) {
+		obj := current.DeepCopyObject()
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, err
+		}
+		if metadata.GetResourceVersion() != formatRevision(was.Revision) {
+			return nil, lifecycle.ErrConflict
+		}
+		change(metadata)
+		return obj, nil
+	})
+	return w.unlessObsolete(err, was)
+}
+
+func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
+	w := r.collect(ctx, res, was)
+	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
+	options := &metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
+	}
+	w.options = options
+	_, err := w.remove(options)
+	return w.unlessObsolete(err, was)
+}
+
+// Ignores is for Events: the collector of a real server does not watch them.
+func (r reactions) Ignores(key string) bool {
+	events := r.catalogue.Load().Resource("", "events")
+	return events != nil && strings.HasPrefix(key, events.Prefix)
+}
+
+func (r reactions) Read(key string) (store.Record, error) { return r.store.Get(key) }
+func (r reactions) All() (store.List, error)              { return r.store.List("", store.ListOptions{}) }
+
+func (r reactions) Watch(after int64) (*store.Cursor, error) { return r.store.Watch("", after) }
 
 // write is a write of the server's own.
 func (r reactions) write(ctx context.Context, res *resource.Resource, namespace, name string) *write {
@@ -78,12 +132,34 @@ func (r reactions) write(ctx context.Context, res *resource.Resource, namespace,
 	return &write{Server: r.Server, ctx: ctx, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
 }
 
-// asConflict makes what sends a client's request back to the start a conflict,
-// which sends a reaction back to its own.
-func (w *write) asConflict(err error) error {
-	var conflict *store.ConflictError
-	if errors.Is(err, errOutdated) || errors.As(err, &conflict) {
-		return apierrors.NewConflict(w.version.Resource.GroupResource(), w.name, errModified)
+// collect is a write of the garbage collector's. It goes to the preferred version,
+// as those of a program that knows kinds from discovery do.
+func (r reactions) collect(ctx context.Context, res *resource.Resource, was store.Record) *write {
+	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w.ctx, w.manager = apirequest.WithUser(w.ctx, collector), collectorManager
+	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
+		w.version = res.Versions[i]
 	}
-	return err
+	return w
+}
+
+// unlessObsolete tells a reaction to start over when a write failed because the
+// object of the record has changed, or what the write was judged by. Where it has
+// not, a conflict or an object that is not found is what admission made up to
+// refuse the write.
+func (w *write) unlessObsolete(err error, was store.Record) error {
+	obsolete := func() error {
+		return fmt.Errorf("%w: %w", lifecycle.ErrConflict, apierrors.NewConflict(w.version.Resource.GroupResource(), w.name, errModified))
+	}
+	var conflict *store.ConflictError
+	if errors.Is(err, errOutdated) || errors.As(err, &conflict) || errors.Is(err, lifecycle.ErrConflict) {
+		return obsolete()
+	}
+	if was.Key == "" || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if is, readErr := w.store.Get(was.Key); readErr != nil || is.Revision != was.Revision {
+		return obsolete()
+	}
+	return fmt.Errorf("refused: %s", err.Error())
 }

@@ -41,6 +41,9 @@ type Options struct {
 	// LegacyAPIs serves versions that a server of this release no longer does, as
 	// the last ones that had them did.
 	LegacyAPIs bool
+	// WithoutGarbageCollection leaves the dependents of a deleted object alone,
+	// and the finalizers for the garbage collector to whoever removes them.
+	WithoutGarbageCollection bool
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -108,7 +111,7 @@ func newServer(s *store.Store, o Options) *Server {
 	}
 	server.chain.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
-	server.reactor = lifecycle.NewReactor(reactions{server})
+	server.reactor = lifecycle.NewReactor(reactions{server}, !o.WithoutGarbageCollection)
 	return server
 }
 

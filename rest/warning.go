@@ -35,3 +35,9 @@ func (w *warnings) AddWarning(agent, text string) {
 	w.seen[text] = true
 	w.header.Add("Warning", header)
 }
+
+// nobody is warned.
+type nobody struct{}
+
+// AddWarning implements warning.Recorder.
+func (nobody) AddWarning(agent, text string) {}

@@ -70,7 +70,8 @@ func playFile(t *testing.T, file string) {
 	if *record != "" {
 		c = startRecording(t, *record)
 	} else {
-		c = start(t)
+		// The server that was recorded runs no controllers.
+		c = start(t, withoutCollection)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	var out []string

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -99,6 +100,9 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 			return err
 		}
 		left, err := r.deleteObjects(ctx, catalogue.Definition(name), "")
+		if errors.Is(err, ErrConflict) {
+			return err
+		}
 		if err != nil {
 			failed := progress
 			failed.Reason, failed.Message = "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err)

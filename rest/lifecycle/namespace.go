@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,7 +77,9 @@ func (r *Reactor) emptyNamespace(ctx context.Context, catalogue *resource.Catalo
 			if !res.Namespaced {
 				continue
 			}
-			if _, err := r.deleteAll(ctx, res, name); err != nil {
+			if _, err := r.deleteAll(ctx, res, name); errors.Is(err, ErrConflict) {
+				return content, err
+			} else if err != nil {
 				content.failed = append(content.failed, err.Error())
 			}
 			left, err := r.server.List(res, name)

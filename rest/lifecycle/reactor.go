@@ -2,7 +2,7 @@ package lifecycle
 
 import (
 	"context"
-	"slices"
+	"errors"
 
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,24 +42,63 @@ type Server interface {
 	// List reads all objects of a namespace, or of all.
 	List(r *resource.Resource, namespace string) ([]store.Record, error)
 	// Update puts an object, or a subresource of it, through the pipeline, if it
-	// is still the one of the record and the preconditions hold. It fails with a
-	// conflict otherwise. The object is the pipeline's from then on.
+	// is still the one of the record and the preconditions hold. It fails with
+	// ErrConflict otherwise. The object is the pipeline's from then on.
 	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
 	// Rewrite puts an object through the pipeline as it is.
 	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
 	// Delete deletes an object as a client would.
 	Delete(ctx context.Context, r *resource.Resource, namespace, name string) error
+
+	// Amend changes the metadata of the object of a record, as the garbage
+	// collector, and Collect deletes it. They fail with ErrConflict if the object
+	// is another one by now.
+	Amend(ctx context.Context, r *resource.Resource, was store.Record, change func(metav1.Object)) error
+	Collect(ctx context.Context, r *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error
+
+	Objects
 }
+
+// Objects are the records of all resources.
+type Objects interface {
+	// Read, All and Watch are the store's Get, List and Watch.
+	Read(key string) (store.Record, error)
+	All() (store.List, error)
+	Watch(after int64) (*store.Cursor, error)
+	// Ignores tells of a key whether the garbage collector leaves what is there
+	// alone.
+	Ignores(key string) bool
+}
+
+// ErrConflict is the error of a write that another one made obsolete. To look
+// again is the way on; what refuses a write for good has errors of its own.
+var ErrConflict = errors.New("another write came first")
 
 // Reactor reacts to commits.
 type Reactor struct {
 	server Server
+	graph  *graph // nil: nothing is collected
 }
 
-// NewReactor makes the reactor of a server.
-func NewReactor(s Server) *Reactor { return &Reactor{server: s} }
+// NewReactor makes the reactor of a server, with or without garbage collection.
+func NewReactor(s Server, collectsGarbage bool) *Reactor {
+	r := &Reactor{server: s}
+	if collectsGarbage {
+		r.graph = newGraph()
+	}
+	return r
+}
 
-// task is one thing to see to.
+// Inherit has a reactor know what the one of another server knows, whose store
+// its own was forked from at the given revision.
+func (r *Reactor) Inherit(from *Reactor, revision int64) {
+	if r.graph != nil && from.graph != nil {
+		r.graph = from.graph.copy(revision)
+	}
+}
+
+// task is one thing to see to: the kind of it, and the name of the definition,
+// group or namespace that it is about, or the key of the object.
 type task struct {
 	kind string
 	name string
@@ -72,16 +111,50 @@ const (
 	finishNamespace  = "finish deletion of namespace"
 	migrateResource  = "migrate storage version"
 	retryMigration   = "retry migrations of definition"
+	verifyOwners     = "verify owners"
+	collectGarbage   = "collect garbage"
 )
 
 // tasks is the list of what is left to do, of one React and of the writes it
 // makes.
-type tasks struct{ left []task }
+type tasks struct {
+	left   []task
+	listed map[task]bool // those left
+	// refused are those of the garbage collector that are not to be tried again
+	// in this React.
+	refused map[task]bool
+	// catalogue is a recent one, for the garbage collector to look up kinds; nil:
+	// it is to be read.
+	catalogue *resource.Catalogue
+}
 
-func (t *tasks) add(kind, name string) {
-	if next := (task{kind, name}); !slices.Contains(t.left, next) {
+func (t *tasks) add(kind string, names ...string) {
+	for _, name := range names {
+		next := task{kind, name}
+		if t.listed[next] {
+			continue
+		}
+		if t.listed == nil {
+			t.listed = map[task]bool{}
+		}
+		t.listed[next] = true
 		t.left = append(t.left, next)
 	}
+}
+
+// refuse says that a task has been refused.
+func (t *tasks) refuse(refused task) {
+	if t.refused == nil {
+		t.refused = map[task]bool{}
+	}
+	t.refused[refused] = true
+}
+
+func (t *tasks) next() task {
+	next := t.left[0]
+	t.left = t.left[1:]
+	delete(t.listed, next)
+	return next
 }
 
 type tasksKey struct{}
@@ -99,9 +172,10 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 	}
 }
 
-// Resume takes up what a server was doing whose state this one has got: it sees
-// to every definition, namespace and migration that is not at rest.
-func (r *Reactor) Resume(ctx context.Context) error {
+// Resume takes up what a server was doing whose state, as of the given revision,
+// this one has got: it sees to every definition, namespace and migration that is
+// not at rest, and to garbage.
+func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
 		return err
@@ -132,6 +206,11 @@ func (r *Reactor) Resume(ctx context.Context) error {
 	for _, m := range records {
 		list.add(migrateResource, under.NameOf(m.Key))
 	}
+	if r.graph != nil {
+		if err := r.graph.resume(r.server, list, revision); err != nil {
+			return err
+		}
+	}
 	r.work(ctx, list)
 	return nil
 }
@@ -140,9 +219,15 @@ func (r *Reactor) Resume(ctx context.Context) error {
 func (r *Reactor) work(ctx context.Context, list *tasks) {
 	ctx = context.WithValue(ctx, tasksKey{}, list)
 	for len(list.left) > 0 {
-		next := list.left[0]
-		list.left = list.left[1:]
-		if err := r.do(ctx, next); err != nil {
+		next := list.next()
+		if list.refused[next] {
+			continue
+		}
+		err := r.do(ctx, list, next)
+		if errors.Is(err, store.ErrClosed) {
+			return
+		}
+		if err != nil {
 			klog.ErrorS(err, "A reaction to a write failed; the next related write tries again", "reaction", next.kind, "object", next.name)
 		}
 	}
@@ -150,6 +235,12 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 
 // note lists what a change gives rise to.
 func (r *Reactor) note(list *tasks, c Change) {
+	r.noteLifecycle(list, c)
+	r.noteOwnership(list, c)
+}
+
+// noteLifecycle lists what a change means for definitions and namespaces.
+func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 	switch {
 	case c.Resource == r.server.Definitions():
 		if c.Deleted {
@@ -182,7 +273,7 @@ func (r *Reactor) note(list *tasks, c Change) {
 }
 
 // do sees to one task. It starts over when another writer was faster.
-func (r *Reactor) do(ctx context.Context, t task) error {
+func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 	for {
 		var err error
 		switch t.kind {
@@ -198,9 +289,14 @@ func (r *Reactor) do(ctx context.Context, t task) error {
 			err = r.migrate(ctx, t.name)
 		case retryMigration:
 			err = r.retryMigrations(ctx, t.name)
+		case verifyOwners:
+			err = r.verifyOwners(list, t.name)
+		case collectGarbage:
+			err = r.collectGarbage(ctx, list, t.name)
 		}
 		switch {
-		case apierrors.IsConflict(err):
+		case errors.Is(err, ErrConflict):
+			list.catalogue = nil
 			continue
 		case apierrors.IsNotFound(err):
 			return nil // somebody saw to it

@@ -120,6 +120,31 @@ func (c *Catalogue) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
 
+// Kind is the resource that serves the kind in that version, or nil.
+func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
+	g := c.byName[kind.Group]
+	if g == nil {
+		return nil
+	}
+	for _, r := range g.Resources {
+		if v := r.Version(kind.Version); r.Names.Kind == kind.Kind && v != nil && v.Served && slices.Contains(r.Verbs, "get") {
+			return r
+		}
+	}
+	return nil
+}
+
+// ResourceOf is the resource that the object of a store key belongs to, or nil.
+func (c *Catalogue) ResourceOf(key string) *Resource {
+	var of *Resource
+	for _, r := range c.byKey {
+		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (of == nil || len(r.Prefix) > len(of.Prefix)) {
+			of = r
+		}
+	}
+	return of
+}
+
 // Definition is the definition of that name, or nil.
 func (c *Catalogue) Definition(name string) *Definition { return c.definitions[name] }
 

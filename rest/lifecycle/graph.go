@@ -1,0 +1,320 @@
+package lifecycle
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tidwall/btree"
+	"github.com/tidwall/gjson"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// graph knows which objects name which owners, and what the garbage collector
+// still has to see to. It reads the store's history, every event once and in
+// order, so that it holds what the store holds whoever writes at the same time;
+// each commit has it read on, before what follows from the commit is looked for.
+//
+// Its lock is a leaf but for those of the store: nothing is written, and nobody
+// waits, while it is held.
+type graph struct {
+	mu     sync.Mutex
+	cursor *store.Cursor // nil: begin
+	read   int64         // where the last cursor ended; 0: there was none
+	copied bool          // another graph's cursor it was
+
+	edges *btree.BTreeG[edge]
+	// gone are the uids of owners that have been deleted and still have
+	// dependents, with the namespace they were in.
+	gone map[string]string
+	// waiting are the keys of objects, by uid, that wait for the collector to
+	// take its finalizer from them.
+	waiting map[string]string
+	// due are the keys of dependents that have yet to be looked at, because their
+	// references changed or because the last attempt was refused.
+	due map[string]due
+}
+
+// edge says that an object, by its key, names an owner, by its uid.
+type edge struct {
+	owner     string
+	state     state
+	dependent string
+}
+
+// state is the order in which the dependents of an owner matter.
+type state byte
+
+const (
+	blocking      state = iota // the owner's deletion
+	free                       // of that
+	leavingBlocks              // blocking, and being deleted
+	leaving                    // being deleted
+)
+
+type due struct {
+	kind     string
+	revision int64 // that has not been looked at
+}
+
+func newGraph() *graph {
+	return &graph{edges: newEdges(), gone: map[string]string{}, waiting: map[string]string{}, due: map[string]due{}}
+}
+
+func newEdges() *btree.BTreeG[edge] {
+	return btree.NewBTreeGOptions(func(a, b edge) bool {
+		return cmp.Or(strings.Compare(a.owner, b.owner), cmp.Compare(a.state, b.state), strings.Compare(a.dependent, b.dependent)) < 0
+	}, btree.Options{NoLocks: true})
+}
+
+// copy is a graph for a fork of the store at the given revision. If this one has
+// read further it is of no use there, and the fork's begins anew.
+func (g *graph) copy(revision int64) *graph {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cursor == nil || g.cursor.Revision() > revision {
+		return newGraph()
+	}
+	return &graph{
+		read: g.cursor.Revision(), copied: true,
+		edges: g.edges.Copy(), gone: maps.Clone(g.gone), waiting: maps.Clone(g.waiting), due: maps.Clone(g.due),
+	}
+}
+
+// follow reads what has been committed up to a revision.
+func (g *graph) follow(s Objects, revision int64) error {
+	for g.cursor == nil || g.cursor.Revision() < revision {
+		if g.cursor == nil {
+			if err := g.begin(s); err != nil {
+				return err
+			}
+			continue
+		}
+		events, err := g.cursor.Poll()
+		if outOfReach(err) {
+			g.read, g.cursor = g.cursor.Revision(), nil
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			g.apply(s, e)
+		}
+	}
+	return nil
+}
+
+func outOfReach(err error) bool {
+	var compacted *store.CompactedError
+	return errors.As(err, &compacted)
+}
+
+// begin goes on where the graph was copied, or reads all objects if the history
+// does not go back that far. Which references changed meanwhile is looked into by
+// those who changed them, but for a copy: then all of them are due.
+func (g *graph) begin(s Objects) (err error) {
+	if g.copied {
+		g.copied = false
+		if g.cursor, err = s.Watch(g.read); !outOfReach(err) {
+			return err
+		}
+		g.read = 0
+	}
+	all, err := s.All()
+	if err != nil {
+		return err
+	}
+	was := g.due
+	g.edges, g.waiting, g.due = newEdges(), map[string]string{}, map[string]due{}
+	for _, record := range all.Records {
+		g.wait(record, false)
+		owners := ownersIn(record.Value)
+		if owners == "" || s.Ignores(record.Key) {
+			continue
+		}
+		g.link(s, record, owners)
+		d, ok := was[record.Key]
+		if !ok {
+			d.kind = verifyOwners
+		}
+		if ok || record.Revision > g.read {
+			g.due[record.Key] = due{d.kind, max(d.revision, record.Revision)}
+		}
+	}
+	for uid := range g.gone {
+		g.forget(uid)
+	}
+	g.read = all.Revision
+	if g.cursor, err = s.Watch(g.read); outOfReach(err) {
+		return nil // others have written meanwhile: read them all again
+	}
+	return err
+}
+
+func (g *graph) apply(s Objects, e *store.Event) {
+	deleted := e.Type == store.Deleted
+	was, is := "", ""
+	if g.edges.Len() > 0 {
+		was = ownersIn(e.Previous.Value)
+	}
+	if !deleted {
+		is = ownersIn(e.Record.Value)
+	}
+	if was != "" || is != "" {
+		g.unlink(e.Previous, was)
+		g.link(s, e.Record, is)
+	}
+	switch {
+	case is == "":
+		delete(g.due, e.Record.Key)
+	case is != was && !s.Ignores(e.Record.Key):
+		g.due[e.Record.Key] = due{verifyOwners, e.Record.Revision}
+	}
+	g.wait(e.Record, deleted)
+	if !deleted || g.edges.Len() == 0 {
+		return
+	}
+	if uid := gjson.Get(e.Record.Value, "metadata.uid").Str; g.has(uid, blocking, leaving) {
+		g.gone[strings.Clone(uid)] = strings.Clone(gjson.Get(e.Record.Value, "metadata.namespace").Str)
+	}
+}
+
+// link adds the edges of an object.
+func (g *graph) link(s Objects, r store.Record, owners string) {
+	if owners == "" || s.Ignores(r.Key) {
+		return
+	}
+	for _, e := range edgesOf(r, owners) {
+		e.owner = strings.Clone(e.owner) // which is a part of the object
+		g.edges.Set(e)
+	}
+}
+
+// unlink takes away the edges that an object had.
+func (g *graph) unlink(r store.Record, owners string) {
+	if owners == "" {
+		return
+	}
+	for _, e := range edgesOf(r, owners) {
+		g.edges.Delete(e)
+	}
+	if len(g.gone) == 0 {
+		return
+	}
+	for _, e := range edgesOf(r, owners) {
+		g.forget(e.owner)
+	}
+}
+
+// forget drops an owner that is gone once nothing names it any more.
+func (g *graph) forget(owner string) {
+	if !g.has(owner, blocking, leaving) {
+		delete(g.gone, owner)
+	}
+}
+
+// edgesOf are the edges of an object, one for each owner.
+func edgesOf(r store.Record, owners string) []edge {
+	var edges []edge
+	from, fromBlocking := free, blocking
+	if isDeleting(r.Value) {
+		from, fromBlocking = leaving, leavingBlocks
+	}
+	gjson.Parse(owners).ForEach(func(_, owner gjson.Result) bool {
+		e := edge{owner: owner.Get("uid").Str, state: from, dependent: r.Key}
+		if owner.Get("blockOwnerDeletion").Bool() {
+			e.state = fromBlocking
+		}
+		// An owner that is named twice is blocked if it is once.
+		if i := slices.IndexFunc(edges, func(known edge) bool { return known.owner == e.owner }); i >= 0 {
+			edges[i].state = min(edges[i].state, e.state)
+			return true
+		}
+		edges = append(edges, e)
+		return true
+	})
+	return edges
+}
+
+// wait notes whether an object waits for the collector.
+func (g *graph) wait(r store.Record, deleted bool) {
+	if !isDeleting(r.Value) {
+		return
+	}
+	o := ownershipOf(r.Value)
+	if !deleted && (o.deletesDependents() || o.orphansDependents()) {
+		g.waiting[strings.Clone(o.uid)] = r.Key
+	} else {
+		delete(g.waiting, o.uid)
+	}
+}
+
+// has tells whether an owner has dependents in one of the states.
+func (g *graph) has(owner string, from, to state) bool {
+	found := false
+	g.edges.Ascend(edge{owner: owner, state: from}, func(e edge) bool {
+		found = e.owner == owner && e.state <= to
+		return false
+	})
+	return found
+}
+
+// dependents are the keys of an owner's dependents in some states, in order.
+func (g *graph) dependents(owner string, from, to state) []string {
+	var keys []string
+	g.edges.Ascend(edge{owner: owner, state: from}, func(e edge) bool {
+		if e.owner != owner || e.state > to {
+			return false
+		}
+		keys = append(keys, e.dependent)
+		return true
+	})
+	return keys
+}
+
+// isGone tells whether an object with dependents has been deleted, and in which
+// namespace it was.
+func (g *graph) isGone(uid string) (namespace string, gone bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	namespace, gone = g.gone[uid]
+	return namespace, gone
+}
+
+// dependentsOf are all dependents of an owner.
+func (g *graph) dependentsOf(uid string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dependents(uid, blocking, leaving)
+}
+
+// blockingDependentsOf are the dependents that block an owner's deletion and are
+// not being deleted yet, and whether there are any that block it.
+func (g *graph) blockingDependentsOf(uid string) (remaining []string, blocked bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	remaining = g.dependents(uid, blocking, blocking)
+	return remaining, len(remaining) > 0 || g.has(uid, leavingBlocks, leavingBlocks)
+}
+
+// done says that a dependent has been looked at, as it was at a revision.
+func (g *graph) done(key string, revision int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d, ok := g.due[key]; ok && d.revision <= revision {
+		delete(g.due, key)
+	}
+}
+
+// postpone says that a dependent could not be collected. Its next write is to try
+// again.
+func (g *graph) postpone(key string, revision int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.due[key] = due{collectGarbage, revision}
+}

@@ -1,0 +1,49 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// BenchmarkAnObjectWithoutOwners is what garbage collection adds to the update of
+// an object of 1 KiB that has nothing to do with it.
+func BenchmarkAnObjectWithoutOwners(b *testing.B) {
+	s, err := store.Open(store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	text := strings.Replace(object("a", false, nil), "x", strings.Repeat("some value ", 80), 1)
+	text = strings.Replace(text, `"ownerReferences":[{`, `"fields":[{`, 1)
+	is, err := s.Create("/a", made(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, list := newGraph(), &tasks{}
+	for b.Loop() {
+		b.StopTimer()
+		var changes []Change
+		for range 1000 {
+			was := is
+			if is, err = s.Update("/a", was.Revision, made(text)); err != nil {
+				b.Fatal(err)
+			}
+			changes = append(changes, Change{Record: is, Previous: was})
+		}
+		b.StartTimer()
+		for _, c := range changes {
+			g.mu.Lock()
+			if err := g.follow(shelf{s}, c.Record.Revision); err != nil {
+				b.Fatal(err)
+			}
+			g.note(list, c)
+			g.mu.Unlock()
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(1000*b.N), "ns/write")
+	if len(list.left) > 0 {
+		b.Fatal(list.left)
+	}
+}

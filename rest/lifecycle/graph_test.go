@@ -1,0 +1,347 @@
+package lifecycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// shelf is a store as a graph sees it.
+type shelf struct{ *store.Store }
+
+func (s shelf) All() (store.List, error)                      { return s.List("", store.ListOptions{}) }
+func (s shelf) Watch(after int64) (*store.Cursor, error)      { return s.Store.Watch("", after) }
+func (s shelf) Ignores(key string) bool                       { return strings.HasPrefix(key, "/events/") }
+func (s shelf) Read(key string) (store.Record, error)         { return s.Store.Get(key) }
+func (s shelf) record(t *testing.T, key string) *store.Record { return read(t, s.Store, key) }
+
+func read(t *testing.T, s *store.Store, key string) *store.Record {
+	t.Helper()
+	list, err := s.List(key, store.ListOptions{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Records) == 0 || list.Records[0].Key != key {
+		return nil
+	}
+	return &list.Records[0]
+}
+
+func open(t *testing.T, o store.Options) shelf {
+	t.Helper()
+	s, err := store.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return shelf{s}
+}
+
+// object is the JSON of an object that names owners. An exclamation mark after a
+// uid says that it blocks that owner's deletion.
+func object(uid string, deleting bool, finalizers []string, owners ...string) string {
+	fields := []string{fmt.Sprintf(`"uid":%q`, uid), `"namespace":"ns"`}
+	if deleting {
+		fields = append(fields, `"deletionTimestamp":"2026-01-01T00:00:00Z"`)
+	}
+	if len(finalizers) > 0 {
+		fields = append(fields, fmt.Sprintf(`"finalizers":["%s"]`, strings.Join(finalizers, `","`)))
+	}
+	var references []string
+	for _, owner := range owners {
+		name, blocks := strings.CutSuffix(owner, "!")
+		references = append(references, fmt.Sprintf(`{"apiVersion":"v1","kind":"K","name":"n","uid":%q,"blockOwnerDeletion":%v}`, name, blocks))
+	}
+	if len(references) > 0 {
+		fields = append(fields, `"ownerReferences":[`+strings.Join(references, ",")+`]`)
+	}
+	slices.Sort(fields)
+	return `{"metadata":{` + strings.Join(fields, ",") + `},"spec":{"template":{"metadata":{"ownerReferences":[{"uid":"not-its-own"}],"deletionTimestamp":"x"}}}}`
+}
+
+func made(text string) store.Write { return store.Write{Make: func(int64) string { return text }} }
+
+// edgesAsStored are the edges that the objects of a store come to.
+func edgesAsStored(t *testing.T, s shelf) []edge {
+	t.Helper()
+	all, err := s.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edges := []edge{}
+	for _, r := range all.Records {
+		if s.Ignores(r.Key) {
+			continue
+		}
+		o := ownershipOf(r.Value)
+		states := map[string]state{}
+		for _, owner := range o.owners {
+			is := free
+			if blocks(owner) {
+				is = blocking
+			}
+			if o.deleting {
+				is += leavingBlocks
+			}
+			if was, ok := states[string(owner.UID)]; !ok || is < was {
+				states[string(owner.UID)] = is
+			}
+		}
+		for owner, is := range states {
+			edges = append(edges, edge{owner, is, r.Key})
+		}
+	}
+	return edges
+}
+
+// check compares a graph with what the store holds.
+func (g *graph) check(t *testing.T, s shelf) {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.follow(s, s.Revision()); err != nil {
+		t.Fatal(err)
+	}
+	want := newEdges()
+	for _, e := range edgesAsStored(t, s) {
+		want.Set(e)
+	}
+	if diff := cmp.Diff(want.Items(), g.edges.Items(), cmp.AllowUnexported(edge{})); diff != "" {
+		t.Fatalf("edges (-want +got):\n%s", diff)
+	}
+	waiting := map[string]string{}
+	all, err := s.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all.Records {
+		if o := ownershipOf(r.Value); o.deletesDependents() || o.orphansDependents() {
+			waiting[o.uid] = r.Key
+		}
+	}
+	if diff := cmp.Diff(waiting, g.waiting); diff != "" {
+		t.Fatalf("waiting (-want +got):\n%s", diff)
+	}
+	for uid := range g.gone {
+		if !g.has(uid, blocking, leaving) {
+			t.Fatalf("%s is gone, and nothing names it", uid)
+		}
+	}
+	for key := range g.due {
+		if r := s.record(t, key); r == nil || ownersIn(r.Value) == "" || s.Ignores(key) {
+			t.Fatalf("%s is due, and names no owner", key)
+		}
+	}
+}
+
+// TestTheGraphIsThatOfTheStore writes at random, forks, and forgets history, and
+// compares each graph with its store.
+func TestTheGraphIsThatOfTheStore(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, seed))
+			s, g := open(t, store.Options{HistoryRevisions: 1 + random.IntN(40)}), newGraph()
+			for range 600 {
+				key := fmt.Sprintf("/%s/%d", []string{"a", "b", "events"}[random.IntN(3)], random.IntN(12))
+				var owners []string
+				for range random.IntN(4) - 1 {
+					owners = append(owners, fmt.Sprint("u/a/", random.IntN(12))+[]string{"", "!"}[random.IntN(2)])
+				}
+				finalizers := [][]string{nil, {"x"}, {"x", "orphan"}, {"foregroundDeletion"}}[random.IntN(4)]
+				r := s.record(t, key)
+				deleting := random.IntN(3) == 0 || r != nil && ownershipOf(r.Value).deleting // for ever
+				text := object("u"+key, deleting, finalizers, owners...)
+				var err error
+				switch {
+				case r == nil:
+					_, err = s.Create(key, made(text))
+				case random.IntN(4) == 0:
+					_, err = s.Delete(key, r.Revision, store.Write{})
+				default:
+					_, err = s.Update(key, r.Revision, made(text))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch random.IntN(20) {
+				case 0, 1, 2:
+					g.check(t, s)
+				case 3: // the fork goes on, with what the graph knew then
+					forked, err := s.Fork()
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { forked.Close() })
+					was, old := g, s
+					g, s = g.copy(forked.Revision()), shelf{forked}
+					if random.IntN(2) == 0 {
+						g.check(t, s)
+						was.check(t, old)
+						g, s = was, old // or it does not
+					}
+				}
+			}
+			g.check(t, s)
+		})
+	}
+}
+
+func TestWhatAChangeCallsFor(t *testing.T) {
+	s, g := open(t, store.Options{}), newGraph()
+	revision := map[string]int64{}
+	// write returns the tasks that a write gives rise to; no text deletes.
+	write := func(key, text string) []task {
+		t.Helper()
+		var c Change
+		var err error
+		if r := s.record(t, key); r != nil {
+			c.Previous = *r
+		}
+		switch {
+		case text == "":
+			c.Deleted = true
+			c.Record, err = s.Delete(key, c.Previous.Revision, store.Write{})
+		case c.Previous.Revision == 0:
+			c.Record, err = s.Create(key, made(text))
+		default:
+			c.Record, err = s.Update(key, c.Previous.Revision, made(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision[key] = c.Record.Revision
+		list := &tasks{}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if err := g.follow(s, c.Record.Revision); err != nil {
+			t.Fatal(err)
+		}
+		g.note(list, c)
+		return list.left
+	}
+	expect := func(rule string, got []task, want ...task) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(task{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", rule, diff)
+		}
+	}
+	verify := func(key string) task { return task{verifyOwners, key} }
+	collect := func(key string) task { return task{collectGarbage, key} }
+	held := []string{"hold"}
+
+	expect("an object without owners: nothing", write("/o", object("o", false, nil)))
+	expect("an object with owners: a look at them", write("/a", object("a", false, nil, "o!")), verify("/a"))
+	g.done("/a", revision["/a"]-1)
+	expect("as long as nobody has looked: again", write("/a", object("a", false, held, "o!")), verify("/a"))
+	g.done("/a", revision["/a"])
+	expect("a change of something else: nothing", write("/a", object("a", false, nil, "o!")))
+	g.postpone("/a", revision["/a"])
+	expect("what was refused: again", write("/a", object("a", false, held, "o!")), collect("/a"))
+	g.done("/a", revision["/a"])
+	expect("a change of the owners: a look", write("/a", object("a", false, held, "o!", "p")), verify("/a"))
+	g.done("/a", revision["/a"])
+	for _, key := range []string{"/b", "/c", "/d"} {
+		write(key, object(key[1:], false, held, "o"))
+		g.done(key, revision[key])
+	}
+	write("/c", object("c", true, held, "o"))
+
+	expect("an owner is marked: nothing", write("/o", object("o", true, held)))
+	expect("in the foreground: those that are not being deleted, the blocking first, then the owner",
+		write("/o", object("o", true, []string{"foregroundDeletion"})), collect("/a"), collect("/b"), collect("/d"), collect("/o"))
+	expect("a dependent is marked: nothing", write("/a", object("a", true, held, "o!", "p")))
+	expect("a dependent no longer blocks: the owner, and a look",
+		write("/a", object("a", true, held, "o", "p")), verify("/a"), collect("/o"))
+	expect("a dependent names another: the owner, and a look", write("/b", object("b", false, held, "p")), verify("/b"), collect("/o"))
+	expect("a dependent goes: the owner", write("/d", ""), collect("/o"))
+	expect("the owner goes: its dependents", write("/o", ""), collect("/a"), collect("/c"))
+	if namespace, gone := g.isGone("o"); namespace != "ns" || !gone {
+		t.Errorf("gone: %q, %v", namespace, gone)
+	}
+	expect("nobody waits any more", write("/c", ""))
+	write("/a", object("a", false, nil))
+	if _, gone := g.isGone("o"); gone {
+		t.Error("an owner is remembered that nobody names")
+	}
+
+	expect("an orphaning owner", write("/p", object("p", true, []string{"orphan"})), collect("/p"))
+	expect("an event: nothing", write("/events/e", object("e", false, nil, "p!")))
+}
+
+// TestWhatAForkTakesUp forks a store in which nobody has reacted to the last
+// writes.
+func TestWhatAForkTakesUp(t *testing.T) {
+	for _, tt := range []struct {
+		rule    string
+		history int
+		ahead   bool // the graph has read what is not in the fork
+		want    []task
+	}{
+		{"what the graph knows and what it reads of the history", 0, false, []task{
+			{collectGarbage, "/refused"}, {verifyOwners, "/unseen"}, // due
+			{collectGarbage, "/left"}, // of one that is gone
+			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		}},
+		{"everything, if the history does not go back that far", 1, false, []task{
+			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {collectGarbage, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
+			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		}},
+		{"everything, if the graph is ahead", 0, true, []task{
+			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {verifyOwners, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
+			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		}},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			s, g := open(t, store.Options{HistoryRevisions: tt.history}), newGraph()
+			create := func(key, text string) store.Record {
+				t.Helper()
+				r, err := s.Create(key, made(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			going := create("/going", object("going", false, nil))
+			waiting := create("/waiting", object("waiting", false, nil))
+			create("/left", object("left", false, nil, "going"))
+			create("/of-the-waiting", object("of-the-waiting", false, nil, "waiting!"))
+			create("/seen", object("seen", false, nil, "staying"))
+			create("/refused", object("refused", false, nil, "staying"))
+			g.check(t, s)
+			for _, key := range []string{"/left", "/of-the-waiting", "/seen", "/refused"} {
+				g.done(key, s.Revision())
+			}
+			g.postpone("/refused", s.Revision())
+
+			create("/unseen", object("unseen", false, nil, "nobody"))
+			if _, err := s.Delete("/going", going.Revision, store.Write{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Update("/waiting", waiting.Revision, made(object("waiting", true, []string{"foregroundDeletion"}))); err != nil {
+				t.Fatal(err)
+			}
+			forked, err := s.Fork()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { forked.Close() })
+			if tt.ahead {
+				create("/later", object("later", false, nil))
+				g.check(t, s)
+			}
+			list := &tasks{}
+			if err := g.copy(forked.Revision()).resume(shelf{forked}, list, forked.Revision()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, list.left, cmp.AllowUnexported(task{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ownership is what the garbage collector reads of an object's metadata.
+type ownership struct {
+	uid        string
+	namespace  string
+	owners     []metav1.OwnerReference
+	finalizers []string
+	deleting   bool
+}
+
+// ownershipOf reads the JSON of an object.
+func ownershipOf(text string) ownership {
+	metadata := gjson.Get(text, "metadata")
+	o := ownership{
+		uid:       metadata.Get("uid").Str,
+		namespace: metadata.Get("namespace").Str,
+		deleting:  metadata.Get("deletionTimestamp").Exists(),
+		owners:    ownerReferences(metadata.Get("ownerReferences").Raw),
+	}
+	for _, f := range metadata.Get("finalizers").Array() {
+		o.finalizers = append(o.finalizers, f.Str)
+	}
+	return o
+}
+
+// deletesDependents tells whether the object stays until the dependents that
+// block its deletion are gone.
+func (o ownership) deletesDependents() bool {
+	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerDeleteDependents)
+}
+
+// orphansDependents tells whether the object stays until its dependents have
+// been released.
+func (o ownership) orphansDependents() bool {
+	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents)
+}
+
+// ownersIn is the JSON of an object's owner references, empty if it has none.
+// Every write asks, and next to none has any: the objects without are told by a
+// look at their bytes.
+func ownersIn(text string) string {
+	if !strings.Contains(text, `References":[{`) {
+		return ""
+	}
+	return gjson.Get(text, "metadata.ownerReferences").Raw
+}
+
+// isDeleting tells whether an object is being deleted, as quickly.
+func isDeleting(text string) bool {
+	return strings.Contains(text, `deletionTimestamp":`) && isTerminating(text)
+}
+
+func ownerReferences(raw string) []metav1.OwnerReference {
+	if raw == "" {
+		return nil
+	}
+	var owners []metav1.OwnerReference
+	// It has been validated. What cannot be read names no owner.
+	_ = json.Unmarshal([]byte(raw), &owners)
+	return owners
+}
+
+// blocks tells whether the reference holds up the deletion of its owner, if that
+// deletes its dependents first.
+func blocks(r metav1.OwnerReference) bool {
+	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+}

@@ -12,7 +12,8 @@
 //
 // A cluster is done with a write when the write returns: a
 // CustomResourceDefinition is established and served, a deleted namespace is
-// empty. There is nothing to wait for.
+// empty, the dependents of a deleted object are gone with it. There is nothing to
+// wait for.
 //
 // Any number of clusters can run side by side; they share nothing that changes.
 // All methods of a Cluster are safe for concurrent use.

@@ -22,6 +22,7 @@ type settings struct {
 	services           []service
 	noNamespaceRefusal bool
 	legacyAPIs         bool
+	noCollection       bool
 	history            store.Options
 }
 
@@ -78,6 +79,16 @@ func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespa
 //
 // Default: v1beta1 is answered with 404, as by a server of 1.22 or later.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
+
+// WithoutGarbageCollection leaves the dependents of a deleted object in place,
+// objects whose ownerReferences name nothing too, and the finalizers
+// foregroundDeletion and orphan to whoever removes them: as envtest does, which
+// runs no controllers.
+//
+// Default: garbage is collected by the rules of kube-controller-manager, before
+// the write that makes it garbage returns. An object that is created with
+// ownerReferences to nothing is gone at once.
+func WithoutGarbageCollection() Option { return func(s *settings) { s.noCollection = true } }
 
 // WithTLS serves HTTPS, with HTTP/2, by a certificate that RESTConfig and
 // Kubeconfig trust. It excludes InProcess.

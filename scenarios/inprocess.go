@@ -12,6 +12,9 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	if options.LegacyAPIs {
 		with = append(with, fakecluster.WithLegacyAPIs())
 	}
+	if options.WithoutGarbageCollection {
+		with = append(with, fakecluster.WithoutGarbageCollection())
+	}
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())
 	}

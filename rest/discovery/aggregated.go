@@ -87,7 +87,7 @@ func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIR
 	var all []apidiscoveryv2.APIResourceDiscovery
 	for _, r := range g.Resources {
 		v := r.Version(version)
-		if v == nil || !v.Served {
+		if v == nil || !v.Served || r.Unlisted {
 			continue
 		}
 		entry := apidiscoveryv2.APIResourceDiscovery{

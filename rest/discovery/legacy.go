@@ -120,7 +120,7 @@ func resources(g *resource.Group, name string) kruntime.Object {
 	}
 	for _, r := range g.Resources {
 		v := r.Version(name)
-		if v == nil || !v.Served {
+		if v == nil || !v.Served || r.Unlisted {
 			continue
 		}
 		list.APIResources = append(list.APIResources, metav1.APIResource{
@@ -129,6 +129,9 @@ func resources(g *resource.Group, name string) kruntime.Object {
 			StorageVersionHash: storageVersionHash(r),
 		})
 		list.APIResources = append(list.APIResources, subresources(r, v)...)
+	}
+	if len(list.APIResources) == 0 {
+		return nil
 	}
 	return list
 }

@@ -84,7 +84,7 @@ func groupVersion(g *resource.Group, version string) (*spec3.OpenAPI, error) {
 	}
 	for _, r := range g.Resources {
 		v := r.Version(version)
-		if v == nil || !v.Served || v.OpenAPI == nil {
+		if v == nil || !v.Served || r.Unlisted || v.OpenAPI == nil {
 			continue
 		}
 		document, err := v.OpenAPI.V3()
@@ -127,7 +127,7 @@ func (d *Documents) everything() (*spec.Swagger, error) {
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {
 			for _, v := range r.Versions {
-				if !v.Served || v.OpenAPI == nil {
+				if !v.Served || r.Unlisted || v.OpenAPI == nil {
 					continue
 				}
 				document, err := v.OpenAPI.V2()

@@ -49,6 +49,10 @@ type Resource struct {
 	// services carry: a fork cannot share it.
 	CallsOut bool
 
+	// Unlisted keeps a resource that is served out of discovery and OpenAPI, because
+	// its definition is not established.
+	Unlisted bool
+
 	// Terminating refuses creates, because the definition is being deleted.
 	Terminating bool
 }

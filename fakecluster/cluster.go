@@ -87,8 +87,8 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs,
-		Services:                 c.services,
-		WithoutGarbageCollection: s.noCollection,
+		Services:          c.services,
+		GarbageCollection: s.garbageCollection,
 	})
 	if err != nil {
 		c.services.close()

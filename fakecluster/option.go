@@ -22,7 +22,7 @@ type settings struct {
 	services           []service
 	noNamespaceRefusal bool
 	legacyAPIs         bool
-	noCollection       bool
+	garbageCollection  bool
 	history            store.Options
 }
 
@@ -80,15 +80,15 @@ func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespa
 // Default: v1beta1 is answered with 404, as by a server of 1.22 or later.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
 
-// WithoutGarbageCollection leaves the dependents of a deleted object in place,
-// objects whose ownerReferences name nothing too, and the finalizers
-// foregroundDeletion and orphan to whoever removes them: as envtest does, which
-// runs no controllers.
+// WithGarbageCollection deletes objects whose owners, by their ownerReferences, are
+// gone, and finishes deletions in the foreground and those that orphan, by the
+// rules of kube-controller-manager and before the write that gave rise to it is
+// answered. An object that names owners none of which is there is garbage from its
+// creation on.
 //
-// Default: garbage is collected by the rules of kube-controller-manager, before
-// the write that makes it garbage returns. An object that is created with
-// ownerReferences to nothing is gone at once.
-func WithoutGarbageCollection() Option { return func(s *settings) { s.noCollection = true } }
+// Default: the API server alone, as with envtest: dependents outlive their owners,
+// and the finalizers foregroundDeletion and orphan stay until somebody removes them.
+func WithGarbageCollection() Option { return func(s *settings) { s.garbageCollection = true } }
 
 // WithTLS serves HTTPS, with HTTP/2, by a certificate that RESTConfig and
 // Kubeconfig trust. It excludes InProcess.

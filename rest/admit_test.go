@@ -164,7 +164,7 @@ func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 
 func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndOwnedByNobody(t *testing.T) {
 	p := &plugin{}
-	c := start(t, withAdmission(p), withoutCollection) // the owner that it names is made up
+	c := start(t, withAdmission(p))
 	c.must("POST", definitionsPath, scaled)
 	var replicas int64 = 3
 	p.mutate = func(w *restadmission.Write) error {

@@ -21,7 +21,7 @@ const (
 	secretsPath    = "/api/v1/namespaces/default/secrets"
 )
 
-func withoutCollection(o *rest.Options, _ *store.Options) { o.WithoutGarbageCollection = true }
+func withCollection(o *rest.Options, _ *store.Options) { o.GarbageCollection = true }
 
 // ownedSecret is a Secret that blocks the deletion of a ConfigMap.
 func (c *cluster) ownedSecret(name, owner, more string) string {
@@ -46,7 +46,7 @@ func TestTheCollectorAsksAsItself(t *testing.T) {
 		}
 		return nil
 	}}
-	c := start(t, withAdmission(p))
+	c := start(t, withAdmission(p), withCollection)
 	c.configMap("owner")
 	secret := c.must("POST", secretsPath, c.ownedSecret("dependent", "owner", ""))
 	c.must("DELETE", configMapsPath+"/owner?propagationPolicy=Foreground", "")
@@ -78,7 +78,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 					denied++
 					return denial
 				}}
-				c := start(t, withAdmission(p))
+				c := start(t, withAdmission(p), withCollection)
 				c.configMap("owner")
 				c.must("POST", secretsPath, c.ownedSecret("dependent", "owner", ""))
 				c.must("POST", secretsPath, c.ownedSecret("other", "owner", ""))
@@ -113,7 +113,7 @@ func TestAnOwnerThatWaitsHasItsDependentsTriedAgain(t *testing.T) {
 		}
 		return admission.NewForbidden(w, fmt.Errorf("it is needed"))
 	}}
-	c := start(t, withAdmission(p))
+	c := start(t, withAdmission(p), withCollection)
 	c.configMap("owner")
 	c.must("POST", secretsPath, c.ownedSecret("a", "owner", ""))
 	c.must("POST", secretsPath, c.ownedSecret("b", "owner", ""))
@@ -126,7 +126,7 @@ func TestAnOwnerThatWaitsHasItsDependentsTriedAgain(t *testing.T) {
 }
 
 func TestTheClientIsNotWarnedOfWhatTheCollectorDoes(t *testing.T) {
-	c := start(t)
+	c := start(t, withCollection)
 	c.install("widgets")
 	c.configMap("owner")
 	c.configMap("other")

@@ -41,9 +41,10 @@ type Options struct {
 	// LegacyAPIs serves versions that a server of this release no longer does, as
 	// the last ones that had them did.
 	LegacyAPIs bool
-	// WithoutGarbageCollection leaves the dependents of a deleted object alone,
-	// and the finalizers for the garbage collector to whoever removes them.
-	WithoutGarbageCollection bool
+	// GarbageCollection deletes objects whose owners are gone, and finishes
+	// deletions in the foreground and those that orphan, as kube-controller-manager
+	// does on a real cluster. The API server alone leaves that to others.
+	GarbageCollection bool
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -111,7 +112,7 @@ func newServer(s *store.Store, o Options) *Server {
 	}
 	server.chain.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
-	server.reactor = lifecycle.NewReactor(reactions{server}, !o.WithoutGarbageCollection)
+	server.reactor = lifecycle.NewReactor(reactions{server}, o.GarbageCollection)
 	return server
 }
 

@@ -70,8 +70,7 @@ func playFile(t *testing.T, file string) {
 	if *record != "" {
 		c = startRecording(t, *record)
 	} else {
-		// The server that was recorded runs no controllers.
-		c = start(t, withoutCollection)
+		c = start(t)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	var out []string

@@ -42,7 +42,7 @@
 //   - scenario: its name, a sentence that says the rule it proves.
 //   - cluster: what kind of cluster it needs; left out, the usual one. Its fields are
 //     flags: legacyAPIs: true serves apiextensions.k8s.io/v1beta1, too;
-//     withoutGarbageCollection: true lets dependents outlive their owners;
+//     garbageCollection: true deletes dependents with their owners;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
 //   - webhooks: a list of webhooks that the cluster can reach.

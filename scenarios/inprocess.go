@@ -12,8 +12,8 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	if options.LegacyAPIs {
 		with = append(with, fakecluster.WithLegacyAPIs())
 	}
-	if options.WithoutGarbageCollection {
-		with = append(with, fakecluster.WithoutGarbageCollection())
+	if options.GarbageCollection {
+		with = append(with, fakecluster.WithGarbageCollection())
 	}
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())

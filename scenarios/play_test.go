@@ -179,11 +179,11 @@ func TestFailuresOfTheCluster(t *testing.T) {
 }
 
 func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
-	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v, withoutGarbageCollection: %v}\nsteps:\n- get: {path: /healthz}\n"
+	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v, garbageCollection: %v}\nsteps:\n- get: {path: /healthz}\n"
 	for _, want := range []ClusterOptions{
-		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true}, {WithoutGarbageCollection: true},
+		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true}, {GarbageCollection: true},
 	} {
-		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs, want.WithoutGarbageCollection))
+		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs, want.GarbageCollection))
 		if err := join(f.mistakes); err != nil {
 			t.Fatal(err)
 		}

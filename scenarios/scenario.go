@@ -28,8 +28,8 @@ type Scenario struct {
 type ClusterOptions struct {
 	// LegacyAPIs serves versions that were removed from Kubernetes, too.
 	LegacyAPIs bool
-	// WithoutGarbageCollection lets dependents outlive their owners.
-	WithoutGarbageCollection bool
+	// GarbageCollection deletes dependents with their owners.
+	GarbageCollection bool
 	// WithoutNamespaceLifecycle lets objects live in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
 	// Services are what the references of webhooks reach. They are made for each

@@ -13,12 +13,13 @@ import (
 
 func serveCommand() *cobra.Command {
 	var (
-		kubeconfig string
-		crds       []string
-		legacyAPIs bool
+		kubeconfig        string
+		crds              []string
+		legacyAPIs        bool
+		garbageCollection bool
 	)
 	cmd := &cobra.Command{
-		Use:   "serve [--kubeconfig FILE] [--crds PATH]... [--legacy-apis]",
+		Use:   "serve [--kubeconfig FILE] [--crds PATH]... [--legacy-apis] [--garbage-collection]",
 		Short: "Serve a cluster until SIGINT or SIGTERM",
 		Long: `Serve a cluster on a free loopback port until SIGINT or SIGTERM, and then exit
 with status 0. Nothing of the cluster is kept.
@@ -30,7 +31,14 @@ with the kubeconfig, which holds the URL and the cluster's token:
   kubectl --kubeconfig cluster.kubeconfig get namespaces`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := serve(cmd, kubeconfig, crds, legacyAPIs); err != nil {
+			options := []fakecluster.Option{fakecluster.WithCRDPaths(crds...)}
+			if legacyAPIs {
+				options = append(options, fakecluster.WithLegacyAPIs())
+			}
+			if garbageCollection {
+				options = append(options, fakecluster.WithGarbageCollection())
+			}
+			if err := serve(cmd, kubeconfig, options); err != nil {
 				return fmt.Errorf("serve: %w", err)
 			}
 			return nil
@@ -41,14 +49,11 @@ it is removed at the end, unless the file was there before
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
 	cmd.Flags().StringArrayVar(&crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; may be repeated")
 	cmd.Flags().BoolVar(&legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
+	cmd.Flags().BoolVar(&garbageCollection, "garbage-collection", false, "delete dependents with their owners, as kube-controller-manager does")
 	return cmd
 }
 
-func serve(cmd *cobra.Command, kubeconfig string, crds []string, legacyAPIs bool) (err error) {
-	options := []fakecluster.Option{fakecluster.WithCRDPaths(crds...)}
-	if legacyAPIs {
-		options = append(options, fakecluster.WithLegacyAPIs())
-	}
+func serve(cmd *cobra.Command, kubeconfig string, options []fakecluster.Option) (err error) {
 	cluster, err := fakecluster.New(options...)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
@@ -112,6 +113,34 @@ func TestServeLegacyAPIs(t *testing.T) {
 		t.Errorf("definitions %q, want %q", got, want)
 	}
 	s.end(t)
+}
+
+func TestServeGarbageCollection(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		left  []string
+	}{
+		{nil, []string{"dependent"}}, {[]string{"--garbage-collection"}, nil},
+	} {
+		kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+		s := serveArgs(t, append(c.flags, "--kubeconfig", kubeconfig)...)
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+		dependent := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "dependent", "ownerReferences": []any{
+				map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "none"}}},
+		}}
+		if _, err := dynamic.NewForConfigOrDie(config).Resource(configMaps).Namespace("default").Create(t.Context(), dependent, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := list(t, kubeconfig, "", "v1", "configmaps"); !slices.Equal(got, c.left) {
+			t.Errorf("with %q there is left %q, want %q", c.flags, got, c.left)
+		}
+		s.end(t)
+	}
 }
 
 // list asks for the names of a collection as any client with the kubeconfig would.

@@ -52,7 +52,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	// events that they could not send any more.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"))
+	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithGarbageCollection())
 	if err != nil {
 		return nil, err
 	}

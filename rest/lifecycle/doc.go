@@ -20,6 +20,7 @@
 //
 // # Garbage collection
 //
+// It is what a cluster may ask for; without, dependents outlive their owners.
 // The rules are those of kube-controller-manager. An object goes when it names
 // owners and none of them is there: none of that kind, name and uid in its own
 // namespace, or at cluster scope. With an owner that is there it stays, and loses

@@ -213,7 +213,9 @@ func TestConcurrentWritersLeaveNoGarbage(t *testing.T) {
 	for rule, opts := range map[string][]fakecluster.Option{
 		"with all of the history": nil, "with hardly any": {fakecluster.WithHistory(20, 0)},
 	} {
-		t.Run(rule, func(t *testing.T) { writeAndCollect(t, defined(t, append(opts, fakecluster.InProcess(), fakecluster.WithGarbageCollection())...)) })
+		t.Run(rule, func(t *testing.T) {
+			writeAndCollect(t, defined(t, append(opts, fakecluster.InProcess(), fakecluster.WithGarbageCollection())...))
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,11 +22,17 @@ import (
 
 // converter converts by the apiVersion alone, and counts.
 type converter struct {
+	refuses atomic.Bool
+
 	mu      sync.Mutex
 	objects []int // of each call
 }
 
 func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.refuses.Load() {
+		http.Error(w, "not today", http.StatusServiceUnavailable)
+		return
+	}
 	var review apiextensionsv1.ConversionReview
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

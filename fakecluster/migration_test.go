@@ -1,0 +1,64 @@
+package fakecluster_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// A migration that is stuck when its cluster is forked goes on in the fork, and stays
+// as it is in the other.
+func TestAForkTakesUpAMigration(t *testing.T) {
+	c, webhook := converted(t)
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"},
+	}}
+	if _, err := cronTabsIn(c, "v1beta1").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Patch(t.Context(), "crontabs.example.com", types.JSONPatchType, []byte(
+		`[{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`,
+	), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook.refuses.Store(true)
+	migrations := schema.GroupVersionResource{Group: "storagemigration.k8s.io", Version: "v1", Resource: "storageversionmigrations"}
+	migration := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "storagemigration.k8s.io/v1", "kind": "StorageVersionMigration", "metadata": map[string]any{"name": "m"},
+		"spec": map[string]any{"resource": map[string]any{"group": "example.com", "resource": "crontabs"}},
+	}}
+	if _, err := c.Dynamic().Resource(migrations).Create(t.Context(), migration, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	webhook.refuses.Store(false)
+	fork := c.Fork(t)
+	for _, test := range []struct {
+		what       string
+		of         *fakecluster.Cluster
+		conditions string
+	}{
+		{"the cluster", c, "Running=True"},
+		{"the fork", fork, "Running=False Succeeded=True"},
+	} {
+		m, err := test.of.Dynamic().Resource(migrations).Get(t.Context(), "m", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		conditions, _, _ := unstructured.NestedSlice(m.Object, "status", "conditions")
+		for _, each := range conditions {
+			condition := each.(map[string]any)
+			got = append(got, condition["type"].(string)+"="+condition["status"].(string))
+		}
+		if got := strings.Join(got, " "); got != test.conditions {
+			t.Errorf("%s has conditions %s, want %s", test.what, got, test.conditions)
+		}
+	}
+}

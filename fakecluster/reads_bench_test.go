@@ -79,6 +79,7 @@ func BenchmarkListOf100000(b *testing.B) {
 			{"by-label-in", "v1", "labelSelector=" + url.QueryEscape("tier in (rare,none)"), ""},
 			{"by-label-of-none", "v1", "labelSelector=tier%3Dnone", ""},
 			{"by-name", "v1", "fieldSelector=metadata.name%3D" + nameOf(77), ""},
+			{"by-names", "v1", "fieldSelector=metadata.name%3D" + nameOf(77) + ",metadata.namespace%3Ddefault", ""},
 			{"by-field", "v1", "fieldSelector=spec.color%3Dred", ""},
 			{"other-version", "v2", "", ""},
 			{"table", "v1", "", table},

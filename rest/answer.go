@@ -1,12 +1,15 @@
 package rest
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,11 +73,10 @@ func asksForPretty(req *http.Request) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// view is the JSON of a stored object in a version. If the object was written in
-// that version, under the present schema, it is what is stored.
+// view is the JSON of a stored object in a version.
 func view(v *resource.Version, record store.Record) (string, error) {
-	if record.Tag == v.Identity {
-		return record.Value, nil
+	if text, ok := viewOf(v, record); ok {
+		return text, nil
 	}
 	obj, err := v.Codec.DecodeStored(record)
 	if err != nil {
@@ -84,34 +86,51 @@ func view(v *resource.Version, record store.Record) (string, error) {
 	return string(text), err
 }
 
-// views are the JSON of several stored objects in a version. Those that need to
-// be converted are converted together.
-func views(v *resource.Version, records []store.Record) ([]string, error) {
-	texts := make([]string, len(records))
-	var other []store.Record
-	var places []int
-	for i, record := range records {
-		if record.Tag == v.Identity {
-			texts[i] = record.Value
-			continue
-		}
-		other, places = append(other, record), append(places, i)
+// viewOf is the JSON of a stored object in a version, if there is no need to
+// decode it. If the object was written in that version, under the present schema,
+// it is what is stored.
+func viewOf(v *resource.Version, record store.Record) (string, bool) {
+	return record.Value, record.Tag == v.Identity
+}
+
+// items are the JSON of several stored objects in a version. Those that need to be
+// converted are converted together, once all are there.
+type items struct {
+	version *resource.Version
+	texts   []string
+	others  []store.Record
+	places  []int // of others among the texts
+}
+
+func (s *items) expect(n int) { s.texts = slices.Grow(s.texts, n) }
+
+func (s *items) add(record store.Record) {
+	if text, ok := viewOf(s.version, record); ok {
+		s.texts = append(s.texts, text)
+		return
 	}
-	if len(other) == 0 {
-		return texts, nil
+	s.others, s.places = append(s.others, record), append(s.places, len(s.texts))
+	s.texts = append(s.texts, "")
+}
+
+// all are the items in the order in which they were added.
+func (s *items) all() ([]string, error) {
+	if len(s.others) == 0 {
+		return s.texts, nil
 	}
-	objects, err := v.Codec.DecodeAllStored(other)
+	objects, err := s.version.Codec.DecodeAllStored(s.others)
 	if err != nil {
 		return nil, err
 	}
 	for n, obj := range objects {
-		text, err := v.Codec.Encode(obj)
+		text, err := s.version.Codec.Encode(obj)
 		if err != nil {
 			return nil, err
 		}
-		texts[places[n]] = string(text)
+		s.texts[s.places[n]] = string(text)
 	}
-	return texts, nil
+	s.others, s.places = nil, nil
+	return s.texts, nil
 }
 
 // answer writes one object of the requested version.
@@ -171,12 +190,21 @@ func (r *request) answerTransformed(code int, t *transformer, obj runtime.Object
 // accept it.
 const gzipThreshold = 128 * 1024
 
-// writeText writes an answer of which the parts are known.
+// writeText writes an answer.
 func (r *request) writeText(code int, mediaType string, parts ...string) {
 	size := 0
 	for _, p := range parts {
 		size += len(p)
 	}
+	r.writePieces(code, mediaType, size, slices.Values(parts))
+}
+
+// chunk is how much of an answer is joined before it is written: what takes the
+// writes, a socket or a client in this process, takes few large ones much faster.
+const chunk = 128 * 1024
+
+// writePieces writes an answer that comes in pieces, of the given size together.
+func (r *request) writePieces(code int, mediaType string, size int, pieces iter.Seq[string]) {
 	header := r.w.Header()
 	header.Set("Content-Type", mediaType)
 	var body io.Writer = r.w
@@ -193,11 +221,13 @@ func (r *request) writeText(code int, mediaType string, parts ...string) {
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	r.w.WriteHeader(code)
-	for _, p := range parts {
-		if _, err := io.WriteString(body, p); err != nil {
+	joined := bufio.NewWriterSize(body, min(size, chunk))
+	for p := range pieces {
+		if _, err := joined.WriteString(p); err != nil {
 			return // the client has gone
 		}
 	}
+	_ = joined.Flush()
 }
 
 func acceptsGzip(req *http.Request) bool {

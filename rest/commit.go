@@ -103,6 +103,7 @@ func (w *write) commitDelete(record store.Record, obj runtime.Object) (outcome, 
 	gone, err := w.store.Delete(record.Key, record.Revision, store.Write{
 		Make:    func(revision int64) string { return withResourceVersion(last, revision) },
 		Tag:     record.Tag,
+		Index:   record.Index,
 		Require: w.require,
 	})
 	if err != nil {
@@ -151,6 +152,7 @@ func (w *write) toStore(text string) store.Write {
 	return store.Write{
 		Make:    func(revision int64) string { return withResourceVersion(text, revision) },
 		Tag:     w.version.Resource.Storage.Identity,
+		Index:   labelsOf(text),
 		Require: w.require,
 	}
 }

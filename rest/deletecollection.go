@@ -20,12 +20,13 @@ func (r *request) deletecollection() error {
 	if err != nil {
 		return err
 	}
-	p, err := r.page(list, sel)
+	var found records
+	p, err := r.page(list, sel, &found)
 	if err != nil {
 		return err
 	}
-	items := make([]string, 0, len(p.records))
-	for _, record := range p.records {
+	items := make([]string, 0, len(found))
+	for _, record := range found {
 		w := r.write(options, len(options.DryRun) > 0, "")
 		w.collection = true
 		w.namespace, w.name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	internalversionvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -30,15 +32,16 @@ func (r *request) list() error {
 	if err != nil {
 		return err
 	}
-	page, err := r.page(options, sel)
+	found := items{version: r.version}
+	page, err := r.page(options, sel, &found)
 	if err != nil {
 		return err
 	}
-	items, err := views(r.version, page.records)
+	texts, err := found.all()
 	if err != nil {
 		return err
 	}
-	return r.answerList(page, items)
+	return r.answerList(page, texts)
 }
 
 // listOptions reads and checks the options of a list or watch. A name in the
@@ -67,14 +70,26 @@ func (r *request) listOptions() (*internalversion.ListOptions, error) {
 
 // page is a part of a list, consistent at one revision.
 type page struct {
-	records   []store.Record
 	revision  int64
 	next      string // the continue token, empty at the end
 	remaining *int64 // how many follow, if that is known
 }
 
-// page reads what the options ask for.
-func (r *request) page(o *internalversion.ListOptions, sel selector) (page, error) {
+// collector takes the objects of a page, one after the other.
+type collector interface {
+	// expect says that there will be so many.
+	expect(n int)
+	add(record store.Record)
+}
+
+// records is a collector that takes them as they are.
+type records []store.Record
+
+func (r *records) expect(n int)            { *r = slices.Grow(*r, n) }
+func (r *records) add(record store.Record) { *r = append(*r, record) }
+
+// page reads what the options ask for, into the collector.
+func (r *request) page(o *internalversion.ListOptions, sel selector, into collector) (page, error) {
 	prefix := r.version.Resource.PrefixOf(r.namespace())
 	limit := int(o.Limit)
 	if o.ResourceVersion == "0" {
@@ -93,29 +108,38 @@ func (r *request) page(o *internalversion.ListOptions, sel selector) (page, erro
 		}
 	}
 	var p page
-	if sel.one(r.namespace()) {
-		limit = 0 // a real server reads the one object that is meant
+	within := prefix
+	key, one := sel.one(r.namespace())
+	if one {
+		// A real server reads the one object that is meant. No other key can come
+		// before it.
+		within, limit = key, 1
 	}
+	taken := 0
 	for {
-		part, err := r.store.List(prefix, store.ListOptions{Start: start, Limit: limit, Revision: revision})
+		part, err := r.store.Scan(within, store.ListOptions{Start: start, Limit: limit, Revision: revision})
 		if err != nil {
 			return page{}, listError(err, o, start, prefix)
 		}
 		revision, p.revision = part.Revision, part.Revision
-		if sel.all() && p.records == nil {
-			p.records = make([]store.Record, 0, len(part.Records))
+		if sel.all() {
+			into.expect(part.Len())
 		}
-		for i, record := range part.Records {
-			ok, err := sel.matches(record)
-			if err != nil {
-				return page{}, err
-			}
-			if !ok {
+		labels := labelMatcher{selector: sel}
+		for i := range part.Len() {
+			if !labels.matches(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
 				continue
 			}
-			p.records = append(p.records, record)
-			left := part.Remaining + int64(len(part.Records)-i-1)
-			if limit > 0 && len(p.records) == limit && left > 0 {
+			record := part.Record(i)
+			if ok, err := sel.matchesInside(record); err != nil {
+				return page{}, err
+			} else if !ok {
+				continue
+			}
+			into.add(record)
+			taken++
+			left := part.Remaining + int64(part.Len()-i-1)
+			if limit > 0 && taken == limit && left > 0 && !one {
 				if p.next, err = encodeContinue(record.Key+"\x00", prefix, revision); err != nil {
 					return page{}, err
 				}
@@ -125,10 +149,10 @@ func (r *request) page(o *internalversion.ListOptions, sel selector) (page, erro
 				return p, nil
 			}
 		}
-		if part.Remaining == 0 {
+		if part.Remaining == 0 || one {
 			return p, nil
 		}
-		start = part.Records[len(part.Records)-1].Key + "\x00"
+		start = part.Key(part.Len()-1) + "\x00"
 	}
 }
 
@@ -180,45 +204,52 @@ func (r *request) answerList(p page, items []string) error {
 		}
 		return r.answerTransformed(http.StatusOK, t, obj)
 	}
-	head, tail := listEnvelope(r.version, p)
+	text := listText{version: r.version, page: p, items: items}
 	if !r.output.plain {
-		return r.answer(http.StatusOK, head+joinItems(r.version, items)+tail)
+		return r.answer(http.StatusOK, strings.Join(slices.Collect(text.pieces), ""))
 	}
-	parts := make([]string, 0, 2*len(items)+3)
-	parts = append(parts, head)
-	for i, item := range items {
-		if i > 0 {
-			parts = append(parts, ",")
-		}
-		parts = append(parts, asItem(r.version, item)...)
+	text.end = "\n"
+	size := 0
+	for piece := range text.pieces {
+		size += len(piece)
 	}
-	r.writeText(http.StatusOK, "application/json", append(parts, tail, "\n")...)
+	r.writePieces(http.StatusOK, runtime.ContentTypeJSON, size, text.pieces)
 	return nil
 }
 
-func joinItems(v *resource.Version, items []string) string {
-	var b strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for _, part := range asItem(v, item) {
-			b.WriteString(part)
-		}
-	}
-	return b.String()
+// listText is the JSON of a list. Only its pieces are there, never the whole of it.
+type listText struct {
+	version *resource.Version
+	page    page
+	items   []string
+	end     string // what follows the JSON
 }
 
-// asItem is an object as a list shows it: without kind and apiVersion, if it is
-// typed.
-func asItem(v *resource.Version, text string) []string {
-	if !v.Typed {
-		return []string{text}
+// pieces are what the JSON is to be joined of.
+func (l listText) pieces(yield func(string) bool) {
+	head, tail := listEnvelope(l.version, l.page)
+	// In a list, typed objects are without kind and apiVersion.
+	typeMeta := ""
+	if l.version.Typed {
+		typeMeta = typeMetaOf(l.version)
 	}
-	if rest, ok := strings.CutPrefix(text, typeMetaOf(v)); ok {
-		return []string{"{", rest}
+	more := yield(head)
+	for i, item := range l.items {
+		if !more {
+			return
+		}
+		if i > 0 {
+			more = yield(",")
+		}
+		if rest, ok := strings.CutPrefix(item, typeMeta); ok && typeMeta != "" {
+			more = more && yield("{")
+			item = rest
+		}
+		more = more && yield(item)
 	}
-	return []string{text}
+	if more {
+		yield(tail + l.end)
+	}
 }
 
 // typeMetaOf is what the JSON of each typed object of a version begins with.

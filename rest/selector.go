@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -16,8 +17,10 @@ import (
 // selector picks objects by their labels and fields.
 type selector struct {
 	version *resource.Version
-	labels  labels.Selector // nil: any
-	fields  fields.Selector // nil: any
+	labels  labels.Selector      // nil: any
+	fields  fields.Selector      // nil: any
+	names   []fields.Requirement // of fields, those that the key of an object tells
+	inside  []fields.Requirement // of fields, the others
 }
 
 // newSelector checks the selectors of a list or watch against what the version
@@ -27,12 +30,21 @@ func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector,
 	if o.LabelSelector != nil && !o.LabelSelector.Empty() {
 		s.labels = o.LabelSelector
 	}
-	if o.FieldSelector != nil && !o.FieldSelector.Empty() {
-		converted, err := o.FieldSelector.Transform(v.Codec.ConvertFieldLabel)
-		if err != nil {
-			return s, apierrors.NewBadRequest(err.Error())
+	if o.FieldSelector == nil || o.FieldSelector.Empty() {
+		return s, nil
+	}
+	converted, err := o.FieldSelector.Transform(v.Codec.ConvertFieldLabel)
+	if err != nil {
+		return s, apierrors.NewBadRequest(err.Error())
+	}
+	s.fields = converted
+	for _, requirement := range converted.Requirements() {
+		switch requirement.Field {
+		case "metadata.name", "metadata.namespace":
+			s.names = append(s.names, requirement)
+		default:
+			s.inside = append(s.inside, requirement)
 		}
-		s.fields = converted
 	}
 	return s, nil
 }
@@ -40,42 +52,93 @@ func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector,
 // all tells whether the selector picks everything.
 func (s selector) all() bool { return s.labels == nil && s.fields == nil }
 
-// one tells whether the selector can pick one object at the most: it names it.
-func (s selector) one(namespace string) bool {
+// one is the key of the one object that the selector can pick among those of a
+// namespace, or of all: it names it.
+func (s selector) one(namespace string) (key string, ok bool) {
 	if s.fields == nil {
-		return false
+		return "", false
 	}
 	if s.version.Resource.Namespaced && namespace == "" {
-		if _, ok := s.fields.RequiresExactMatch("metadata.namespace"); !ok {
+		if namespace, ok = s.fields.RequiresExactMatch("metadata.namespace"); !ok {
+			return "", false
+		}
+	}
+	name, ok := s.fields.RequiresExactMatch("metadata.name")
+	return s.version.Resource.Key(namespace, name), ok
+}
+
+// matches tells whether the selector picks a stored object.
+func (s selector) matches(record store.Record) (bool, error) {
+	if !s.matchesLabels(record.Index) || !s.matchesNames(record.Key) {
+		return false, nil
+	}
+	return s.matchesInside(record)
+}
+
+// matchesLabels tells whether the selector picks objects with the labels of an
+// index, see labelsOf.
+func (s selector) matchesLabels(index string) bool {
+	return s.labels == nil || s.labels.Matches(rawLabels(index))
+}
+
+// labelMatcher is matchesLabels for one object after the other: those beside each
+// other often have the same labels.
+type labelMatcher struct {
+	selector
+	last  string
+	known bool // whether matched says what the last labels came to
+	match bool
+}
+
+func (m *labelMatcher) matches(index string) bool {
+	if m.labels == nil {
+		return true
+	}
+	if !m.known || m.last != index {
+		m.last, m.known, m.match = index, true, m.matchesLabels(index)
+	}
+	return m.match
+}
+
+// matchesNames tells whether the selector picks the object of a key by its name
+// and its namespace.
+func (s selector) matchesNames(key string) bool {
+	for _, requirement := range s.names {
+		var value string
+		if requirement.Field == "metadata.name" {
+			value = s.version.Resource.NameOf(key)
+		} else {
+			value = s.version.Resource.NamespaceOf(key)
+		}
+		if !satisfies(requirement, value) {
 			return false
 		}
 	}
-	_, ok := s.fields.RequiresExactMatch("metadata.name")
-	return ok
+	return true
 }
 
-// matches tells whether the selector picks a stored object. It looks into the
-// bytes, and decodes them only for fields that are not metadata.
-func (s selector) matches(record store.Record) (bool, error) {
-	if s.labels != nil && !s.labels.Matches(labelsOf(record.Value)) {
-		return false, nil
-	}
-	if s.fields == nil {
-		return true, nil
-	}
-	for _, requirement := range s.fields.Requirements() {
-		if requirement.Field != "metadata.name" && requirement.Field != "metadata.namespace" {
-			return s.matchesFields(record)
+// matchesInside tells whether the selector picks a stored object by fields that
+// are not its names. They are read from the bytes, if these are what the version
+// shows and the codec can; else from the object.
+func (s selector) matchesInside(record store.Record) (bool, error) {
+	reader, quick := s.version.Codec.(resource.FieldReader)
+	quick = quick && record.Tag == s.version.Identity
+	for i, requirement := range s.inside {
+		value, ok := "", false
+		if quick {
+			value, ok = reader.ReadField(record.Value, requirement.Field)
+		}
+		if !ok {
+			return s.matchesDecoded(record, s.inside[i:])
+		}
+		if !satisfies(requirement, value) {
+			return false, nil
 		}
 	}
-	// The usual selector of all is the name of an object, and nothing else.
-	if name, ok := s.fields.RequiresExactMatch("metadata.name"); ok && s.version.Resource.NameOf(record.Key) != name {
-		return false, nil
-	}
-	return s.fields.Matches(s.nameOf(record.Key)), nil
+	return true, nil
 }
 
-func (s selector) matchesFields(record store.Record) (bool, error) {
+func (s selector) matchesDecoded(record store.Record, requirements []fields.Requirement) (bool, error) {
 	obj, err := s.version.Codec.DecodeStored(record)
 	if err != nil {
 		return false, err
@@ -84,22 +147,23 @@ func (s selector) matchesFields(record store.Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.fields.Matches(set), nil
-}
-
-// nameOf are the fields that the key of an object tells.
-func (s selector) nameOf(key string) fields.Set {
-	set := fields.Set{"metadata.name": s.version.Resource.NameOf(key)}
-	if s.version.Resource.Namespaced {
-		set["metadata.namespace"] = s.version.Resource.NamespaceOf(key)
+	for _, requirement := range requirements {
+		if !satisfies(requirement, set.Get(requirement.Field)) {
+			return false, nil
+		}
 	}
-	return set
+	return true, nil
 }
 
-// labelsOf are the labels of a stored object.
-func labelsOf(text string) rawLabels {
-	return rawLabels(gjson.Get(text, "metadata.labels").Raw)
+// satisfies tells whether a field may have a value. A field selector knows no
+// more than these two operators, and joins its requirements by and.
+func satisfies(r fields.Requirement, value string) bool {
+	return (r.Value == value) == (r.Operator != selection.NotEquals)
 }
+
+// labelsOf is the JSON of the labels of an encoded object: the index that the
+// store keeps beside it.
+func labelsOf(text string) string { return gjson.Get(text, "metadata.labels").Raw }
 
 // rawLabels are labels in the JSON that they are stored as, which is looked into
 // for each label that is asked for: a selector asks for few. Neither keys nor

@@ -110,7 +110,7 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 
 // start positions the cursors. Without a revision to start from, it returns the
 // present objects, which go first.
-func (s *watchStream) start(from int64) (initial *page, err error) {
+func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
 	sendInitial := from == 0
 	if s.options.SendInitialEvents != nil {
 		sendInitial = *s.options.SendInitialEvents
@@ -126,12 +126,12 @@ func (s *watchStream) start(from int64) (initial *page, err error) {
 	s.after = max(from, position)
 	prefix := s.version.Resource.PrefixOf(s.namespace())
 	if sendInitial {
-		records, err := s.store.List(prefix, store.ListOptions{})
+		present, err := s.store.Scan(prefix, store.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
-		position, s.after = records.Revision, records.Revision
-		initial = &page{records: records.Records, revision: records.Revision}
+		position, s.after = present.Revision, present.Revision
+		initial = &present
 	}
 	if s.changes, err = s.store.Watch(prefix, position); err != nil {
 		return nil, watchError(err)
@@ -158,12 +158,16 @@ func watchError(err error) error {
 
 // sendInitial sends the objects that are there already, and the bookmark that
 // says so.
-func (s *watchStream) sendInitial(initial *page) error {
+func (s *watchStream) sendInitial(initial *store.Scan) error {
 	if initial == nil {
 		return nil
 	}
-	for _, record := range initial.records {
-		if ok, err := s.selector.matches(record); err != nil {
+	for i := range initial.Len() {
+		if !s.selector.matchesLabels(initial.Index(i)) || !s.selector.matchesNames(initial.Key(i)) {
+			continue
+		}
+		record := initial.Record(i)
+		if ok, err := s.selector.matchesInside(record); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -173,7 +177,7 @@ func (s *watchStream) sendInitial(initial *page) error {
 		}
 	}
 	if s.options.AllowWatchBookmarks && s.options.SendInitialEvents != nil && *s.options.SendInitialEvents {
-		if err := s.sendBookmark(initial.revision, true); err != nil {
+		if err := s.sendBookmark(initial.Revision, true); err != nil {
 			return err
 		}
 	}
@@ -240,7 +244,7 @@ func (s *watchStream) redefined() (bool, error) {
 		return false, err
 	}
 	for _, e := range events {
-		if e.Record.Key == s.version.Resource.Definition.Key && e.Type == store.Deleted || redefinedSince(e.Previous.Value, e.Record.Value) {
+		if e.Record.Key == s.version.Resource.Definition.Key && e.Type == store.Deleted || e.Previous == nil || redefinedSince(e.Previous.Value, e.Record.Value) {
 			return true, nil
 		}
 	}
@@ -260,7 +264,7 @@ func (s *watchStream) sendEvent(e *store.Event) error {
 	}
 	was := e.Type != store.Created
 	if was {
-		if was, err = s.selector.matches(e.Previous); err != nil {
+		if was, err = s.selector.matches(*e.Previous); err != nil {
 			return err
 		}
 	}
@@ -274,7 +278,7 @@ func (s *watchStream) sendEvent(e *store.Event) error {
 	case was:
 		// It changed out of sight: what is sent is how it looked before, at the
 		// revision of the change.
-		gone := e.Previous
+		gone := *e.Previous
 		gone.Value = withResourceVersion(gone.Value, e.Record.Revision)
 		return s.send(watch.Deleted, gone)
 	}

@@ -113,6 +113,41 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
+// BenchmarkScan picks one record of a hundred by what the writer gave to pick by.
+func BenchmarkScan(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
+			s := open(b, Options{})
+			for i := range n {
+				w := kilobyte()
+				w.Index = fmt.Sprintf("%090d", i%100)
+				if _, err := s.Create(benchKey(i), w); err != nil {
+					b.Fatal(err)
+				}
+			}
+			runtime.GC()
+			want := fmt.Sprintf("%090d", 50)
+			b.ReportAllocs()
+			for b.Loop() {
+				scan, err := s.Scan("/registry/", ListOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				picked := 0
+				for i := range scan.Len() {
+					if scan.Index(i) == want {
+						picked++
+					}
+				}
+				if picked != n/100 {
+					b.Fatal(picked)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
+		})
+	}
+}
+
 // BenchmarkWatch writes while watchers wait for every change, until all have seen it.
 func BenchmarkWatch(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {

@@ -14,7 +14,7 @@ func (s *Store) Get(key string) (Record, error) { return s.GetAt(key, 0) }
 // 0 means the newest. Beside the [*NotFoundError], it fails with a [*CompactedError] or a [*FutureError] if there
 // is no telling.
 func (s *Store) GetAt(key string, revision int64) (Record, error) {
-	var current Record
+	var present item
 	var newest int64
 	err := s.view(func(*buntdb.Tx) error {
 		newest = s.log.revision.Load()
@@ -23,12 +23,13 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 				return err
 			}
 		}
-		current, _ = s.state.get(key)
+		present = s.state.get(key)
 		return nil
 	})
 	if err != nil {
 		return Record{}, err
 	}
+	current := present.record()
 	if revision != 0 && (current.Revision == 0 || current.Revision > revision) {
 		// The first write after the revision tells what was there before it.
 		for e, err := range s.log.between(revision, newest) {
@@ -36,7 +37,9 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 				return Record{}, err
 			}
 			if e.Record.Key == key {
-				current = e.Previous
+				if current = (Record{}); e.Previous != nil {
+					current = *e.Previous
+				}
 				break
 			}
 		}
@@ -76,8 +79,49 @@ type List struct {
 //
 // A page costs what it holds, whatever the number of records, plus a look at each event since the revision asked for.
 func (s *Store) List(prefix string, o ListOptions) (List, error) {
+	scan, err := s.Scan(prefix, o)
+	if err != nil {
+		return List{}, err
+	}
+	list := List{Records: make([]Record, scan.Len()), Revision: scan.Revision, Remaining: scan.Remaining}
+	for i := range list.Records {
+		if item := &scan.items[i]; item.past != nil {
+			list.Records[i] = *item.past
+		} else {
+			list.Records[i].decode(item.key, item.encoded)
+		}
+	}
+	return list, nil
+}
+
+// Scan is a [List] whose records are taken apart when they are asked for, and not before: it is for readers who want
+// few of them, or one after the other. It is immutable.
+type Scan struct {
+	items []item
+
+	// Revision is that of the state this is a part of: to scan the next part of, or to watch after.
+	Revision int64
+
+	// Remaining is how many records of the prefix follow the last one of the scan.
+	Remaining int64
+}
+
+// Len is the number of records.
+func (s *Scan) Len() int { return len(s.items) }
+
+// Key is the key of the ith record, in the order of the keys.
+func (s *Scan) Key(i int) string { return s.items[i].key }
+
+// Index is the index of the ith record.
+func (s *Scan) Index(i int) string { return s.items[i].index() }
+
+// Record is the ith record.
+func (s *Scan) Record(i int) Record { return s.items[i].record() }
+
+// Scan is List for readers who pick.
+func (s *Store) Scan(prefix string, o ListOptions) (Scan, error) {
 	if s.closed.Load() {
-		return List{}, ErrClosed
+		return Scan{}, ErrClosed
 	}
 	r := rangeOf(prefix, o.Start)
 
@@ -85,14 +129,13 @@ func (s *Store) List(prefix string, o ListOptions) (List, error) {
 	past := undo{within: r, until: o.Revision}
 	if o.Revision != 0 {
 		if err := past.read(&s.log); err != nil {
-			return List{}, err
+			return Scan{}, err
 		}
 	}
 
-	var list List
-	var items []item
+	var scan Scan
 	err := s.view(func(tx *buntdb.Tx) error {
-		list.Revision = s.log.revision.Load()
+		scan.Revision = s.log.revision.Load()
 		if o.Revision != 0 {
 			if err := s.retained(o.Revision); err != nil {
 				return err
@@ -100,27 +143,23 @@ func (s *Store) List(prefix string, o ListOptions) (List, error) {
 			if err := past.read(&s.log); err != nil {
 				return err
 			}
-			list.Revision = o.Revision
+			scan.Revision = o.Revision
 		}
 		total := s.state.keys.count(r) + past.more
 		n := total
 		if o.Limit > 0 {
 			n = min(n, o.Limit)
 		}
-		list.Remaining = int64(total - n)
+		scan.Remaining = int64(total - n)
 		if n > 0 {
-			items = s.state.items(tx, r, past.items, n)
+			scan.items = s.state.items(tx, r, past.items, n)
 		}
 		return nil
 	})
 	if err != nil {
-		return List{}, err
+		return Scan{}, err
 	}
-	list.Records = make([]Record, len(items))
-	for i := range items {
-		list.Records[i] = items[i].record()
-	}
-	return list, nil
+	return scan, nil
 }
 
 // undo is the way from the present back to a revision: the items that the keys of a range had there, of those keys
@@ -158,11 +197,7 @@ func (u *undo) read(l *log) error {
 			u.seen = make(map[string]struct{})
 		}
 		u.seen[key] = struct{}{}
-		i := item{key: key}
-		if e.Type != Created {
-			i.past = &e.Previous
-		}
-		u.items = append(u.items, i)
+		u.items = append(u.items, item{key: key, past: e.Previous})
 	}
 	u.until = max(u.until, newest)
 	if len(u.items) > known {

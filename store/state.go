@@ -26,18 +26,15 @@ type state struct {
 // release lets go of what is beside a closed db.
 func (s *state) release() { s.base, s.byKey, s.keys = nil, nil, keys{} }
 
-// get returns the record of a key.
-func (s *state) get(key string) (Record, bool) {
+// get returns what a key has, a tombstone if it has no record.
+func (s *state) get(key string) item {
 	if encoded, ok := s.byKey[key]; ok {
-		if encoded == "" {
-			return Record{}, false
-		}
-		return decode(key, encoded), true
+		return item{key: key, encoded: encoded}
 	}
 	if i := search(s.base, key); i < len(s.base) && s.base[i].key == key {
-		return s.base[i].record(), true
+		return s.base[i]
 	}
-	return Record{}, false
+	return item{key: key}
 }
 
 // create gives a key, which has none, its item.
@@ -77,16 +74,26 @@ func (s *state) remove(tx *buntdb.Tx, key string) error {
 // items returns the first n items of a range, which has that many, in the order of their keys. Those of past, sorted
 // as well, stand in the place of the present ones.
 func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
+	base, past := within(s.base, r), within(past, r)
+	items := make([]item, 0, n)
+	// As there are n items before it, the end of the range needs no watching: not to look at the keys, which are not
+	// in the cache, is a good part of the speed. An error there can be only when tx has ended.
+	if len(base) == 0 && len(past) == 0 {
+		// So it is most of the time: there is nothing to merge, and no tombstone.
+		_ = tx.AscendGreaterOrEqual("", r.start, func(key, encoded string) bool {
+			items = items[:len(items)+1]
+			i := &items[len(items)-1]
+			i.key, i.encoded = key, encoded
+			return len(items) < n
+		})
+		return items
+	}
 	written := func(yield func(item) bool) {
-		// As there are n items before it, the end of the range needs no watching: not to look at the keys, which
-		// are not in the cache, is a good part of the speed. An error there can be only when tx has ended.
 		_ = tx.AscendGreaterOrEqual("", r.start, func(key, encoded string) bool {
 			return yield(item{key: key, encoded: encoded})
 		})
 	}
-	present := merge(within(s.base, r), written, false)
-	items := make([]item, 0, n)
-	merge(within(past, r), present, true)(func(i item) bool {
+	merge(past, merge(base, written, false), true)(func(i item) bool {
 		if !i.tombstone() {
 			items = append(items, i)
 		}

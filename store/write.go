@@ -12,11 +12,14 @@ type Write struct {
 	// nothing can refuse the write any more, and other writers wait for it: it has to be quick, and must not call
 	// the store. If it panics, nothing has been written.
 	//
-	// A nil Make leaves the value and its tag as they are: empty for a create, the last ones for a delete.
+	// A nil Make leaves the value, its tag and its index as they are: empty for a create, the last ones for a delete.
 	Make func(revision int64) string
 
 	// Tag goes with the value that Make returns.
 	Tag string
+
+	// Index goes with the value, too. It is kept for each record, so it ought to be short.
+	Index string
 
 	// Require is what must hold of other keys for the write to happen.
 	Require []Precondition
@@ -82,9 +85,9 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 
 	var current Record
 	err := s.view(func(*buntdb.Tx) error {
-		var found bool
-		current, found = s.state.get(key)
-		if err := judge(current, found); err != nil {
+		i := s.state.get(key)
+		current = i.record()
+		if err := judge(current, !i.tombstone()); err != nil {
 			return err
 		}
 		return s.require(w.Require)
@@ -99,11 +102,9 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 	next.Revision = s.log.revision.Load() + 1
 	if t == Created {
 		next.Created = next.Revision
-	} else {
-		current.Key = key
 	}
 	if w.Make != nil {
-		next.Value, next.Tag = w.Make(next.Revision), w.Tag
+		next.Value, next.Tag, next.Index = w.Make(next.Revision), w.Tag, w.Index
 	}
 	i := item{key: key}
 	if t != Deleted {
@@ -111,7 +112,18 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 		i.encoded = encode(next)
 		next = decode(key, i.encoded)
 	}
-	e := &Event{Type: t, Record: next, Previous: current}
+	var e *Event
+	if t == Created {
+		e = &Event{Type: t, Record: next}
+	} else {
+		both := &struct {
+			event Event
+			was   Record
+		}{Event{Type: t, Record: next}, current}
+		both.was.Key = key
+		e = &both.event
+		e.Previous = &both.was
+	}
 
 	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
 	err = s.update(func(tx *buntdb.Tx) error {
@@ -145,8 +157,8 @@ func (s *Store) require(preconditions []Precondition) error {
 			}
 			continue
 		}
-		r, _ := s.state.get(p.Key)
-		if r.Revision != p.Revision {
+		i := s.state.get(p.Key)
+		if r := i.record(); r.Revision != p.Revision {
 			return &PreconditionError{Key: p.Key, Current: r.Revision, Required: p.Revision}
 		}
 	}

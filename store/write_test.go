@@ -37,7 +37,7 @@ func TestWriteRules(t *testing.T) {
 			event: &Event{
 				Type:     Updated,
 				Record:   Record{Key: "/a/1", Value: "v", Tag: "tag", Revision: 8, Created: 2},
-				Previous: one,
+				Previous: &one,
 			},
 		},
 		"update of another revision": {
@@ -54,7 +54,7 @@ func TestWriteRules(t *testing.T) {
 			event: &Event{
 				Type:     Deleted,
 				Record:   Record{Key: "/a/1", Value: "bye", Tag: "tag", Revision: 8, Created: 2},
-				Previous: one,
+				Previous: &one,
 			},
 		},
 		"delete without words repeats the last value": {
@@ -63,7 +63,7 @@ func TestWriteRules(t *testing.T) {
 			event: &Event{
 				Type:     Deleted,
 				Record:   Record{Key: "/a/1", Value: "one again", Revision: 8, Created: 2},
-				Previous: one,
+				Previous: &one,
 			},
 		},
 		"delete of another revision": {

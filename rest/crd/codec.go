@@ -39,6 +39,9 @@ type codec struct {
 type selectableField struct {
 	name string
 	path *jsonpath.JSONPath
+	// names is the same path for gjson, if it leads from name to name; else it is
+	// empty.
+	names string
 }
 
 func newSelectableFields(declared []apiextensions.SelectableField) ([]selectableField, error) {
@@ -49,7 +52,7 @@ func newSelectableFields(declared []apiextensions.SelectableField) ([]selectable
 		if err := path.Parse("{" + f.JSONPath + "}"); err != nil {
 			return nil, fmt.Errorf("selectable field %s: %w", f.JSONPath, err)
 		}
-		all = append(all, selectableField{strings.TrimPrefix(f.JSONPath, "."), path})
+		all = append(all, selectableField{strings.TrimPrefix(f.JSONPath, "."), path, plainPath(f.JSONPath)})
 	}
 	return all, nil
 }

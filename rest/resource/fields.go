@@ -62,3 +62,11 @@ func ResetFields(byVersion map[string][]string) map[fieldpath.APIVersion]fieldpa
 	}
 	return fieldpath.NewExcludeFilterSetMap(sets)
 }
+
+// FieldReader is a Codec that can read the fields of field selectors out of the
+// bytes of objects that are stored in its version, under its present schema.
+type FieldReader interface {
+	// ReadField is the value that Codec.Fields has for the field. If that cannot
+	// be told without decoding the object, it says so.
+	ReadField(text, field string) (value string, ok bool)
+}

@@ -90,7 +90,13 @@ func view(v *resource.Version, record store.Record) (string, error) {
 // decode it. If the object was written in that version, under the present schema,
 // it is what is stored.
 func viewOf(v *resource.Version, record store.Record) (string, bool) {
-	return record.Value, record.Tag == v.Identity
+	if record.Tag == v.Identity {
+		return record.Value, true
+	}
+	if codec, ok := v.Codec.(resource.Viewer); ok {
+		return codec.View(record)
+	}
+	return "", false
 }
 
 // items are the JSON of several stored objects in a version. Those that need to be
@@ -192,11 +198,15 @@ const gzipThreshold = 128 * 1024
 
 // writeText writes an answer.
 func (r *request) writeText(code int, mediaType string, parts ...string) {
+	r.writePieces(code, mediaType, sizeOf(parts), slices.Values(parts))
+}
+
+func sizeOf(parts []string) int {
 	size := 0
 	for _, p := range parts {
 		size += len(p)
 	}
-	r.writePieces(code, mediaType, size, slices.Values(parts))
+	return size
 }
 
 // chunk is how much of an answer is joined before it is written: what takes the

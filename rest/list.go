@@ -198,6 +198,9 @@ func (r *request) answerList(p page, items []string) error {
 		if err != nil {
 			return err
 		}
+		if t.joins() {
+			return t.answerJoined(p, items)
+		}
 		obj, err := t.list(p, items)
 		if err != nil {
 			return err

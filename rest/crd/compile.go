@@ -9,7 +9,6 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -227,7 +226,7 @@ func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryr
 			return nil, err
 		}
 	}
-	return tableconvertor.New(external)
+	return newTableOf(external)
 }
 
 // deprecationWarning is the text that the definition gives, or one that names

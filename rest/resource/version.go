@@ -113,6 +113,22 @@ type Codec interface {
 	ConvertFieldLabel(label, value string) (string, string, error)
 }
 
+// Viewer is a Codec that can show stored objects in its version without decoding
+// them.
+type Viewer interface {
+	// View is what Encode makes of what DecodeStored reads. If that cannot be told
+	// without doing so, it says so.
+	View(record store.Record) (text string, ok bool)
+}
+
+// CellReader is a TableConvertor that can read the cells of an object out of the JSON
+// of its version.
+type CellReader interface {
+	// ReadCells are the cells of the one row that ConvertToTable makes of the
+	// object. If they cannot be told without decoding all of it, it says so.
+	ReadCells(ctx context.Context, text string) (cells []any, ok bool, err error)
+}
+
 // Rememberer is a Codec that can be told what an object is that it would
 // otherwise have to read. The object's resourceVersion must be that of the record,
 // and nobody may alter the object any more.

@@ -1,0 +1,62 @@
+package crd
+
+import (
+	"encoding/json"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+func TestAViewInAnotherVersionOfTheSameSchemaIsWhatConversionMakes(t *testing.T) {
+	v1, _ := shortcutVersion(t, "  - name: v1\n", "  - &v1\n    name: v1\n", "status:\n  acceptedNames", `  - {<<: *v1, name: v2, storage: false}
+  - name: v3
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+status:
+  acceptedNames`)
+	v2, v3 := v1.Resource.Version("v2").Codec.(*codec), v1.Resource.Version("v3").Codec.(*codec)
+	c, r := v1.Codec.(*codec), randomSource(t)
+	for range 5_000 {
+		u := &unstructured.Unstructured{Object: randomMap(r, 3)}
+		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
+		u.Object["metadata"] = map[string]any{"name": "a", "labels": []any{map[string]any{}, map[string]any{"a": "b"}, nil}[r.IntN(3)]}
+		body, err := json.Marshal(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj, _, err := c.Decode(body, mediaTypes[0].StrictSerializer)
+		if _, strict := runtime.AsStrictDecodingError(err); err != nil && !strict {
+			t.Fatal(err)
+		}
+		obj.(*unstructured.Unstructured).SetGeneration(1)
+		text, err := c.EncodeToStore(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := store.Record{Value: string(text), Tag: v1.Identity}
+		got, ok := v2.View(record)
+		converted, err := v2.DecodeStored(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := v2.Encode(converted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A field that sorts before apiVersion is the one thing that is not seen through.
+		if _, early := obj.(*unstructured.Unstructured).Object["a"]; ok == early || ok && got != string(want) {
+			t.Fatalf("%s\n got %s\nwant %s", text, got, want)
+		}
+		if _, ok := v3.View(record); ok {
+			t.Fatal("a version with another schema is shown without conversion")
+		}
+		record.Tag = "v1/0"
+		if _, ok := v2.View(record); ok {
+			t.Fatal("an object of an earlier schema is shown without conversion")
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// table is the printer of a version: upstream's, which works on objects. Where all
+// columns are at plain paths, it can be shown a sketch of the object, with no more
+// in it than the columns look at.
+type table struct {
+	registryrest.TableConvertor
+	paths    []string // of the columns, for gjson
+	sketches bool
+}
+
+func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) (registryrest.TableConvertor, error) {
+	convertor, err := tableconvertor.New(columns)
+	if err != nil {
+		return nil, err
+	}
+	t := table{TableConvertor: convertor, sketches: true}
+	for _, column := range columns {
+		path := plainPath(column.JSONPath)
+		t.paths, t.sketches = append(t.paths, path), t.sketches && path != ""
+	}
+	return t, nil
+}
+
+// ReadCells implements resource.CellReader.
+func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) {
+	// An object with items is a list to the printer.
+	if !t.sketches || gjson.Get(text, "items").Exists() {
+		return nil, false, nil
+	}
+	sketch := map[string]any{}
+	if err := draw(sketch, text, "metadata.name"); err != nil {
+		return nil, false, err
+	}
+	for _, path := range t.paths {
+		if err := draw(sketch, text, path); err != nil {
+			return nil, false, err
+		}
+	}
+	single, err := t.ConvertToTable(ctx, &unstructured.Unstructured{Object: sketch}, &metav1.TableOptions{NoHeaders: true})
+	if err != nil || len(single.Rows) != 1 {
+		return nil, false, err
+	}
+	return single.Rows[0].Cells, true, nil
+}
+
+// draw copies what is at a path of an object's JSON, if there is anything, to the
+// same path of the sketch.
+func draw(sketch map[string]any, text, path string) error {
+	found := gjson.Get(text, path)
+	if !found.Exists() {
+		return nil
+	}
+	value, err := valueOf(found)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	for {
+		name, rest, more := strings.Cut(path, ".")
+		if !more {
+			sketch[name] = value
+			return nil
+		}
+		inner, ok := sketch[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			sketch[name] = inner
+		}
+		sketch, path = inner, rest
+	}
+}
+
+// valueOf is a piece of JSON as it is in an unstructured object.
+func valueOf(found gjson.Result) (value any, err error) {
+	switch found.Type {
+	case gjson.String:
+		return found.String(), nil
+	case gjson.True, gjson.False:
+		return found.Bool(), nil
+	case gjson.Null:
+		return nil, nil
+	}
+	if isPlainInteger(found.Raw) {
+		return strconv.ParseInt(found.Raw, 10, 64)
+	}
+	err = utiljson.Unmarshal([]byte(found.Raw), &value)
+	return value, err
+}

@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -35,7 +36,10 @@ func (w responseWriter) WriteHeader(code int) {
 
 func (w responseWriter) Write(p []byte) (int, error) { return w.x.write(p) }
 
-func (w responseWriter) WriteString(s string) (int, error) { return w.x.write([]byte(s)) }
+// WriteString does not copy the string: nobody who gets it writes to it.
+func (w responseWriter) WriteString(s string) (int, error) {
+	return w.x.write(unsafe.Slice(unsafe.StringData(s), len(s)))
+}
 
 func (w responseWriter) Flush() { w.FlushError() }
 

@@ -57,6 +57,7 @@ type Server struct {
 	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
 	random    *random
+	frames    frames
 	paths     *apirequest.RequestInfoFactory
 	hooks     func() (*webhook.ClientManager, error) // the clients of admission webhooks
 

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
@@ -54,7 +55,7 @@ func (r *request) watch() error {
 	stream := &watchStream{request: r, selector: sel, options: options, mediaType: info.MediaType, transform: transform}
 	if info.MediaType != runtime.ContentTypeJSON {
 		stream.mediaType += ";stream=watch"
-		stream.frames = newBinaryFrames(r.version, info, r.w)
+		stream.binary = newBinaryFrames(r.version, info)
 	}
 	ctx, stop := r.untilWatchEnds(options)
 	defer stop()
@@ -81,7 +82,8 @@ type watchStream struct {
 	options   *internalversion.ListOptions
 	mediaType string
 	transform *transformer  // nil: objects go as they are
-	frames    *binaryFrames // nil: JSON, one event after the other
+	binary    *binaryFrames // nil: JSON, one event after the other
+	buffer    []byte
 
 	changes    *store.Cursor
 	definition *store.Cursor // nil for built-in resources
@@ -172,7 +174,7 @@ func (s *watchStream) sendInitial(initial *store.Scan) error {
 		} else if !ok {
 			continue
 		}
-		if err := s.send(watch.Added, record); err != nil {
+		if err := s.send(watch.Added, record, 0); err != nil {
 			return err
 		}
 	}
@@ -270,66 +272,120 @@ func (s *watchStream) sendEvent(e *store.Event) error {
 	}
 	switch {
 	case is && was:
-		return s.send(watch.Modified, e.Record)
+		return s.send(watch.Modified, e.Record, e.Record.Revision)
 	case is:
-		return s.send(watch.Added, e.Record)
+		return s.send(watch.Added, e.Record, e.Record.Revision)
 	case was && e.Type == store.Deleted:
-		return s.send(watch.Deleted, e.Record)
+		return s.send(watch.Deleted, e.Record, e.Record.Revision)
 	case was:
 		// It changed out of sight: what is sent is how it looked before, at the
 		// revision of the change.
 		gone := *e.Previous
 		gone.Value = withResourceVersion(gone.Value, e.Record.Revision)
-		return s.send(watch.Deleted, gone)
+		return s.send(watch.Deleted, gone, e.Record.Revision)
 	}
 	return nil
 }
 
-func (s *watchStream) send(kind watch.EventType, record store.Record) error {
-	text, err := view(s.version, record)
+// send sends an object under the revision of a change; of none, if it was there when
+// the watch began. In a stream of Tables only the first has headers.
+func (s *watchStream) send(kind watch.EventType, record store.Record, change int64) error {
+	if s.transform == nil && s.binary == nil {
+		if text, ok := viewOf(s.version, record); ok {
+			return s.write(kind, text)
+		}
+	}
+	frame := func() (string, error) {
+		text, err := view(s.version, record)
+		if err != nil {
+			return "", err
+		}
+		return s.frame(kind, text)
+	}
+	var text string
+	var err error
+	if change == 0 {
+		text, err = frame()
+	} else {
+		text, err = s.frames.get(change, s.frameKey(kind), frame)
+	}
 	if err != nil {
 		return err
 	}
-	return s.sendText(kind, text)
+	return s.writeFrame(text)
 }
 
-// sendText sends an object of the version as the client wants to see it. In a
-// stream of Tables only the first has headers.
-func (s *watchStream) sendText(kind watch.EventType, text string) error {
-	if s.transform == nil && s.frames != nil {
-		return s.frames.write(kind, text)
+// frameKey is what decides how the frame of a change looks.
+func (s *watchStream) frameKey(kind watch.EventType) frameKey {
+	key := frameKey{kind: kind, version: s.version, mediaType: s.mediaType, pretty: s.output.pretty}
+	if s.transform != nil {
+		key.target = *s.output.Convert
+		if options := s.transform.table; options != nil {
+			key.include, key.headers, key.second = options.IncludeObject, !options.NoHeaders, time.Now().Unix()
+		}
 	}
-	if s.transform == nil {
-		return s.write(kind, text)
+	return key
+}
+
+// frame is an event about an object of the version as the client wants to see it.
+func (s *watchStream) frame(kind watch.EventType, text string) (string, error) {
+	switch {
+	case s.transform == nil && s.binary == nil:
+		return jsonFrame(kind, text), nil
+	case s.transform == nil:
+		return s.binary.frame(kind, text)
 	}
 	obj, err := s.transform.one(text)
 	if err != nil {
-		return err
+		return "", err
 	}
 	out, err := s.transform.encode(obj)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if s.transform.table != nil {
-		s.transform.table.NoHeaders = true
+	if s.binary != nil {
+		return s.binary.frameOf(kind, out)
 	}
-	if s.frames != nil {
-		return s.frames.writeEncoded(kind, out)
-	}
-	return s.write(kind, strings.TrimSuffix(string(out), "\n"))
+	return jsonFrame(kind, strings.TrimSuffix(string(out), "\n")), nil
+}
+
+func jsonFrame(kind watch.EventType, text string) string {
+	return `{"type":"` + string(kind) + `","object":` + text + "}\n"
 }
 
 // errGone ends a watch whose client does not read any more.
 var errGone = errors.New("the client has gone")
 
-func (s *watchStream) write(kind watch.EventType, text string) error {
-	for _, part := range [...]string{`{"type":"`, string(kind), `","object":`, text, "}\n"} {
-		if _, err := io.WriteString(s.w, part); err != nil {
-			return errGone
-		}
+// writeFrame writes what frame has made.
+func (s *watchStream) writeFrame(text string) error {
+	if s.transform != nil && s.transform.table != nil {
+		s.transform.table.NoHeaders = true
+	}
+	if _, err := io.WriteString(s.w, text); err != nil {
+		return errGone
 	}
 	return nil
 }
+
+// write writes an event as JSON in one write, from a buffer that is used again: it
+// would be a copy for each watcher otherwise.
+func (s *watchStream) write(kind watch.EventType, text string) error {
+	b := append(s.buffer[:0], `{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","object":`...)
+	b = append(b, text...)
+	b = append(b, "}\n"...)
+	if len(b) <= maxWatchBuffer {
+		s.buffer = b
+	}
+	if _, err := s.w.Write(b); err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// maxWatchBuffer is how large a buffer a watch keeps.
+const maxWatchBuffer = 32 << 10
 
 func (s *watchStream) flush() { s.w.(http.Flusher).Flush() }
 
@@ -339,7 +395,10 @@ func (s *watchStream) sendBookmark(revision int64, initialEventsEnd bool) error 
 	if err != nil {
 		return err
 	}
-	return s.sendText(watch.Bookmark, text)
+	if text, err = s.frame(watch.Bookmark, text); err != nil {
+		return err
+	}
+	return s.writeFrame(text)
 }
 
 // bookmark is an object with nothing but a kind and a resourceVersion.
@@ -362,16 +421,19 @@ func (s *watchStream) sendError(err error) {
 	if errors.Is(err, errGone) {
 		return
 	}
-	status := toStatus(err)
-	if s.frames != nil {
-		_ = s.frames.writeObject(watch.Error, status)
-		s.flush()
-		return
-	}
-	text, err := json.Marshal(status)
+	text, err := s.errorFrame(toStatus(err))
 	if err != nil {
 		return
 	}
-	_ = s.write(watch.Error, string(text))
+	_ = s.writeFrame(text)
 	s.flush()
+}
+
+// errorFrame is an event with a Status, which is shown as it is in every view.
+func (s *watchStream) errorFrame(status *metav1.Status) (string, error) {
+	if s.binary != nil {
+		return s.binary.frameOfObject(watch.Error, status)
+	}
+	text, err := json.Marshal(status)
+	return jsonFrame(watch.Error, string(text)), err
 }

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,46 +10,46 @@ import (
 	"github.com/fakecluster/fakecluster/rest/resource"
 )
 
-// binaryFrames writes the events of a watch in a format that is not JSON, which
-// is protobuf. Only kinds with Go types have one.
+// binaryFrames makes the events of a watch in a format that is not JSON, which is
+// protobuf. Only kinds with Go types have one.
 type binaryFrames struct {
 	version *resource.Version
 	object  runtime.Encoder // of what an event is about
 	event   runtime.Encoder
-	out     io.Writer // a frame at each Write
+	framer  runtime.Framer
 }
 
-func newBinaryFrames(v *resource.Version, info runtime.SerializerInfo, w io.Writer) *binaryFrames {
+func newBinaryFrames(v *resource.Version, info runtime.SerializerInfo) *binaryFrames {
 	return &binaryFrames{
 		version: v,
 		object:  v.Serializer.EncoderForVersion(info.Serializer, v.GroupVersion()),
 		event:   v.Serializer.EncoderForVersion(info.StreamSerializer.Serializer, v.GroupVersion()),
-		out:     info.StreamSerializer.Framer.NewFrameWriter(w),
+		framer:  info.StreamSerializer.Framer,
 	}
 }
 
-// write sends one event about the object that the text is the JSON of.
-func (b *binaryFrames) write(kind watch.EventType, text string) error {
+// frame is an event about the object that the text is the JSON of.
+func (b *binaryFrames) frame(kind watch.EventType, text string) (string, error) {
 	obj, err := decodeAs(b.version, text)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return b.writeObject(kind, obj)
+	return b.frameOfObject(kind, obj)
 }
 
-func (b *binaryFrames) writeObject(kind watch.EventType, obj runtime.Object) error {
+func (b *binaryFrames) frameOfObject(kind watch.EventType, obj runtime.Object) (string, error) {
 	raw, err := runtime.Encode(b.object, obj)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return b.writeEncoded(kind, raw)
+	return b.frameOf(kind, raw)
 }
 
-func (b *binaryFrames) writeEncoded(kind watch.EventType, raw []byte) error {
-	if err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.out); err != nil {
-		return errGone
-	}
-	return nil
+// frameOf is an event about an object that is encoded.
+func (b *binaryFrames) frameOf(kind watch.EventType, raw []byte) (string, error) {
+	var out strings.Builder
+	err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.framer.NewFrameWriter(&out))
+	return out.String(), err
 }
 
 // decodeAs reads the JSON of a typed object in its version.

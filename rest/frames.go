@@ -1,0 +1,129 @@
+package rest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fakecluster/fakecluster/rest/resource"
+)
+
+// frames are what watchers of one view of one change share: whoever comes first
+// converts and encodes it, for all. The zero value is ready.
+//
+// The newest changes are remembered, as many as a cursor returns at once, so that
+// watchers who are behind share what they read together. Who is further behind
+// works for itself.
+type frames struct {
+	ring  atomic.Pointer[[rememberedChanges]atomic.Pointer[changeFrames]]
+	bytes atomic.Int64 // of the frames that were made since the ring was
+}
+
+const (
+	rememberedChanges = 1024
+	// rememberedBytes is how much of frames is made until all are forgotten.
+	rememberedBytes = 64 << 20
+)
+
+// frameKey says which frame of a change it is.
+type frameKey struct {
+	kind      watch.EventType
+	version   *resource.Version
+	mediaType string
+	pretty    bool
+	target    schema.GroupVersionKind // of a transformed object
+	include   metav1.IncludeObjectPolicy
+	headers   bool
+	second    int64 // of the ages in a Table
+}
+
+// changeFrames are the frames of one change.
+type changeFrames struct {
+	revision int64
+
+	mu   sync.Mutex
+	made []*frame
+}
+
+// frame is ready once done is closed. A channel, because in a testing/synctest bubble
+// no mutex may be held while a webhook converts.
+type frame struct {
+	key  frameKey
+	done chan struct{}
+	text string
+	err  error
+}
+
+var errNotMade = errors.New("the frame of an event was not made")
+
+// get returns a frame of the change of a revision, made by make if nobody has made
+// it. An error is for those who waited for the frame; the next to ask tries again.
+func (f *frames) get(revision int64, key frameKey, make func() (string, error)) (string, error) {
+	change := f.of(revision)
+	mine, found := change.claim(key)
+	if found {
+		<-mine.done
+		return mine.text, mine.err
+	}
+	mine.err = errNotMade // unless make returns
+	defer func() {
+		if mine.err != nil {
+			change.drop(mine)
+		}
+		close(mine.done)
+	}()
+	mine.text, mine.err = make()
+	if f.bytes.Add(int64(len(mine.text))) > rememberedBytes {
+		f.ring.Store(nil)
+		f.bytes.Store(0)
+	}
+	return mine.text, mine.err
+}
+
+// of returns the frames of a revision.
+func (f *frames) of(revision int64) *changeFrames {
+	ring := f.ring.Load()
+	if ring == nil {
+		f.ring.CompareAndSwap(nil, new([rememberedChanges]atomic.Pointer[changeFrames]))
+		if ring = f.ring.Load(); ring == nil {
+			return &changeFrames{revision: revision}
+		}
+	}
+	slot := &ring[revision%rememberedChanges]
+	for {
+		there := slot.Load()
+		if there != nil && there.revision == revision {
+			return there
+		}
+		mine := &changeFrames{revision: revision}
+		if there != nil && there.revision > revision || slot.CompareAndSwap(there, mine) {
+			return mine
+		}
+	}
+}
+
+// claim returns a frame that somebody makes or has made, or a new one for the caller
+// to make.
+func (c *changeFrames) claim(key frameKey) (f *frame, found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.made {
+		if f.key == key {
+			return f, true
+		}
+	}
+	f = &frame{key: key, done: make(chan struct{})}
+	c.made = append(c.made, f)
+	return f, false
+}
+
+func (c *changeFrames) drop(f *frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made = slices.DeleteFunc(c.made, func(other *frame) bool { return other == f })
+}

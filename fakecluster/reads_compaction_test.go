@@ -1,0 +1,57 @@
+package fakecluster_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// A watch that is so slow that the history has gone on without it hears so, in every
+// view: the last it gets is an ERROR event. That the watch looks at its definition,
+// whose history has gone as well, makes no difference.
+func TestAWatchThatHasFallenBehindTheHistoryEndsWithExpired(t *testing.T) {
+	for _, c := range []struct{ view, version, accept string }{
+		{"as stored", "v1", ""},
+		{"in another version", "v2", ""},
+		{"as Tables", "v1", "application/json;as=Table;g=meta.k8s.io;v=v1"},
+		{"partial", "v1", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"},
+	} {
+		t.Run(c.view, func(t *testing.T) {
+			cluster := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithHistory(10, 0))
+			define(t, cluster, sampleDefinition())
+			w := newWire(t, cluster)
+			create := func(name, fill string) {
+				t.Helper()
+				body := fmt.Sprintf(`{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":%q,"annotations":{"fill":%q}}}`, name, fill)
+				code, answer, err := w.send(t.Context(), http.MethodPost, samplesPath+"/namespaces/default/samples", "application/json", body)
+				must(t, err)
+				equal(t, "create: "+answer, code, http.StatusCreated)
+			}
+			resp, err := w.open(t.Context(), http.MethodGet, viewsPath+c.version+"/samples?watch=1", "", c.accept, "")
+			must(t, err)
+			defer resp.Body.Close()
+
+			// As long as not all of such an event has been read, the server waits with it.
+			create("large", strings.Repeat("x", 200_000))
+			lines := bufio.NewReader(resp.Body)
+			_, err = lines.Peek(1)
+			must(t, err)
+			for n := range 20 {
+				create(nameOf(n), "")
+			}
+			first, err := lines.ReadString('\n')
+			must(t, err)
+			equal(t, "the event before", strings.HasPrefix(first, `{"type":"ADDED","object":{`) && strings.Contains(first, `"name":"large"`), true)
+			rest, err := io.ReadAll(lines)
+			must(t, err)
+			equal(t, "the end", regexp.MustCompile(`\d+ \(\d+\)`).ReplaceAllString(string(rest), "R (O)"),
+				`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: R (O)","reason":"Expired","code":410}}`+"\n")
+		})
+	}
+}

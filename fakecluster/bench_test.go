@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -121,10 +122,27 @@ func newFloor(b *testing.B, c *fakecluster.Cluster, way []fakecluster.Option) dy
 	const path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 	all := raw(b, c, path)
 	one := raw(b, c, path+"/"+nameOf(1))
+	event := `{"type":"MODIFIED","object":` + string(bytes.TrimSpace(one)) + "}\n"
+	watchers := make(chan chan<- struct{}, 1) // who waits for a patch, if there is one
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		body, code := one, http.StatusOK
 		switch {
+		case r.URL.Query().Has("watch"):
+			patched := make(chan struct{}, 1)
+			watchers <- patched
+			for w.(http.Flusher).Flush(); r.Context().Err() == nil; w.(http.Flusher).Flush() {
+				select {
+				case <-patched:
+					_, _ = io.WriteString(w, event)
+				case <-r.Context().Done():
+				}
+			}
+			return
+		case r.Method == http.MethodPatch && len(watchers) == 1:
+			patched := <-watchers
+			patched <- struct{}{}
+			watchers <- patched
 		case r.Method == http.MethodPost:
 			code = http.StatusCreated
 		case r.Method == http.MethodGet && r.URL.Path == path:
@@ -368,21 +386,35 @@ func BenchmarkListOf1000(b *testing.B) {
 func BenchmarkWatch(b *testing.B) {
 	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 		s := newBench(b, 1, way...)
-		w, err := s.cluster.Watch(b.Context(), metav1.ListOptions{ResourceVersion: list(b, s.cluster).GetResourceVersion()})
-		must(b, err)
-		defer w.Stop()
-		patch := mergePatch(b.Context(), s.cluster)
-		beside(b, s.nextPatch, func(p []byte) error {
-			if err := patch(p); err != nil {
-				return err
-			}
-			e, open := <-w.ResultChan()
-			if !open || e.Type != "MODIFIED" {
-				return fmt.Errorf("the watch says %+v", e)
-			}
-			return nil
-		}, mergePatch(b.Context(), s.floor))
+		beside(b, s.nextPatch, patchAndHear(b, s.cluster), mergePatch(b.Context(), s.floor))
 	})
+}
+
+// BenchmarkWatchDelivery is BenchmarkWatch with another floor: a patch of ready bytes
+// until a watcher has a ready event.
+func BenchmarkWatchDelivery(b *testing.B) {
+	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
+		s := newBench(b, 1, way...)
+		beside(b, s.nextPatch, patchAndHear(b, s.cluster), patchAndHear(b, s.floor))
+	})
+}
+
+// patchAndHear is a merge patch, and the wait for a watcher to have the change.
+func patchAndHear(b *testing.B, r dynamic.ResourceInterface) func([]byte) error {
+	b.Helper()
+	w, err := r.Watch(b.Context(), metav1.ListOptions{ResourceVersion: list(b, r).GetResourceVersion()})
+	must(b, err)
+	b.Cleanup(w.Stop)
+	patch := mergePatch(b.Context(), r)
+	return func(p []byte) error {
+		if err := patch(p); err != nil {
+			return err
+		}
+		if e, open := <-w.ResultChan(); !open || e.Type != "MODIFIED" {
+			return fmt.Errorf("the watch says %+v", e)
+		}
+		return nil
+	}
 }
 
 // BenchmarkFork is a copy of a cluster with 1000 objects. The budget does not have

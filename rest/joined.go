@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,28 +21,24 @@ func (t *transformer) joins() bool {
 
 // answerJoined answers with what list and encode would make of the items.
 func (t *transformer) answerJoined(p page, items []string) error {
-	transform := t.partialText
+	transform, first := t.partialText, []string(nil)
 	if t.table != nil {
-		transform = t.rowText
+		// The columns of a table come with its first row.
+		transform, first = t.rowText, items[:min(len(items), 1)]
 	}
-	// The columns of a table come with its first row.
-	envelope, err := t.list(p, items[:min(len(items), 1)])
+	envelope, err := t.list(p, first)
 	if err != nil {
 		return err
 	}
-	switch l := envelope.(type) {
-	case *metav1.Table:
-		l.Rows = []metav1.TableRow{}
-	default:
-		if envelope, err = t.list(p, nil); err != nil {
-			return err
-		}
+	if table, ok := envelope.(*metav1.Table); ok {
+		table.Rows = []metav1.TableRow{}
 	}
 	text, err := t.encode(envelope)
 	if err != nil {
 		return err
 	}
-	head, ok := strings.CutSuffix(string(text), "]}\n")
+	const tail = "]}\n"
+	head, ok := strings.CutSuffix(string(text), tail)
 	if !ok {
 		return fmt.Errorf("the JSON of %T does not end with its items", envelope)
 	}
@@ -59,7 +54,7 @@ func (t *transformer) answerJoined(p page, items []string) error {
 		}
 		parts = append(parts, transformed)
 	}
-	t.writePieces(http.StatusOK, t.output.Accepted.MediaType, sizeOf(parts)+len("]}\n"), slices.Values(append(parts, "]}\n")))
+	t.writeText(http.StatusOK, t.output.Accepted.MediaType, append(parts, tail)...)
 	return nil
 }
 

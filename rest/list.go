@@ -125,9 +125,9 @@ func (r *request) page(o *internalversion.ListOptions, sel selector, into collec
 		if sel.all() {
 			into.expect(part.Len())
 		}
-		labels := labelMatcher{selector: sel}
+		quick := labelMatcher{selector: sel}
 		for i := range part.Len() {
-			if !labels.matches(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
+			if !quick.matchesLabels(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
 				continue
 			}
 			record := part.Record(i)

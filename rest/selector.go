@@ -86,16 +86,16 @@ func (s selector) matchesLabels(index string) bool {
 type labelMatcher struct {
 	selector
 	last  string
-	known bool // whether matched says what the last labels came to
+	known bool // whether match is what the last labels came to
 	match bool
 }
 
-func (m *labelMatcher) matches(index string) bool {
+func (m *labelMatcher) matchesLabels(index string) bool {
 	if m.labels == nil {
 		return true
 	}
 	if !m.known || m.last != index {
-		m.last, m.known, m.match = index, true, m.matchesLabels(index)
+		m.last, m.known, m.match = index, true, m.selector.matchesLabels(index)
 	}
 	return m.match
 }

@@ -10,6 +10,9 @@
 // undoes the events since. A watch is a [Cursor], which is no more than a revision up to which its owner has read
 // the log: it has no queue that could overflow, and nobody waits for it.
 //
+// A list is of strings that have been collected; a [Scan] leaves them as they are until a record is asked for. What
+// readers pick records by, the writer may give beside the value: the index of a record costs next to nothing to read.
+//
 // The history is bounded, by revisions and by bytes. [Store.Oldest] says where it begins: the state at that
 // revision can still be read, and a watch can still tell what changed after it. A reader that needs more gets a
 // [*CompactedError].

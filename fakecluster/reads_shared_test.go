@@ -1,0 +1,103 @@
+package fakecluster_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// renaming is a conversion webhook that counts what it is asked to convert.
+type renaming struct{ converted atomic.Int64 }
+
+func (c *renaming) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var review map[string]any
+	if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	asked := review["request"].(map[string]any)
+	converted := []any{}
+	for _, o := range asked["objects"].([]any) {
+		c.converted.Add(1)
+		u := unstructured.Unstructured{Object: o.(map[string]any)}
+		u.SetAPIVersion(asked["desiredAPIVersion"].(string))
+		u.Object["spec"].(map[string]any)["color"] = "converted"
+		converted = append(converted, u.Object)
+	}
+	delete(review, "request")
+	review["response"] = map[string]any{"uid": asked["uid"], "result": map[string]any{"status": "Success"}, "convertedObjects": converted}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+// However many watch a view of a change, it is converted once.
+func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
+	const watchers, changes = 20, 10
+	webhook := &renaming{}
+	c := fakecluster.Start(t, fakecluster.WithService("default", "renaming", 443, webhook))
+	crd := sampleDefinition()
+	path := "/"
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+		ConversionReviewVersions: []string{"v1"},
+		ClientConfig: &apiextensionsv1.WebhookClientConfig{
+			Service:  &apiextensionsv1.ServiceReference{Namespace: "default", Name: "renaming", Path: &path},
+			CABundle: c.CABundle(),
+		},
+	}}
+	define(t, c, crd)
+	w := newWire(t, c)
+	views := []struct{ version, accept, color string }{
+		{"v1", "", "stored"},
+		{"v1", "application/json;as=Table;g=meta.k8s.io;v=v1", "stored"},
+		{"v2", "", "converted"},
+		{"v2", "application/json;as=Table;g=meta.k8s.io;v=v1", "converted"},
+	}
+	_, start, _ := w.itemsOf(t, samplesPath+"/samples")
+	heard := make([]string, watchers*len(views))
+	var all, opened sync.WaitGroup
+	for n := range heard {
+		v := views[n%len(views)]
+		opened.Add(1)
+		all.Go(func() {
+			resp, err := w.open(t.Context(), http.MethodGet, viewsPath+v.version+"/samples?watch=1&resourceVersion="+start, "", v.accept, "")
+			opened.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			lines := bufio.NewReader(resp.Body)
+			for m := range changes {
+				line, err := lines.ReadString('\n')
+				// Of Tables only the first has columns.
+				if err != nil || !strings.Contains(line, `"`+v.color+`"`) || strings.Contains(line, `"columnDefinitions":[`) != (v.accept != "" && m == 0) {
+					t.Errorf("watcher %d, change %d: %v %s", n, m, err, line)
+					return
+				}
+				heard[n] += line
+			}
+		})
+	}
+	opened.Wait()
+	for n := range changes {
+		body := fmt.Sprintf(`{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":%q},"spec":{"color":"stored"}}`, nameOf(n))
+		code, answer, err := w.send(t.Context(), http.MethodPost, samplesPath+"/namespaces/default/samples", "application/json", body)
+		must(t, err)
+		equal(t, "create: "+answer, code, http.StatusCreated)
+	}
+	all.Wait()
+	for n := range heard {
+		equal(t, fmt.Sprintf("what watcher %d hears", n), heard[n], heard[n%len(views)])
+	}
+	equal(t, "conversions, of two views", int(webhook.converted.Load()), 2*changes)
+}

@@ -61,8 +61,8 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 				o[top] = someValue(random, 2)
 			}
 		}
-		if random.IntN(8) == 0 { // which makes it a list to the printer
-			o["items"] = []any{object{"metadata": object{"name": "within"}}, object{}}[:random.IntN(3)]
+		if n == 1 || random.IntN(8) == 0 { // which makes it a list to the printer, the first one an empty list
+			o["items"] = []any{object{"metadata": object{"name": "within"}}, object{}}[:max(0, min(n-1, random.IntN(3)))]
 		}
 		if n%4 == 0 {
 			path = "/api/v1/namespaces/default/configmaps"

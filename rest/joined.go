@@ -49,7 +49,10 @@ func (t *transformer) answerJoined(p page, items []string) error {
 		if err != nil {
 			return err
 		}
-		if len(parts) > 1 && transformed != "" {
+		if transformed == "" {
+			continue // an object that is an empty list has no row
+		}
+		if len(parts) > 1 {
 			parts = append(parts, ",")
 		}
 		parts = append(parts, transformed)

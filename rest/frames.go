@@ -30,7 +30,8 @@ const (
 	rememberedBytes = 64 << 20
 )
 
-// frameKey says which frame of a change it is.
+// frameKey says which frame of a change it is. With a version alone, it is what the
+// change made, in that version.
 type frameKey struct {
 	kind      watch.EventType
 	version   *resource.Version

@@ -127,11 +127,11 @@ func (r *request) page(o *internalversion.ListOptions, sel selector, into collec
 		}
 		quick := labelMatcher{selector: sel}
 		for i := range part.Len() {
-			if !quick.matchesLabels(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
+			if !sel.relabels() && !quick.matchesLabels(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
 				continue
 			}
 			record := part.Record(i)
-			if ok, err := sel.matchesInside(record); err != nil {
+			if ok, err := sel.matches(record); err != nil {
 				return page{}, err
 			} else if !ok {
 				continue

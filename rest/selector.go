@@ -21,12 +21,15 @@ type selector struct {
 	fields  fields.Selector      // nil: any
 	names   []fields.Requirement // of fields, those that the key of an object tells
 	inside  []fields.Requirement // of fields, the others
+
+	// view is the JSON of a stored object in the version.
+	view func(store.Record) (string, error)
 }
 
 // newSelector checks the selectors of a list or watch against what the version
 // can select by.
 func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector, error) {
-	s := selector{version: v}
+	s := selector{version: v, view: func(record store.Record) (string, error) { return view(v, record) }}
 	if o.LabelSelector != nil && !o.LabelSelector.Empty() {
 		s.labels = o.LabelSelector
 	}
@@ -69,11 +72,26 @@ func (s selector) one(namespace string) (key string, ok bool) {
 
 // matches tells whether the selector picks a stored object.
 func (s selector) matches(record store.Record) (bool, error) {
-	if !s.matchesLabels(record.Index) || !s.matchesNames(record.Key) {
+	if !s.matchesNames(record.Key) {
+		return false, nil
+	}
+	index := record.Index
+	if s.relabels() && !s.version.Wrote(record) {
+		text, err := s.view(record)
+		if err != nil {
+			return false, err
+		}
+		index = labelsOf(text)
+	}
+	if !s.matchesLabels(index) {
 		return false, nil
 	}
 	return s.matchesInside(record)
 }
+
+// relabels tells whether the index of an object may not say what it is to be picked
+// by: a webhook that converts it may change its labels.
+func (s selector) relabels() bool { return s.labels != nil && s.version.Resource.CallsOut }
 
 // matchesLabels tells whether the selector picks objects with the labels of an
 // index, see labelsOf.

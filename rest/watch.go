@@ -53,6 +53,7 @@ func (r *request) watch() error {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
 	stream := &watchStream{request: r, selector: sel, options: options, mediaType: info.MediaType, transform: transform}
+	stream.selector.view = stream.viewOnce
 	if info.MediaType != runtime.ContentTypeJSON {
 		stream.mediaType += ";stream=watch"
 		stream.binary = newBinaryFrames(r.version, info)
@@ -165,11 +166,8 @@ func (s *watchStream) sendInitial(initial *store.Scan) error {
 		return nil
 	}
 	for i := range initial.Len() {
-		if !s.selector.matchesLabels(initial.Index(i)) || !s.selector.matchesNames(initial.Key(i)) {
-			continue
-		}
 		record := initial.Record(i)
-		if ok, err := s.selector.matchesInside(record); err != nil {
+		if ok, err := s.selector.matches(record); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -280,9 +278,7 @@ func (s *watchStream) sendEvent(e *store.Event) error {
 	case was:
 		// It changed out of sight: what is sent is how it looked before, at the
 		// revision of the change.
-		gone := *e.Previous
-		gone.Value = withResourceVersion(gone.Value, e.Record.Revision)
-		return s.send(watch.Deleted, gone, e.Record.Revision)
+		return s.send(watch.Deleted, *e.Previous, e.Record.Revision)
 	}
 	return nil
 }
@@ -290,17 +286,23 @@ func (s *watchStream) sendEvent(e *store.Event) error {
 // send sends an object under the revision of a change; of none, if it was there when
 // the watch began. In a stream of Tables only the first has headers.
 func (s *watchStream) send(kind watch.EventType, record store.Record, change int64) error {
+	seen := func(text string) string {
+		if change > 0 && change != record.Revision {
+			return withResourceVersion(text, change)
+		}
+		return text
+	}
 	if s.transform == nil && s.binary == nil {
 		if text, ok := viewOf(s.version, record); ok {
-			return s.write(kind, text)
+			return s.write(kind, seen(text))
 		}
 	}
 	frame := func() (string, error) {
-		text, err := view(s.version, record)
+		text, err := s.viewOnce(record)
 		if err != nil {
 			return "", err
 		}
-		return s.frame(kind, text)
+		return s.frame(kind, seen(text))
 	}
 	var text string
 	var err error
@@ -313,6 +315,15 @@ func (s *watchStream) send(kind watch.EventType, record store.Record, change int
 		return err
 	}
 	return s.writeFrame(text)
+}
+
+// viewOnce is the JSON of a stored object in the version. If the object has to be
+// converted for it, all watchers share that, too.
+func (s *watchStream) viewOnce(record store.Record) (string, error) {
+	if text, ok := viewOf(s.version, record); ok {
+		return text, nil
+	}
+	return s.frames.get(record.Revision, frameKey{version: s.version}, func() (string, error) { return view(s.version, record) })
 }
 
 // frameKey is what decides how the frame of a change looks.

@@ -26,6 +26,7 @@ type Version struct {
 
 	// Identity changes when objects that were stored may read differently now:
 	// it is the record tag of objects that need no more than their bytes copied.
+	// That of a custom resource begins with the name and a slash.
 	Identity string
 
 	Codec       Codec
@@ -174,6 +175,12 @@ type DeletionStrategy interface {
 // GroupVersion names the version with its group.
 func (v *Version) GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.Resource.Group, Version: v.Name}
+}
+
+// Wrote tells whether a custom object was written in this version, be it under an
+// earlier schema.
+func (v *Version) Wrote(record store.Record) bool {
+	return strings.HasPrefix(record.Tag, v.Name+"/")
 }
 
 // Kind names the kind of the objects in this version.

@@ -33,13 +33,13 @@ var controller = &user.DefaultInfo{
 	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 }
 
-// collector is who collects garbage, in a program of its own.
-var collector = &user.DefaultInfo{
+// garbageCollector is who collects garbage, in a program of its own.
+var garbageCollector = &user.DefaultInfo{
 	Name:   "system:serviceaccount:kube-system:generic-garbage-collector",
 	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
 }
 
-const collectorManager = "kube-controller-manager"
+const garbageCollectorManager = "kube-controller-manager"
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
 	err := r.refresh()
@@ -136,7 +136,7 @@ func (r reactions) write(ctx context.Context, res *resource.Resource, namespace,
 // as those of a program that knows kinds from discovery do.
 func (r reactions) collect(ctx context.Context, res *resource.Resource, was store.Record) *write {
 	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-	w.ctx, w.manager = apirequest.WithUser(w.ctx, collector), collectorManager
+	w.ctx, w.manager = apirequest.WithUser(w.ctx, garbageCollector), garbageCollectorManager
 	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
 		w.version = res.Versions[i]
 	}

@@ -159,14 +159,16 @@ func (g *graph) begin(s Objects) (err error) {
 func (g *graph) apply(s Objects, e *store.Event) {
 	deleted := e.Type == store.Deleted
 	was, is := "", ""
-	if g.edges.Len() > 0 {
+	if g.edges.Len() > 0 && e.Previous != nil {
 		was = ownersIn(e.Previous.Value)
 	}
 	if !deleted {
 		is = ownersIn(e.Record.Value)
 	}
-	if was != "" || is != "" {
-		g.unlink(e.Previous, was)
+	if was != "" {
+		g.unlink(*e.Previous, was)
+	}
+	if is != "" {
 		g.link(s, e.Record, is)
 	}
 	switch {

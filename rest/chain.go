@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fakecluster/fakecluster/rest/admission"
+	"github.com/fakecluster/fakecluster/rest/admission/webhook"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -48,7 +49,9 @@ func (s *Server) compileChain(was *admission.Chain) (*admission.Chain, error) {
 		configured[res.Names.Plural] = list.Records
 	}
 	is := &admission.Chain{Revision: revision, Functions: was.Functions}
-	return is, nil
+	var err error
+	is.Webhooks, err = webhook.New(was.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
+	return is, err
 }
 
 // inheritChain has a fork begin with the chain of the server it was forked from.

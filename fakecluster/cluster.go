@@ -13,6 +13,8 @@ import (
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/api/meta"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	clientrest "k8s.io/client-go/rest"
@@ -89,6 +91,7 @@ func New(opts ...Option) (*Cluster, error) {
 		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs,
 		Services:          c.services,
 		GarbageCollection: s.garbageCollection,
+		Admission:         s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 	})
 	if err != nil {
 		c.services.close()
@@ -245,6 +248,12 @@ func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.clients.Di
 
 // APIExtensions is a client for CustomResourceDefinitions.
 func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Extensions }
+
+// Audit is the audit trail that WithAudit has kept, oldest first: one event for
+// each request that was answered, and for each write that the server made itself
+// as system:apiserver; two for a watch, when it began and when it ended. A fork begins with an empty
+// one.
+func (c *Cluster) Audit() []auditv1.Event { return c.server.AuditEvents() }
 
 // RESTMapper maps kinds to resources. It looks again when it is asked for a kind
 // that it does not know.

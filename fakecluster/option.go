@@ -2,8 +2,10 @@ package fakecluster
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -20,6 +22,8 @@ type settings struct {
 	tls                bool
 	seed               *uint64
 	services           []service
+	admission          functions
+	audit              auditv1.Level
 	noNamespaceRefusal bool
 	legacyAPIs         bool
 	garbageCollection  bool
@@ -30,6 +34,11 @@ type settings struct {
 func (s *settings) check() error {
 	if s.inProcess && s.tls {
 		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
+	}
+	switch s.audit {
+	case "", auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse:
+	default:
+		return fmt.Errorf("WithAudit: there is no level %q", s.audit)
 	}
 	return nil
 }
@@ -101,6 +110,14 @@ func WithTLS() Option { return func(s *settings) { s.tls = true } }
 //
 // Default: they are random.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } }
+
+// WithAudit keeps an audit trail, which Cluster.Audit reads: at LevelMetadata who
+// asked for what and what became of it, with the annotations of webhooks and
+// policies; at LevelRequest also what was sent, and the patches of webhooks; at
+// LevelRequestResponse also what was answered. It keeps the newest 10,000 events.
+//
+// Default: no trail, which costs nothing.
+func WithAudit(level auditv1.Level) Option { return func(s *settings) { s.audit = level } }
 
 // WithHistory bounds how far back watches and lists can reach: to the given
 // number of revisions and bytes of objects, whichever is less. Zero leaves the

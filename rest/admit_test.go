@@ -60,13 +60,13 @@ func typeOf(o admission.LazyObject) string {
 	return fmt.Sprintf("%T %s", o.Object(), o.Object().GetObjectKind().GroupVersionKind().Version)
 }
 
-func withAdmission(p *plugin) func(*rest.Options, *store.Options) {
+func withPlugin(p restadmission.Plugin) func(*rest.Options, *store.Options) {
 	return func(o *rest.Options, _ *store.Options) { o.Admission = p }
 }
 
 func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
 	p := &plugin{}
-	c := start(t, withAdmission(p))
+	c := start(t, withPlugin(p))
 	const configMaps = "/api/v1/namespaces/default/configmaps"
 	apply := http.Header{"Content-Type": {"application/apply-patch+yaml"}}
 	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
@@ -144,7 +144,7 @@ const scaled = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDe
 
 func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 	p := &plugin{}
-	c := start(t, withAdmission(p))
+	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
 	c.must("POST", "/api/v1/namespaces/n/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
 	p.validate = func(w *restadmission.Write) error {
@@ -164,7 +164,7 @@ func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 
 func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndOwnedByNobody(t *testing.T) {
 	p := &plugin{}
-	c := start(t, withAdmission(p))
+	c := start(t, withPlugin(p))
 	c.must("POST", definitionsPath, scaled)
 	var replicas int64 = 3
 	p.mutate = func(w *restadmission.Write) error {
@@ -213,7 +213,7 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 		cm.Name = "renamed"
 		return w.Replace(cm)
 	}}
-	c := start(t, withAdmission(p))
+	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
 	c.must("GET", "/api/v1/namespaces/default/configmaps/renamed", "")
 	expect(t, "the old name", c.do("GET", "/api/v1/namespaces/default/configmaps/a", nil, "").code, http.StatusNotFound)
@@ -221,7 +221,7 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 
 func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	p := &plugin{}
-	c := start(t, withAdmission(p))
+	c := start(t, withPlugin(p))
 	p.mutate = func(w *restadmission.Write) error {
 		versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
 		if err != nil {

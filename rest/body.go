@@ -75,6 +75,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.O
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), v.GroupVersion()))
 	}
+	r.logObject(obj, v.Serializer)
 	return obj, nil
 }
 

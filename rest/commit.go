@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"errors"
 	"unsafe"
 
@@ -9,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
@@ -199,5 +197,5 @@ func (w *write) react(change lifecycle.Change) {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
 		}
 	}
-	w.reactor.React(warning.WithWarningRecorder(context.WithoutCancel(w.ctx), nobody{}), change)
+	w.reactor.React(detach(w.ctx), change)
 }

@@ -73,6 +73,7 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		if obj != runtime.Object(options) {
 			return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 		}
+		r.logObject(obj, metainternalversionscheme.Codecs)
 	}
 	options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {

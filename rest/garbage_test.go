@@ -46,7 +46,7 @@ func TestTheCollectorAsksAsItself(t *testing.T) {
 		}
 		return nil
 	}}
-	c := start(t, withAdmission(p), withCollection)
+	c := start(t, withPlugin(p), withCollection)
 	c.configMap("owner")
 	secret := c.must("POST", secretsPath, c.ownedSecret("dependent", "owner", ""))
 	c.must("DELETE", configMapsPath+"/owner?propagationPolicy=Foreground", "")
@@ -78,7 +78,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 					denied++
 					return denial
 				}}
-				c := start(t, withAdmission(p), withCollection)
+				c := start(t, withPlugin(p), withCollection)
 				c.configMap("owner")
 				c.must("POST", secretsPath, c.ownedSecret("dependent", "owner", ""))
 				c.must("POST", secretsPath, c.ownedSecret("other", "owner", ""))
@@ -113,7 +113,7 @@ func TestAnOwnerThatWaitsHasItsDependentsTriedAgain(t *testing.T) {
 		}
 		return admission.NewForbidden(w, fmt.Errorf("it is needed"))
 	}}
-	c := start(t, withAdmission(p), withCollection)
+	c := start(t, withPlugin(p), withCollection)
 	c.configMap("owner")
 	c.must("POST", secretsPath, c.ownedSecret("a", "owner", ""))
 	c.must("POST", secretsPath, c.ownedSecret("b", "owner", ""))

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -47,6 +48,9 @@ func (r *request) patch() error {
 	body, err := r.readBody()
 	if err != nil {
 		return err
+	}
+	if r.trail != nil {
+		audit.LogRequestPatch(r.ctx, body)
 	}
 	options := &metav1.PatchOptions{}
 	if err := r.parseQuery(options); err != nil {

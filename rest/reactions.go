@@ -69,26 +69,36 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.subresource = subresource
 	w.always = require
+	finish := r.audited(w, "update")
 	_, err := w.updateOnce(func(runtime.Object) (runtime.Object, error) { return obj, nil })
-	return w.unlessObsolete(err, was)
+	err = w.unlessObsolete(err, was)
+	finish(err)
+	return err
 }
 
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
 	w := r.write(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
+	finish := r.audited(w, "patch")
 	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return copyOf(res.Storage, current), nil })
-	return w.unlessObsolete(err, store.Record{})
+	err = w.unlessObsolete(err, store.Record{})
+	finish(err)
+	return err
 }
 
 func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace, name string) error {
 	w := r.write(ctx, res, namespace, name)
 	options := &metav1.DeleteOptions{}
 	w.options = options
+	finish := r.audited(w, "delete")
 	_, err := w.remove(options)
-	return w.unlessObsolete(err, store.Record{})
+	err = w.unlessObsolete(err, store.Record{})
+	finish(err)
+	return err
 }
 
 func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
 	w := r.collect(ctx, res, was)
+	finish := r.audited(w, "patch")
 	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) {
 		obj := current.DeepCopyObject()
 		metadata, err := meta.Accessor(obj)
@@ -101,7 +111,9 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 		change(metadata)
 		return obj, nil
 	})
-	return w.unlessObsolete(err, was)
+	err = w.unlessObsolete(err, was)
+	finish(err)
+	return err
 }
 
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
@@ -111,8 +123,11 @@ func (r reactions) Collect(ctx context.Context, res *resource.Resource, was stor
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}
 	w.options = options
+	finish := r.audited(w, "delete")
 	_, err := w.remove(options)
-	return w.unlessObsolete(err, was)
+	err = w.unlessObsolete(err, was)
+	finish(err)
+	return err
 }
 
 // Ignores is for Events: the collector of a real server does not watch them.

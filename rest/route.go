@@ -66,8 +66,16 @@ var errOutdated = errors.New("the resource was defined anew")
 
 // route finds out what a request asks for and has it served.
 func (s *Server) route(w http.ResponseWriter, req *http.Request) {
+	var audited *auditedWriter
+	if s.trail != nil {
+		var finish func()
+		audited, req, finish = s.trail.begin(w, req)
+		defer finish()
+		w = audited
+	}
 	user, ok := s.authenticate(req)
 	if !ok {
+		s.describe(req.Context(), req, nil, &apirequest.RequestInfo{Verb: strings.ToLower(req.Method)})
 		writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}
@@ -84,9 +92,13 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 		responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
 		return
 	}
+	s.describe(req.Context(), req, user, info)
 	if !info.IsResourceRequest {
 		s.routePath(w, req)
 		return
+	}
+	if audited != nil {
+		audited.longRunning = info.Verb == "watch"
 	}
 	ctx := apirequest.WithRequestInfo(req.Context(), info)
 	ctx = apirequest.WithUser(ctx, user)
@@ -197,6 +209,7 @@ func (r *request) serve() error {
 	if r.version == nil || !r.version.Served {
 		return r.notRouted(group)
 	}
+	r.logDeprecation()
 	for _, text := range r.version.Warnings {
 		warning.AddWarning(r.ctx, "", text)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
@@ -35,6 +36,8 @@ type Options struct {
 	// WithoutNamespaceLifecycle lets objects be written into namespaces that do
 	// not exist or are being deleted.
 	WithoutNamespaceLifecycle bool
+	// AuditLevel is how much the audit trail tells; empty: there is none.
+	AuditLevel auditinternal.Level
 	// Admission is asked about each write after what the cluster has configured,
 	// but for the first namespaces; nil: nobody.
 	Admission admission.Plugin
@@ -59,6 +62,7 @@ type Server struct {
 	random    *random
 	frames    frames
 	paths     *apirequest.RequestInfoFactory
+	trail     *trail                                 // nil: nobody keeps one
 	hooks     func() (*webhook.ClientManager, error) // the clients of admission webhooks
 
 	builtin     []*resource.Resource
@@ -107,6 +111,7 @@ func newServer(s *store.Store, o Options) *Server {
 		store:   s,
 		random:  newRandom(o.Seed),
 		hooks:   newHooks(o.Services),
+		trail:   newTrail(o.AuditLevel),
 		paths: &apirequest.RequestInfoFactory{
 			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 		},

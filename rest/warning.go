@@ -3,41 +3,68 @@ package rest
 import (
 	"net/http"
 	"sync"
+	"unicode/utf8"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// How much of warnings one answer carries, in runes. When they are more than all
+// of them may be, each is cut to what one may be.
+const (
+	maxWarnings = 4 * 1024
+	maxWarning  = 256
 )
 
 // warnings puts warnings into the header of one answer, each text once.
 type warnings struct {
 	header http.Header
 
-	mu   sync.Mutex
-	seen map[string]bool
+	mu      sync.Mutex
+	seen    map[string]bool
+	given   []given
+	runes   int // in the header
+	cutting bool
 }
+
+type given struct{ agent, text string }
 
 // AddWarning implements warning.Recorder.
 func (w *warnings) AddWarning(agent, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if text == "" || w.seen[text] {
+	if text == "" || w.seen[text] || w.cutting && w.runes >= maxWarnings {
 		return
-	}
-	if agent == "" {
-		agent = "-"
-	}
-	header, err := utilnet.NewWarningHeader(299, agent, text)
-	if err != nil {
-		return // an agent or text that no header can carry
 	}
 	if w.seen == nil {
 		w.seen = map[string]bool{}
 	}
 	w.seen[text] = true
-	w.header.Add("Warning", header)
+	w.given = append(w.given, given{agent, text})
+	if w.cutting || w.runes+utf8.RuneCountInString(text) <= maxWarnings {
+		w.put(agent, text)
+		return
+	}
+	// Too much: all those before are cut as well.
+	w.cutting, w.runes = true, 0
+	w.header.Del("Warning")
+	for _, g := range w.given {
+		w.put(g.agent, g.text)
+	}
 }
 
-// nobody is warned.
-type nobody struct{}
-
-// AddWarning implements warning.Recorder.
-func (nobody) AddWarning(agent, text string) {}
+// put adds one warning to the header.
+func (w *warnings) put(agent, text string) {
+	if agent == "" {
+		agent = "-"
+	}
+	length := utf8.RuneCountInString(text)
+	if w.cutting && length > maxWarning {
+		text, length = string([]rune(text)[:maxWarning]), maxWarning
+	}
+	header, err := utilnet.NewWarningHeader(299, agent, text)
+	if err != nil {
+		return // an agent or text that no header can carry
+	}
+	w.runes += length
+	w.header.Add("Warning", header)
+}

@@ -1,0 +1,89 @@
+package fakecluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := defined(t, append(way, fakecluster.WithAdmission(
+			func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+				if r.Operation == admissionv1.Create && r.Kind.Kind != "CustomResourceDefinition" {
+					r.Object.SetLabels(map[string]string{"by": r.UserInfo.Username})
+				}
+				return nil
+			},
+			func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+				switch r.Name {
+				case "forbidden":
+					return errors.New("not with me")
+				case "teapot":
+					return apierrors.NewBadRequest("a teapot")
+				}
+				if r.Operation == admissionv1.Delete {
+					return fmt.Errorf("it stays as it is: %v", r.OldObject.GetLabels())
+				}
+				return nil
+			}))...)
+		mine := create(t, inDefault(c), cronTab("mine"))
+		equal(t, "labels", mine.GetLabels(), map[string]string{"by": "kubernetes-admin"})
+		equal(t, "owners of the label", managersOf(mine), []string{"fakecluster.test"})
+
+		_, err := inDefault(c).Create(t.Context(), cronTab("forbidden"), metav1.CreateOptions{})
+		fails(t, "create", err, `crontabs.stable.example.com "forbidden" is forbidden: not with me`)
+		_, err = inDefault(c).Create(t.Context(), cronTab("teapot"), metav1.CreateOptions{})
+		fails(t, "create", err, "a teapot")
+		equal(t, "it is so", apierrors.IsBadRequest(err), true)
+		err = inDefault(c).Delete(t.Context(), "mine", metav1.DeleteOptions{})
+		fails(t, "delete", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
+
+		configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+		cm := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a"}, "data": object{"k": "v"}}}
+		made, err := configMaps.Create(t.Context(), cm, metav1.CreateOptions{})
+		must(t, err)
+		equal(t, "labels", made.GetLabels(), map[string]string{"by": "kubernetes-admin"})
+		equal(t, "data", made.Object["data"], any(object{"k": "v"}))
+
+		fork := c.Fork(t)
+		err = inDefault(fork).Delete(t.Context(), "mine", metav1.DeleteOptions{})
+		fails(t, "delete in a fork", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
+	})
+}
+
+func managersOf(u *unstructured.Unstructured) (names []string) {
+	for _, f := range u.GetManagedFields() {
+		names = append(names, f.Manager)
+	}
+	return names
+}
+
+func TestAdmissionFunctionsWorkInABubbleInOrderAndWarn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		ask := func(who string) fakecluster.AdmissionFunc {
+			return func(ctx context.Context, r *fakecluster.AdmissionRequest) error {
+				asked = append(asked, fmt.Sprintf("%s %s %s", who, r.Operation, r.Name))
+				warning.AddWarning(ctx, "", who)
+				return nil
+			}
+		}
+		c := defined(t, fakecluster.InProcess(), fakecluster.WithAdmission(ask("m1"), ask("v1")),
+			fakecluster.WithAdmission(nil, ask("v2")), fakecluster.WithAdmission(ask("m3"), nil))
+		asked = nil
+		create(t, inDefault(c), cronTab("a"))
+		equal(t, "asked", asked, []string{"m1 CREATE a", "m3 CREATE a", "v1 CREATE a", "v2 CREATE a"})
+	})
+}

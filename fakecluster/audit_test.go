@@ -1,0 +1,107 @@
+package fakecluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func TestTheAuditTrailTellsWhoAskedForWhatAndWhatWebhooksSaid(t *testing.T) {
+	mutator := &hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`)}
+	c := withHook(t, mutator, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelRequest))
+	configure(t, c, hookConfiguration(t, c, mutating, "m", nil))
+	ignore := admissionregistrationv1.Ignore
+	configure(t, c, hookConfiguration(t, c, mutating, "n", func(w *admissionregistrationv1.MutatingWebhook) {
+		w.FailurePolicy, w.ClientConfig.Service.Name = &ignore, "nowhere"
+	}))
+	configure(t, c, hookConfiguration(t, c, validating, "v", func(w *admissionregistrationv1.MutatingWebhook) {
+		w.FailurePolicy, w.ClientConfig.Service.Name = &ignore, "nowhere"
+	}))
+	before := len(c.Audit())
+	create(t, inDefault(c), cronTab("a"))
+	mutator.answer = func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return &admissionv1.AdmissionResponse{Result: &metav1.Status{Message: "no"}, AuditAnnotations: map[string]string{"why": "because"}}
+	}
+	err := inDefault(c).Delete(t.Context(), "a", metav1.DeleteOptions{})
+	fails(t, "delete", err, `admission webhook "m.example.com" denied the request: no`)
+
+	events := c.Audit()[before:]
+	equal(t, "number of events", len(events), 2)
+	made, refused := events[0], events[1]
+	equal(t, "create", []any{made.Kind, made.APIVersion, made.Level, made.Stage, made.Verb, made.RequestURI, made.User.Username, made.ResponseStatus.Code},
+		[]any{"Event", "audit.k8s.io/v1", auditv1.LevelRequest, auditv1.StageResponseComplete, "create",
+			"/apis/stable.example.com/v1/namespaces/default/crontabs", "kubernetes-admin", int32(201)})
+	equal(t, "object of the create", made.ObjectRef, &auditv1.ObjectReference{
+		Resource: "crontabs", Namespace: "default", Name: "a", APIGroup: "stable.example.com", APIVersion: "v1"})
+	equal(t, "annotations of the create", made.Annotations, map[string]string{
+		"authorization.k8s.io/decision":                                   "allow",
+		"authorization.k8s.io/reason":                                     "",
+		"mutation.webhook.admission.k8s.io/round_0_index_0":               `{"configuration":"m","webhook":"m.example.com","mutated":true}`,
+		"patch.webhook.admission.k8s.io/round_0_index_0":                  `{"configuration":"m","webhook":"m.example.com","patch":[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}],"patchType":"JSONPatch"}`,
+		"mutation.webhook.admission.k8s.io/round_0_index_1":               `{"configuration":"n","webhook":"n.example.com","mutated":false}`,
+		"failed-open.mutation.webhook.admission.k8s.io/round_0_index_1":   "n.example.com",
+		"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "v.example.com",
+	})
+	if got := string(made.RequestObject.Raw); !strings.Contains(got, `"image":"my-awesome-cron-image"`) || strings.Contains(got, "labels") {
+		t.Errorf("what was sent: %s", got)
+	}
+	equal(t, "what was answered", made.ResponseObject == nil, true)
+
+	equal(t, "delete", []any{refused.Verb, refused.ObjectRef.Name, refused.ResponseStatus.Code, refused.ResponseStatus.Message},
+		[]any{"delete", "a", int32(400), `admission webhook "m.example.com" denied the request: no`})
+	equal(t, "annotations of the delete", refused.Annotations, map[string]string{
+		"authorization.k8s.io/decision":                     "allow",
+		"authorization.k8s.io/reason":                       "",
+		"m.example.com/why":                                 "because",
+		"mutation.webhook.admission.k8s.io/round_0_index_0": `{"configuration":"m","webhook":"m.example.com","mutated":false}`,
+	})
+}
+
+func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		crd := cronTabDefinition()
+		crd.Spec.Versions[0].Deprecated = true
+		c := fakecluster.Start(t, append(way, fakecluster.WithAudit(auditv1.LevelRequestResponse), fakecluster.WithObjects(crd))...)
+		before := len(c.Audit())
+		create(t, inDefault(c), cronTab("a"))
+		w, err := inDefault(c).Watch(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		next(t, w, 1)
+		_, err = c.Dynamic().Resource(cronTabs).Namespace("nowhere").Get(t.Context(), "b", metav1.GetOptions{})
+		fails(t, "get", err, `crontabs.stable.example.com "b" not found`)
+		events := c.Audit()[before:]
+		var got []string
+		for _, e := range events {
+			got = append(got, fmt.Sprint(e.Verb, " ", e.Stage, " ", e.ResponseStatus.Code, " ", e.Annotations["k8s.io/deprecated"]))
+		}
+		equal(t, "events", got, []string{"create ResponseComplete 201 true", "watch ResponseStarted 200 true", "get ResponseComplete 404 true"})
+		if answer := string(events[0].ResponseObject.Raw); !strings.Contains(answer, `"uid":`) {
+			t.Errorf("the answer in the event: %s", answer)
+		}
+		equal(t, "reason", events[2].ResponseStatus.Reason, metav1.StatusReasonNotFound)
+		w.Stop()
+
+		before = len(c.Audit())
+		deleteDefinition(t, c, definition)
+		byWhom := map[string]bool{}
+		for _, e := range c.Audit()[before:] {
+			byWhom[fmt.Sprint(e.User.Username, " ", e.Verb, " ", e.ObjectRef.Resource, "/", e.ObjectRef.Subresource, " ", e.ObjectRef.Name)] = true
+		}
+		for _, want := range []string{
+			"kubernetes-admin delete customresourcedefinitions/ " + definition,
+			"system:apiserver delete crontabs/ a",
+			"system:apiserver update customresourcedefinitions/status " + definition,
+		} {
+			equal(t, want, byWhom[want], true)
+		}
+	})
+	equal(t, "without the option", len(fakecluster.Start(t, fakecluster.InProcess()).Audit()), 0)
+	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
+}

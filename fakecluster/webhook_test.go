@@ -1,0 +1,101 @@
+package fakecluster_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// hook is a webhook of version v1, with what it was sent.
+type hook struct {
+	answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+
+	mu    sync.Mutex
+	calls []*admissionv1.AdmissionRequest
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	h.mu.Lock()
+	h.calls = append(h.calls, review.Request)
+	h.mu.Unlock()
+	review.Response = h.answer(review.Request)
+	review.Response.UID = review.Request.UID
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+func allow(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{Allowed: true}
+}
+
+// patch is the answer of a webhook that changes the object.
+func patch(operations string) func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	return func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		kind := admissionv1.PatchTypeJSONPatch
+		return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(operations), PatchType: &kind}
+	}
+}
+
+// withHook is a cluster that reaches a webhook as the service hook in the
+// namespace default.
+func withHook(t testing.TB, h http.Handler, opts ...fakecluster.Option) *fakecluster.Cluster {
+	t.Helper()
+	return defined(t, append(opts, fakecluster.WithService("default", "hook", 443, h))...)
+}
+
+// hookConfiguration is a configuration of one kind or the other with one webhook,
+// which is called for every write of CronTabs.
+func hookConfiguration(t testing.TB, c *fakecluster.Cluster, kind, name string, change func(*admissionregistrationv1.MutatingWebhook)) *unstructured.Unstructured {
+	t.Helper()
+	none := admissionregistrationv1.SideEffectClassNone
+	w := admissionregistrationv1.MutatingWebhook{
+		Name: name + ".example.com",
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{
+			CABundle: c.CABundle(),
+			Service:  &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "hook"},
+		},
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{"*"},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"crontabs", "crontabs/*"}},
+		}},
+		SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+	}
+	if change != nil {
+		change(&w)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionregistrationv1.MutatingWebhook{w},
+	})
+	must(t, err)
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
+	return u
+}
+
+const (
+	mutating   = "MutatingWebhookConfiguration"
+	validating = "ValidatingWebhookConfiguration"
+)
+
+// configure stores a configuration.
+func configure(t testing.TB, c *fakecluster.Cluster, u *unstructured.Unstructured) {
+	t.Helper()
+	plural := map[string]string{mutating: "mutatingwebhookconfigurations", validating: "validatingwebhookconfigurations"}[u.GetKind()]
+	_, err := c.Dynamic().Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(plural)).Create(t.Context(), u, metav1.CreateOptions{})
+	must(t, err)
+}

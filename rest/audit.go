@@ -1,0 +1,273 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
+)
+
+// maxAuditEvents is how many events a trail keeps: the newest.
+const maxAuditEvents = 10_000
+
+// trail is the audit trail of a server: what upstream's audit filter would have
+// written to its log, of one level for all requests and without the stage
+// RequestReceived.
+type trail struct {
+	level auditinternal.Level
+
+	mu     sync.Mutex
+	events []auditv1.Event // a ring once it is full
+	oldest int
+}
+
+func newTrail(level auditinternal.Level) *trail {
+	if level == "" || level == auditinternal.LevelNone {
+		return nil
+	}
+	return &trail{level: level}
+}
+
+// AuditEvents are the newest events of the audit trail, in the order in which the
+// requests were answered.
+func (s *Server) AuditEvents() []auditv1.Event {
+	if s.trail == nil {
+		return nil
+	}
+	s.trail.mu.Lock()
+	defer s.trail.mu.Unlock()
+	events := slices.Concat(s.trail.events[s.trail.oldest:], s.trail.events[:s.trail.oldest])
+	for i := range events {
+		events[i] = *events[i].DeepCopy()
+	}
+	return events
+}
+
+// ProcessEvents implements audit.Sink.
+func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
+	for _, e := range events {
+		var out auditv1.Event
+		if err := auditv1.Convert_audit_Event_To_v1_Event(e.DeepCopy(), &out, nil); err != nil {
+			klog.ErrorS(err, "An audit event cannot be converted")
+			continue
+		}
+		out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
+		t.mu.Lock()
+		if len(t.events) < maxAuditEvents {
+			t.events = append(t.events, out)
+		} else {
+			t.events[t.oldest] = out
+			t.oldest = (t.oldest + 1) % maxAuditEvents
+		}
+		t.mu.Unlock()
+	}
+	return true
+}
+
+// begin opens the event of a request. The answer has to be written to the writer
+// that is returned, and finish called then.
+func (t *trail) begin(w http.ResponseWriter, req *http.Request) (_ *auditedWriter, _ *http.Request, finish func()) {
+	ctx := t.open(req.Context(), types.UID(req.Header.Get("Audit-Id")))
+	ac := audit.AuditContextFrom(ctx)
+	w.Header().Set("Audit-Id", string(ac.AuditID()))
+	a := &auditedWriter{ResponseWriter: w, ctx: ctx, ac: ac}
+	return a, req.WithContext(ctx), func() {
+		if p := recover(); p != nil {
+			defer panic(p)
+			ac.SetEventResponseStatus(&metav1.Status{
+				Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
+				Message: fmt.Sprintf("APIServer panic'd: %v", p),
+			})
+			ac.ProcessEventStage(ctx, auditinternal.StagePanic)
+			return
+		}
+		a.finish()
+	}
+}
+
+// open makes the event of a request whose context has none.
+func (t *trail) open(ctx context.Context, id types.UID) context.Context {
+	if id == "" {
+		id = uuid.NewUUID()
+	}
+	ctx = audit.WithAuditContext(ctx)
+	if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: t.level}, t); err != nil {
+		panic(err) // it is new
+	}
+	audit.WithAuditID(ctx, id)
+	return ctx
+}
+
+// describe says in the event who asks for what. Everybody who is known may do
+// everything.
+func (s *Server) describe(ctx context.Context, req *http.Request, by user.Info, info *apirequest.RequestInfo) {
+	if s.trail == nil {
+		return
+	}
+	audit.LogRequestMetadata(ctx, req, s.now().Time, authorizer.AttributesRecord{
+		User: by, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
+		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name, ResourceRequest: info.IsResourceRequest, Path: req.URL.Path,
+	})
+	if by != nil {
+		audit.AddAuditAnnotations(ctx, "authorization.k8s.io/decision", "allow", "authorization.k8s.io/reason", "")
+	}
+}
+
+// logDeprecation says in the event that the version which is asked for is on its
+// way out.
+func (r *request) logDeprecation() {
+	if r.trail != nil && len(r.version.Warnings) > 0 {
+		audit.AddAuditAnnotation(r.ctx, "k8s.io/deprecated", "true")
+	}
+}
+
+// logObject puts what was sent into the event.
+func (r *request) logObject(obj runtime.Object, as runtime.NegotiatedSerializer) {
+	if r.trail != nil {
+		audit.LogRequestObject(r.ctx, obj, obj.GetObjectKind().GroupVersionKind().GroupVersion(),
+			r.version.GroupVersionResource(), r.info.Subresource, as)
+	}
+}
+
+// auditedWriter reads along in an answer.
+type auditedWriter struct {
+	http.ResponseWriter
+	ctx  context.Context
+	ac   *audit.AuditContext
+	code int
+	body bytes.Buffer
+
+	longRunning bool
+}
+
+// Unwrap is for http.ResponseController.
+func (a *auditedWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *auditedWriter) WriteHeader(code int) {
+	a.started(code)
+	a.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (a *auditedWriter) Write(p []byte) (int, error) {
+	a.started(http.StatusOK)
+	if !a.longRunning {
+		a.body.Write(p)
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher, which watches need.
+func (a *auditedWriter) Flush() {
+	a.started(http.StatusOK)
+	_ = http.NewResponseController(a.ResponseWriter).Flush() // the client may have gone
+}
+
+// started tells of the answer to a watch, which is under way for long.
+func (a *auditedWriter) started(code int) {
+	if a.code != 0 {
+		return
+	}
+	a.code = code
+	a.ac.SetEventResponseStatusCode(int32(code))
+	if a.longRunning {
+		a.ac.ProcessEventStage(a.ctx, auditinternal.StageResponseStarted)
+	}
+}
+
+// finish completes the event with the answer.
+func (a *auditedWriter) finish() {
+	body := bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))
+	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); media == runtime.ContentTypeJSON && json.Valid(body) {
+		a.ac.LogResponseObject(statusIn(body), &runtime.Unknown{Raw: body, ContentType: runtime.ContentTypeJSON})
+	}
+	switch {
+	case a.code != 0:
+		a.ac.SetEventResponseStatusCode(int32(a.code))
+	default:
+		a.ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
+	}
+	a.ac.ProcessEventStage(a.ctx, auditinternal.StageResponseComplete)
+}
+
+// statusIn is the Status that an answer is, or nil.
+func statusIn(body []byte) *metav1.Status {
+	if !bytes.HasPrefix(body, []byte(`{"kind":"Status","apiVersion":"v1"`)) {
+		return nil
+	}
+	status := &metav1.Status{}
+	if json.Unmarshal(body, status) != nil {
+		return nil
+	}
+	return status
+}
+
+// audited opens the event of a write of the server's own. The function returned
+// closes it with what the write came to.
+func (s *Server) audited(w *write, verb string) (finish func(error)) {
+	if s.trail == nil {
+		return func(error) {}
+	}
+	w.ctx = s.trail.open(w.ctx, "")
+	gv := w.version.GroupVersion()
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	if w.version.Resource.Namespaced {
+		path += "/namespaces/" + w.namespace
+	}
+	path += "/" + w.version.Resource.Names.Plural + "/" + w.name
+	if w.subresource != "" {
+		path += "/" + w.subresource
+	}
+	by, _ := apirequest.UserFrom(w.ctx)
+	s.describe(w.ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, by, &apirequest.RequestInfo{
+		IsResourceRequest: true, Verb: verb, Namespace: w.namespace, APIGroup: gv.Group, APIVersion: gv.Version,
+		Resource: w.version.Resource.Names.Plural, Subresource: w.subresource, Name: w.name,
+	})
+	return func(err error) {
+		ac := audit.AuditContextFrom(w.ctx)
+		ac.SetEventResponseStatusCode(http.StatusOK)
+		if err != nil {
+			ac.LogResponseObject(toStatus(err), nil)
+		}
+		ac.ProcessEventStage(w.ctx, auditinternal.StageResponseComplete)
+	}
+}
+
+// detached is the context of what follows from a request: it ends with nobody, and what
+// happens is neither part of the request's event nor the client's to be warned
+// of.
+type detached struct{ context.Context }
+
+func detach(ctx context.Context) context.Context { return detached{context.WithoutCancel(ctx)} }
+
+// Value implements context.Context.
+func (d detached) Value(key any) any {
+	switch value := d.Context.Value(key).(type) {
+	case *audit.AuditContext, warning.Recorder:
+		return nil
+	default:
+		return value
+	}
+}

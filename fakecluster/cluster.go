@@ -83,7 +83,7 @@ func New(opts ...Option) (*Cluster, error) {
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	if c.services, err = listenServices(s.services, nil); err != nil {
+	if c.services, err = listenServices(s.services, nil, s.inProcess); err != nil {
 		_ = c.store.Close()
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatalf("fakecluster: forking: %v", err)
 	}
-	services, err := listenServices(c.settings.services, c.services.authority)
+	services, err := listenServices(c.settings.services, c.services.authority, c.settings.inProcess)
 	if err != nil {
 		_ = forked.Close()
 		t.Fatalf("fakecluster: forking: %v", err)

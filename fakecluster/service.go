@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -38,10 +39,18 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 }
 
 // services are the handlers that a cluster reaches by reference, each behind a
-// listener of its own. It implements webhook.ServiceResolver.
+// listener of its own: a socket, or memory for a cluster that is in process. It
+// implements webhook.ServiceResolver and crd.Dialer.
 type services struct {
 	authority *authority // that their certificates are signed by; nil without services
-	listeners map[string]*httptest.Server
+	listeners map[string]*listener
+}
+
+// listener is where a service is reached.
+type listener struct {
+	url   string
+	dial  func(context.Context) (net.Conn, error) // nil: as any address
+	close func()
 }
 
 // authority is a certificate authority. A fork shares that of the cluster that it is
@@ -61,13 +70,22 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 	if l == nil {
 		return nil, fmt.Errorf("service %q not found", name)
 	}
-	return url.Parse(l.URL)
+	return url.Parse(l.url)
+}
+
+// DialContext implements crd.Dialer.
+func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if l := s.listeners[address]; l != nil && l.dial != nil {
+		return l.dial(ctx)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, address)
 }
 
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
-func listenServices(all []service, by *authority) (*services, error) {
-	s := &services{authority: by, listeners: map[string]*httptest.Server{}}
+func listenServices(all []service, by *authority, inProcess bool) (*services, error) {
+	s := &services{authority: by, listeners: map[string]*listener{}}
 	if len(all) == 0 {
 		return s, nil
 	}
@@ -88,11 +106,31 @@ func listenServices(all []service, by *authority) (*services, error) {
 			s.close()
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
 		}
-		l := httptest.NewUnstartedServer(one.handler)
-		l.Config.ErrorLog = log.New(withoutHandshakes{}, "", log.LstdFlags)
-		l.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
+		// A handler that waits for its caller to go has to hear of the end even if it
+		// has not read what it was sent.
+		all, end := context.WithCancel(context.Background())
+		server := &http.Server{
+			Handler: one.handler, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
+			BaseContext: func(net.Listener) context.Context { return all },
+		}
+		if inProcess {
+			m := serveInMemory(server, secure)
+			s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
+				end()
+				m.stop()
+			}}
+			continue
+		}
+		l := httptest.NewUnstartedServer(nil)
+		l.Config = server
+		l.TLS = secure
 		l.StartTLS()
-		s.listeners[ref] = l
+		s.listeners[ref] = &listener{url: l.URL, close: func() {
+			end()
+			l.CloseClientConnections()
+			l.Close()
+		}}
 	}
 	return s, nil
 }
@@ -110,8 +148,7 @@ func (withoutHandshakes) Write(line []byte) (int, error) {
 
 func (s *services) close() {
 	for _, l := range s.listeners {
-		l.CloseClientConnections()
-		l.Close()
+		l.close()
 	}
 }
 
@@ -126,13 +163,14 @@ func (c *Cluster) CABundle() []byte {
 
 // ServiceURL is where the handler that WithService was given for a service listens,
 // such as https://127.0.0.1:34567, for what is configured with a url; empty if there is
-// none. The certificate is for this address, too.
+// none. The certificate is for this address, too. If the cluster is InProcess, it is an
+// address that the cluster alone knows, such as https://hook.default.svc:443.
 func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 	l := c.services.listeners[reference(namespace, name, int32(port))]
 	if l == nil {
 		return ""
 	}
-	return l.URL
+	return l.url
 }
 
 // validity is far around whatever the clock of a test says.

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -98,4 +101,31 @@ func configure(t testing.TB, c *fakecluster.Cluster, u *unstructured.Unstructure
 	plural := map[string]string{mutating: "mutatingwebhookconfigurations", validating: "validatingwebhookconfigurations"}[u.GetKind()]
 	_, err := c.Dynamic().Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(plural)).Create(t.Context(), u, metav1.CreateOptions{})
 	must(t, err)
+}
+
+func TestWebhooksWorkInABubbleAndAHangingOneEndsAtItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`)}
+		var hang atomic.Bool
+		c := withHook(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if hang.Load() {
+				<-req.Context().Done()
+				return
+			}
+			h.ServeHTTP(w, req)
+		}), fakecluster.InProcess())
+		seconds := int32(3)
+		configure(t, c, hookConfiguration(t, c, mutating, "m", func(w *admissionregistrationv1.MutatingWebhook) { w.TimeoutSeconds = &seconds }))
+		equal(t, "labels", create(t, inDefault(c), cronTab("a")).GetLabels(), map[string]string{"a": "b"})
+		hang.Store(true)
+		before := time.Now()
+		_, err := inDefault(c).Create(t.Context(), cronTab("b"), metav1.CreateOptions{})
+		fails(t, "create", err, `Internal error occurred: failed calling webhook "m.example.com": failed to call webhook: `+
+			`Post "https://hook.default.svc:443/?timeout=3s": context deadline exceeded`)
+		equal(t, "time it took", time.Since(before), 3*time.Second)
+		equal(t, "objects", names(list(t, inDefault(c))), []string{"a"})
+		hang.Store(false)
+		fork := c.Fork(t)
+		equal(t, "labels in a fork", create(t, inDefault(fork), cronTab("c")).GetLabels(), map[string]string{"a": "b"})
+	})
 }

@@ -54,8 +54,12 @@ type anonymous struct{ dialer Dialer }
 // ClientConfigFor implements webhook.AuthenticationInfoResolver. That Proxy is set keeps
 // the connections out of client-go's cache, which is the whole process's and outlives a
 // cluster.
-func (anonymous) ClientConfigFor(string) (*rest.Config, error) {
-	return &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}, nil
+func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
+	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}
+	if a.dialer != nil {
+		config.Dial = a.dialer.DialContext
+	}
+	return config, nil
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver. No proxy knows
@@ -63,8 +67,5 @@ func (anonymous) ClientConfigFor(string) (*rest.Config, error) {
 func (a anonymous) ClientConfigForService(string, string, int) (*rest.Config, error) {
 	config, err := a.ClientConfigFor("")
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
-	if a.dialer != nil {
-		config.Dial = a.dialer.DialContext
-	}
 	return config, err
 }

@@ -74,6 +74,9 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if err := s.loadWebhooks(); err != nil {
+		return nil, err
+	}
 	token := make([]byte, 16)
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
@@ -83,7 +86,7 @@ func New(opts ...Option) (*Cluster, error) {
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	if c.services, err = listenServices(s.services, nil, s.inProcess); err != nil {
+	if c.services, err = listenServices(s, nil); err != nil {
 		_ = c.store.Close()
 		return nil, err
 	}
@@ -186,7 +189,7 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatalf("fakecluster: forking: %v", err)
 	}
-	services, err := listenServices(c.settings.services, c.services.authority, c.settings.inProcess)
+	services, err := listenServices(c.settings, c.services.authority)
 	if err != nil {
 		_ = forked.Close()
 		t.Fatalf("fakecluster: forking: %v", err)

@@ -35,18 +35,37 @@ func (c *Cluster) load(ctx context.Context) error {
 			return fmt.Errorf("object %d, %s %q: %w", i, u.GetKind(), u.GetName(), err)
 		}
 	}
+	// Last, because nobody answers for them yet.
+	for _, u := range c.settings.webhooks {
+		u = u.DeepCopy()
+		c.services.trustWebhooks(u)
+		if err := c.create(ctx, u); err != nil {
+			return fmt.Errorf("%s %q: %w", u.GetKind(), u.GetName(), err)
+		}
+	}
 	return nil
 }
 
 // loadDefinitions installs the definitions in a file, or in the files of a
 // folder.
 func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
+	return eachManifest("CRD path", root, func(m manifest) error {
+		if kind := m.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
+			return fmt.Errorf("%s %q is not a CustomResourceDefinition", kind.Kind, m.GetName())
+		}
+		return c.install(ctx, c.services.trustConversion(m))
+	})
+}
+
+// eachManifest visits the objects in a manifest file, or in the files of a folder.
+// The option is what messages call the path.
+func eachManifest(option, root string, visit func(manifest) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
-		return fmt.Errorf("CRD path: %w", err)
+		return fmt.Errorf("%s: %w", option, err)
 	}
 	if !info.IsDir() {
-		return c.loadFile(ctx, root)
+		return eachManifestOf(root, visit)
 	}
 	found := false
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -62,16 +81,16 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 			return nil
 		}
 		found = true
-		return c.loadFile(ctx, path)
+		return eachManifestOf(path, visit)
 	})
 	if err == nil && !found {
-		return fmt.Errorf("CRD path %s: no manifest in it", root)
+		return fmt.Errorf("%s %s: no manifest in it", option, root)
 	}
 	return err
 }
 
-// loadFile installs the definitions in one file of YAML documents or JSON.
-func (c *Cluster) loadFile(ctx context.Context, path string) error {
+// eachManifestOf visits those in one file of YAML documents or JSON.
+func eachManifestOf(path string, visit func(manifest) error) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -81,10 +100,7 @@ func (c *Cluster) loadFile(ctx context.Context, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, m := range manifests {
-		if kind := m.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
-			return fmt.Errorf("%s: document %d: %s %q is not a CustomResourceDefinition", path, m.document, kind.Kind, m.GetName())
-		}
-		if err := c.install(ctx, m); err != nil {
+		if err := visit(m); err != nil {
 			return fmt.Errorf("%s: document %d: %w", path, m.document, err)
 		}
 	}

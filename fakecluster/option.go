@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
@@ -24,6 +25,8 @@ type settings struct {
 	services           []service
 	admission          functions
 	audit              auditv1.Level
+	webhookPaths       []string
+	webhooks           []*unstructured.Unstructured // read from there
 	noNamespaceRefusal bool
 	legacyAPIs         bool
 	garbageCollection  bool

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"time"
 )
 
@@ -44,6 +45,7 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 type services struct {
 	authority *authority // that their certificates are signed by; nil without services
 	listeners map[string]*listener
+	server    WebhookServer // what every other service is, if it has a port
 }
 
 // listener is where a service is reached.
@@ -67,6 +69,9 @@ func reference(namespace, name string, port int32) string {
 // ResolveEndpoint implements webhook.ServiceResolver.
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	l := s.listeners[reference(namespace, name, port)]
+	if l == nil && s.server.Port != 0 {
+		return &url.URL{Scheme: "https", Host: fmt.Sprintf("%s:%d", s.server.Host, s.server.Port)}, nil
+	}
 	if l == nil {
 		return nil, fmt.Errorf("service %q not found", name)
 	}
@@ -84,9 +89,9 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
-func listenServices(all []service, by *authority, inProcess bool) (*services, error) {
+func listenServices(o settings, by *authority) (*services, error) {
 	s := &services{authority: by, listeners: map[string]*listener{}}
-	if len(all) == 0 {
+	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
 	}
 	if s.authority == nil {
@@ -95,7 +100,13 @@ func listenServices(all []service, by *authority, inProcess bool) (*services, er
 			return nil, fmt.Errorf("making a certificate authority: %w", err)
 		}
 	}
-	for _, one := range all {
+	if len(o.webhookPaths) > 0 {
+		if err := s.prepareServer(); err != nil {
+			s.close()
+			return nil, fmt.Errorf("preparing for a webhook server: %w", err)
+		}
+	}
+	for _, one := range o.services {
 		ref := reference(one.namespace, one.name, int32(one.port))
 		if s.listeners[ref] != nil {
 			s.close()
@@ -114,7 +125,7 @@ func listenServices(all []service, by *authority, inProcess bool) (*services, er
 			Handler: one.handler, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
 			BaseContext: func(net.Listener) context.Context { return all },
 		}
-		if inProcess {
+		if o.inProcess {
 			m := serveInMemory(server, secure)
 			s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
 				end()
@@ -150,15 +161,20 @@ func (s *services) close() {
 	for _, l := range s.listeners {
 		l.close()
 	}
+	if s.server.CertDir != "" {
+		_ = os.RemoveAll(s.server.CertDir) // what is left of it is in the system's temporary folder
+	}
 }
 
 // CABundle is the PEM of the authority that signed the certificates of the
 // handlers given by WithService; nil without any.
-func (c *Cluster) CABundle() []byte {
-	if c.services.authority == nil {
+func (c *Cluster) CABundle() []byte { return c.services.bundle() }
+
+func (s *services) bundle() []byte {
+	if s.authority == nil {
 		return nil
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.services.authority.certificate.Raw})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority.certificate.Raw})
 }
 
 // ServiceURL is where the handler that WithService was given for a service listens,

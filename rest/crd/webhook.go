@@ -47,6 +47,9 @@ func Anonymous(services webhook.ServiceResolver) webhook.AuthenticationInfoResol
 // which may be no sockets.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// ServerName is what the certificate of a service is for; empty: for
+	// NAME.NAMESPACE.svc.
+	ServerName(namespace, name string, port int32) string
 }
 
 type anonymous struct{ dialer Dialer }
@@ -64,8 +67,11 @@ func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver. No proxy knows
 // the names of services.
-func (a anonymous) ClientConfigForService(string, string, int) (*rest.Config, error) {
+func (a anonymous) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
 	config, err := a.ClientConfigFor("")
+	if a.dialer != nil {
+		config.TLSClientConfig.ServerName = a.dialer.ServerName(namespace, name, int32(port))
+	}
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	return config, err
 }

@@ -1,0 +1,92 @@
+package fakecluster_test
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// manifests are what controller-gen and a scaffold write: two configurations and the
+// service that they refer to.
+const manifests = `---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata:
+  name: mutating-webhook-configuration
+webhooks:
+- admissionReviewVersions: [v1]
+  clientConfig:
+    service: {name: webhook-service, namespace: system, path: /mutate}
+  failurePolicy: Fail
+  name: mcrontab.kb.io
+  rules:
+  - {apiGroups: [stable.example.com], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [crontabs]}
+  sideEffects: None
+---
+apiVersion: v1
+kind: Service
+metadata: {name: webhook-service, namespace: system}
+spec: {ports: [{port: 443}]}
+`
+
+// serveAsController runs a webhook where the cluster says, as controller-runtime's
+// server does.
+func serveAsController(t *testing.T, c *fakecluster.Cluster, h http.Handler) {
+	t.Helper()
+	s := c.WebhookServer()
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(s.CertDir, "tls.crt"), filepath.Join(s.CertDir, "tls.key"))
+	must(t, err)
+	listener, err := tls.Listen("tcp", s.Host+":"+strconv.Itoa(s.Port), &tls.Config{Certificates: []tls.Certificate{certificate}})
+	must(t, err)
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: h}}
+	server.Start()
+	t.Cleanup(server.Close)
+}
+
+func TestWebhookManifestsReachTheServerOfTheTest(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "manifests.yaml"), []byte(manifests), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("resources: [manifests.yaml]"), 0o600))
+		c := fakecluster.Start(t, append(way, fakecluster.WithObjects(cronTabDefinition(), cronTab("before")), fakecluster.WithWebhookPaths(dir))...)
+
+		_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		address := "127.0.0.1:" + strconv.Itoa(c.WebhookServer().Port)
+		fails(t, "create without a server", err, `Internal error occurred: failed calling webhook "mcrontab.kb.io": failed to call webhook: `+
+			`Post "https://webhook-service.system.svc:443/mutate?timeout=10s": dial tcp `+address+`: connect: connection refused`)
+
+		h := &hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`)}
+		serveAsController(t, c, h)
+		equal(t, "labels", create(t, inDefault(c), cronTab("a")).GetLabels(), map[string]string{"a": "b"})
+		equal(t, "what was asked", []any{len(h.calls), h.calls[0].Operation, h.calls[0].Name}, []any{1, admissionv1.Create, "a"})
+
+		fork := c.Fork(t)
+		if fork.WebhookServer().Port == c.WebhookServer().Port {
+			t.Error("the fork has the same server")
+		}
+		serveAsController(t, fork, h)
+		equal(t, "labels in the fork", create(t, inDefault(fork), cronTab("b")).GetLabels(), map[string]string{"a": "b"})
+		dirOfFork := fork.WebhookServer().CertDir
+		must(t, fork.Close())
+		_, err = os.Stat(dirOfFork)
+		equal(t, "the folder is gone", os.IsNotExist(err), true)
+	})
+}
+
+func TestWebhookManifestsThatCannotBeReadAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "old.yaml")
+	must(t, os.WriteFile(path, []byte("apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\nmetadata: {name: old}\n"), 0o600))
+	equal(t, "an old version", refused(t, fakecluster.WithWebhookPaths(dir)),
+		path+`: document 1: MutatingWebhookConfiguration "old" is of admissionregistration.k8s.io/v1beta1, not admissionregistration.k8s.io/v1`)
+	equal(t, "nothing there", refused(t, fakecluster.WithWebhookPaths("nowhere")), "webhook path: stat nowhere: no such file or directory")
+}

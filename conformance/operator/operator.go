@@ -5,7 +5,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -38,7 +37,6 @@ const leaseName = "greetings"
 type operator struct {
 	cluster   *fakecluster.Cluster
 	client    client.Client // not the manager's: it reads from no cache
-	endpoint  endpoint
 	manager   manager.Manager
 	farewells chan string
 
@@ -52,17 +50,13 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	// events that they could not send any more.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithGarbageCollection())
+	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
+		fakecluster.WithGarbageCollection())
 	if err != nil {
 		return nil, err
 	}
 	defer cluster.Close()
-	certDir, err := os.MkdirTemp("", "fakecluster-operator-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(certDir)
-	o, err := newOperator(cluster, certDir)
+	o, err := newOperator(cluster)
 	if err != nil {
 		return nil, fmt.Errorf("making the operator: %w", err)
 	}
@@ -72,16 +66,13 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	return o.play(ctx), nil
 }
 
-func newOperator(cluster *fakecluster.Cluster, certDir string) (*operator, error) {
+func newOperator(cluster *fakecluster.Cluster) (*operator, error) {
 	kinds := runtime.NewScheme()
 	if err := scheme.AddToScheme(kinds); err != nil {
 		return nil, err
 	}
 	addToScheme(kinds)
-	endpoint, err := newEndpoint(certDir)
-	if err != nil {
-		return nil, err
-	}
+	webhooks := cluster.WebhookServer()
 	// A second run in the process has a controller of the same name.
 	sameName := true
 	stopsWithin := 5 * time.Second
@@ -94,13 +85,13 @@ func newOperator(cluster *fakecluster.Cluster, certDir string) (*operator, error
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       core.NamespaceDefault,
 		LeaderElectionReleaseOnCancel: true,
-		WebhookServer:                 webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: endpoint.port, CertDir: certDir}),
+		WebhookServer:                 webhook.NewServer(webhook.Options{Host: webhooks.Host, Port: webhooks.Port, CertDir: webhooks.CertDir}),
 	})
 	if err != nil {
 		return nil, err
 	}
 	o := &operator{
-		cluster: cluster, endpoint: endpoint, manager: mgr,
+		cluster: cluster, manager: mgr,
 		farewells: make(chan string, 1), stopped: make(chan error, 1),
 	}
 	if o.client, err = client.New(cluster.RESTConfig(), client.Options{Scheme: kinds}); err != nil {

@@ -41,7 +41,7 @@ const (
 
 var steps = []step{
 	{elected, "", (*operator).elected},
-	{"the webhooks are registered", "", (*operator).registerWebhooks},
+	{"the webhooks are registered", "", (*operator).registered},
 	{"the validating webhook refuses a greeting", "the webhooks are registered", (*operator).refused},
 	{created, "", (*operator).create},
 	{"the defaulting webhook gave it a language", created, (*operator).defaulted},
@@ -100,15 +100,6 @@ func (o *operator) elected(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func (o *operator) registerWebhooks(ctx context.Context) error {
-	for _, configuration := range o.endpoint.configurations() {
-		if err := o.client.Create(ctx, configuration); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (o *operator) refused(ctx context.Context) error {

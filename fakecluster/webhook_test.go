@@ -2,7 +2,9 @@ package fakecluster_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -128,4 +131,78 @@ func TestWebhooksWorkInABubbleAndAHangingOneEndsAtItsTimeout(t *testing.T) {
 		fork := c.Fork(t)
 		equal(t, "labels in a fork", create(t, inDefault(fork), cronTab("c")).GetLabels(), map[string]string{"a": "b"})
 	})
+}
+
+func TestARequestEndsThoughWebhooksThatAreIgnoredHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := withHook(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { <-req.Context().Done() }), fakecluster.InProcess())
+		ignore := admissionregistrationv1.Ignore
+		for _, name := range []string{"a", "b", "c", "d"} {
+			configure(t, c, hookConfiguration(t, c, mutating, name, func(w *admissionregistrationv1.MutatingWebhook) { w.FailurePolicy = &ignore }))
+		}
+		began := time.Now()
+		_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		fails(t, "create", err, "Timeout: request did not complete within requested timeout - context deadline exceeded")
+		equal(t, "it is so", apierrors.IsTimeout(err), true)
+		equal(t, "time it took", time.Since(began), 34*time.Second)
+
+		began = time.Now()
+		body, err := cronTab("b").MarshalJSON()
+		must(t, err)
+		err = c.Discovery().RESTClient().Post().AbsPath("/apis/stable.example.com/v1/namespaces/default/crontabs").
+			Param("timeout", "3s").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Error()
+		fails(t, "create with a timeout", err, "Timeout: request did not complete within requested timeout - context deadline exceeded")
+		equal(t, "time it took", time.Since(began), 3*time.Second)
+		equal(t, "objects", len(list(t, inDefault(c)).Items), 0)
+	})
+}
+
+func TestHostileWebhooksLeaveNothingBehind(t *testing.T) {
+	var answer atomic.Value
+	answer.Store(allow)
+	c := withHook(t, &hook{answer: func(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return answer.Load().(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse)(r)
+	}}, fakecluster.InProcess())
+	configure(t, c, hookConfiguration(t, c, mutating, "m", nil))
+	mine := create(t, inDefault(c), cronTab("mine"))
+	large := strings.Repeat("x", 10<<20)
+	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
+	for rule, one := range map[string]struct {
+		answer  func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+		message string
+	}{
+		"an object above the limit": {patch(`[{"op":"add","path":"/spec/image","value":"` + large + `"}]`), "etcdserver: request is too large"},
+		"a deep object":             {patch(`[{"op":"add","path":"/spec/image","value":` + deep + `}]`), ""},
+		"a patch that copies without end": {patch(`[{"op":"add","path":"/spec/image","value":"` + strings.Repeat("x", 1<<20) + `"}` +
+			strings.Repeat(`,{"op":"copy","from":"/spec/image","path":"/spec/cronSpec"}`, 100) + `]`), ""},
+		"metadata of another type": {patch(`[{"op":"replace","path":"/metadata","value":7}]`), ""},
+		"another kind":             {patch(`[{"op":"replace","path":"/kind","value":"Other"}]`), ""},
+		"another namespace": {patch(`[{"op":"replace","path":"/metadata/namespace","value":"kube-system"}]`),
+			"the namespace of the provided object does not match the namespace sent on the request"},
+		"another uid, version and name": {patch(`[{"op":"add","path":"/metadata/uid","value":"1"},{"op":"add","path":"/metadata/resourceVersion","value":"1"},` +
+			`{"op":"replace","path":"/metadata/name","value":"renamed"}]`), ""},
+		"no object at all": {patch(`[{"op":"replace","path":"","value":null}]`), ""},
+	} {
+		answer.Store(one.answer)
+		for operation, err := range map[string]error{
+			"create": func() error {
+				_, err := inDefault(c).Create(t.Context(), cronTab("other"), metav1.CreateOptions{})
+				return err
+			}(),
+			"update": func() error {
+				_, err := inDefault(c).Update(t.Context(), mine, metav1.UpdateOptions{})
+				return err
+			}(),
+		} {
+			var status *apierrors.StatusError
+			if !errors.As(err, &status) || status.ErrStatus.Code < 400 {
+				t.Errorf("%s: %s: %v", rule, operation, err)
+			}
+			if one.message != "" {
+				fails(t, rule, err, one.message)
+			}
+		}
+		answer.Store(allow)
+		equal(t, rule, list(t, c.Dynamic().Resource(cronTabs)).Items, []unstructured.Unstructured{*mine})
+	}
 }

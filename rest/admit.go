@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -82,11 +83,19 @@ func (w *write) mutate(operation admission.Operation, obj, old runtime.Object, a
 	if err := w.chain.Mutate(w.ctx, asked); err != nil {
 		return err
 	}
-	if obj != nil {
-		w.dropDuplicateOwners(obj, afterAdmission)
+	if !asked.Replaced() {
+		return nil
 	}
-	w.replaced = w.replaced || asked.Replaced()
-	return nil
+	w.replaced = true
+	w.dropDuplicateOwners(obj, afterAdmission)
+	if w.projection() != nil {
+		return nil
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return registryrest.EnsureObjectNamespaceMatchesRequestNamespace(w.namespace, metadata)
 }
 
 // validate is the second phase of admission: what may refuse a write that is

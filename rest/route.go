@@ -118,8 +118,8 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// checkTimeout refuses a timeout that cannot be read. There is nothing here that
-// would take as long as one.
+// checkTimeout refuses a timeout that cannot be read. What may take as long as one
+// keeps to it: withDeadline.
 func checkTimeout(req *http.Request) error {
 	if !strings.Contains(req.URL.RawQuery, "timeout=") {
 		return nil
@@ -224,7 +224,7 @@ func (r *request) serve() error {
 	if r.output, err = r.negotiate(); err != nil {
 		return err
 	}
-	return h(r)
+	return r.withDeadline(h)
 }
 
 // inScope tells whether the path names a namespace exactly if the resource has

@@ -19,16 +19,16 @@ func (o objects) GetObjectDefaulter() runtime.ObjectDefaulter { return o }
 func (o objects) GetObjectConvertor() runtime.ObjectConvertor { return o }
 
 func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper {
-	return equivalents{o.cluster}
+	return equivalents{o.cluster.Catalogue()}
 }
 
 // equivalents says which resources are the same objects in other versions.
-type equivalents struct{ cluster Cluster }
+type equivalents struct{ catalogue *resource.Catalogue }
 
 // EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The
 // resource itself is among them.
 func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, subresource string) []schema.GroupVersionResource {
-	r := e.cluster.Catalogue().Resource(gvr.Group, gvr.Resource)
+	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
 	if r == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, sub
 
 // KindFor implements runtime.EquivalentResourceMapper.
 func (e equivalents) KindFor(gvr schema.GroupVersionResource, subresource string) schema.GroupVersionKind {
-	r := e.cluster.Catalogue().Resource(gvr.Group, gvr.Resource)
+	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
 	if r == nil {
 		return schema.GroupVersionKind{}
 	}

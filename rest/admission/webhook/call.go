@@ -27,14 +27,14 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 	}
 	r, err := newReview(uuid.NewUUID(), w.AdmissionReviewVersions, attr, to)
 	if err != nil {
-		return nil, w.failed(fmt.Errorf("could not create admission objects: %w", err), apierrors.NewBadRequest("error creating admission objects"))
+		return nil, w.failed(fmt.Errorf("could not create admission objects: %w", err))
 	}
 	if err := w.send(ctx, write, r); err != nil {
 		return nil, err
 	}
 	said, err := r.verdict(mutating)
 	if err != nil {
-		return nil, w.failed(fmt.Errorf("received invalid webhook response: %w", err), apierrors.NewServiceUnavailable("error validating webhook response"))
+		return nil, w.failed(fmt.Errorf("received invalid webhook response: %w", err))
 	}
 	for key, value := range said.AuditAnnotations {
 		key = w.Name + "/" + key
@@ -57,7 +57,7 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 		return nil
 	}
 	if w.SideEffects == nil {
-		return w.failed(errors.New("Webhook SideEffects is nil"), apierrors.NewBadRequest("Webhook SideEffects is nil"))
+		return w.failed(errors.New("Webhook SideEffects is nil"))
 	}
 	if *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
 		return webhookerrors.NewDryRunUnsupportedErr(w.Name)
@@ -69,7 +69,7 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) error {
 	client, err := write.Cluster.HookClient(w.client())
 	if err != nil {
-		return w.failed(fmt.Errorf("could not get REST client: %w", err), apierrors.NewInternalError(err))
+		return w.failed(fmt.Errorf("could not get REST client: %w", err))
 	}
 	if w.TimeoutSeconds != nil {
 		var cancel context.CancelFunc
@@ -83,11 +83,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) e
 		}
 	}
 	if err := request.Do(ctx).Into(r.answer); err != nil {
-		status := apierrors.NewServiceUnavailable("error calling webhook")
-		if s, ok := err.(*apierrors.StatusError); ok {
-			status = s
-		}
-		return w.failed(fmt.Errorf("failed to call webhook: %w", err), status)
+		return w.failed(fmt.Errorf("failed to call webhook: %w", err))
 	}
 	return nil
 }
@@ -100,8 +96,8 @@ func roundUp(d time.Duration) time.Duration {
 	return d
 }
 
-func (w *webhook) failed(reason error, status *apierrors.StatusError) error {
-	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason, Status: status}
+func (w *webhook) failed(reason error) error {
+	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason}
 }
 
 // judge applies the failure policy: it returns the answer of the request, or nil

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,9 +40,9 @@ func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstre
 	if !selected && objectErr == nil {
 		return nil, nil
 	}
-	call, err := w.matchRules(write, attr)
-	if call == nil || err != nil {
-		return nil, err
+	call := w.matchRules(write, attr)
+	if call == nil {
+		return nil, nil
 	}
 	// What cannot be selected matters only to those whose rules match.
 	if namespaceErr != nil {
@@ -102,14 +101,14 @@ func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attribute
 
 // matchRules finds the version that the rules name: the one of the request or, if
 // equivalent ones are welcome, another.
-func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) (*invocation, error) {
+func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *invocation {
 	for _, r := range w.Rules {
 		if m := (rules.Matcher{Rule: r, Attr: attr}); m.Matches() {
-			return &invocation{attr.GetResource(), attr.GetSubresource(), attr.GetKind()}, nil
+			return &invocation{attr.GetResource(), attr.GetSubresource(), attr.GetKind()}
 		}
 	}
 	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Equivalent {
-		return nil, nil
+		return nil
 	}
 	mapper := write.GetEquivalentResourceMapper()
 	equivalents := mapper.EquivalentResourcesFor(attr.GetResource(), attr.GetSubresource())
@@ -118,17 +117,12 @@ func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) (
 			if equivalent == attr.GetResource() {
 				continue
 			}
-			if m := (rules.Matcher{Rule: r, Attr: inVersion{attr, equivalent}}); !m.Matches() {
-				continue
+			if m := (rules.Matcher{Rule: r, Attr: inVersion{attr, equivalent}}); m.Matches() {
+				return &invocation{equivalent, attr.GetSubresource(), mapper.KindFor(equivalent, attr.GetSubresource())}
 			}
-			kind := mapper.KindFor(equivalent, attr.GetSubresource())
-			if kind.Empty() {
-				return nil, apierrors.NewInternalError(fmt.Errorf("unable to convert to %v: unknown kind", equivalent))
-			}
-			return &invocation{equivalent, attr.GetSubresource(), kind}, nil
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // inVersion is a write as if it had been requested in another version.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	upstream "k8s.io/apiserver/pkg/admission"
-	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
 	"github.com/fakecluster/fakecluster/rest/admission"
@@ -110,8 +109,7 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 	}
 	patch, err := jsonpatch.DecodePatch(said.Patch)
 	if err != nil {
-		return false, hook.failed(fmt.Errorf("received undecodable patch in webhook response: %w", err),
-			apierrors.NewServiceUnavailable("error decoding patch in webhook response"))
+		return false, hook.failed(fmt.Errorf("received undecodable patch in webhook response: %w", err))
 	}
 	if len(patch) == 0 {
 		return false, nil
@@ -122,7 +120,7 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 			"admission webhook %q attempted to modify the object, which is not supported for this operation", hook.Name))
 	}
 	if said.patchType != admissionv1.PatchTypeJSONPatch {
-		return false, hook.failed(fmt.Errorf("unsupported patch type %q", said.patchType), webhookerrors.ToStatusErr(hook.Name, said.Result))
+		return false, hook.failed(fmt.Errorf("unsupported patch type %q", said.patchType))
 	}
 	is, err := m.apply(patch, attr)
 	if err != nil {

@@ -80,26 +80,23 @@ type verdict struct {
 
 // verdict checks the answer. Of version v1beta1 hardly anything was ever asked.
 func (r *review) verdict(mutating bool) (*verdict, error) {
-	switch answer := r.answer.(type) {
-	case *admissionv1.AdmissionReview:
+	if answer, ok := r.answer.(*admissionv1.AdmissionReview); ok {
 		if answer.Response == nil {
 			return nil, errAbsent
 		}
 		return r.verdictV1(answer, mutating)
-	case *admissionv1beta1.AdmissionReview:
-		a := answer.Response
-		if a == nil {
-			return nil, errAbsent
-		}
-		v := &verdict{AdmissionResponse: admissionv1.AdmissionResponse{
-			Allowed: a.Allowed, Result: a.Result, AuditAnnotations: a.AuditAnnotations, Warnings: a.Warnings,
-		}}
-		if mutating && len(a.Patch) > 0 {
-			v.Patch, v.patchType = a.Patch, admissionv1.PatchTypeJSONPatch
-		}
-		return v, nil
 	}
-	return nil, fmt.Errorf("unexpected response type %T", r.answer)
+	a := r.answer.(*admissionv1beta1.AdmissionReview).Response
+	if a == nil {
+		return nil, errAbsent
+	}
+	v := &verdict{AdmissionResponse: admissionv1.AdmissionResponse{
+		Allowed: a.Allowed, Result: a.Result, AuditAnnotations: a.AuditAnnotations, Warnings: a.Warnings,
+	}}
+	if mutating && len(a.Patch) > 0 {
+		v.Patch, v.patchType = a.Patch, admissionv1.PatchTypeJSONPatch
+	}
+	return v, nil
 }
 
 var errAbsent = errors.New("webhook response was absent")

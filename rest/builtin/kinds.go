@@ -180,8 +180,8 @@ func (tableStrategy) Canonicalize(runtime.Object)                     {}
 func (s tableStrategy) AllowCreateOnUpdate(context.Context) bool      { return s.kind.createOnUpdate }
 func (s tableStrategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.conditionalOnly }
 
-func (s tableStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
-	return s.WarningsOnUpdate(nil, obj, nil)
+func (s tableStrategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
+	return s.WarningsOnUpdate(ctx, obj, nil)
 }
 
 func (s tableStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -26,7 +27,7 @@ func TestAFieldOfTheBytesIsThatOfTheObject(t *testing.T) {
 		u := &unstructured.Unstructured{Object: randomMap(r, 3)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
 		u.Object["metadata"] = map[string]any{"name": "a.b", "labels": map[string]any{"a": "<x>"}}
-		u.Object["c"] = []any{0.5, float64(2), 1e30, -1e-7, int64(-7), int64(1) << 60, int64(0), float64(-0)}[r.IntN(8)]
+		u.Object["c"] = []any{0.5, float64(2), 1e30, -1e-7, int64(-7), int64(1) << 60, int64(0), math.Copysign(0, -1)}[r.IntN(8)]
 		text, err := json.Marshal(u.Object)
 		if err != nil {
 			t.Fatal(err)

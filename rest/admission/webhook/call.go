@@ -57,6 +57,7 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 		return nil
 	}
 	if w.SideEffects == nil {
+		//lint:ignore ST1005 the real server says it so
 		return w.failed(errors.New("Webhook SideEffects is nil"))
 	}
 	if *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {

@@ -75,21 +75,21 @@ type page struct {
 	remaining *int64 // how many follow, if that is known
 }
 
-// collector takes the objects of a page, one after the other.
-type collector interface {
+// receiver takes the objects of a page, one after the other.
+type receiver interface {
 	// expect says that there will be so many.
 	expect(n int)
 	add(record store.Record)
 }
 
-// records is a collector that takes them as they are.
+// records is a receiver that takes them as they are.
 type records []store.Record
 
 func (r *records) expect(n int)            { *r = slices.Grow(*r, n) }
 func (r *records) add(record store.Record) { *r = append(*r, record) }
 
-// page reads what the options ask for, into the collector.
-func (r *request) page(o *internalversion.ListOptions, sel selector, into collector) (page, error) {
+// page reads what the options ask for, into the receiver.
+func (r *request) page(o *internalversion.ListOptions, sel selector, into receiver) (page, error) {
 	prefix := r.version.Resource.PrefixOf(r.namespace())
 	limit := int(o.Limit)
 	if o.ResourceVersion == "0" {

@@ -244,7 +244,7 @@ func (s *watchStream) redefined() (bool, error) {
 		return false, err
 	}
 	for _, e := range events {
-		if e.Record.Key == s.version.Resource.Definition.Key && e.Type == store.Deleted || e.Previous == nil || redefinedSince(e.Previous.Value, e.Record.Value) {
+		if e.Record.Key == s.version.Resource.Definition.Key && e.Type == store.Deleted || redefinedSince(e.Previous.Value, e.Record.Value) {
 			return true, nil
 		}
 	}

@@ -33,18 +33,17 @@ type Event struct {
 	// Record is what the write made; for a delete, the record's last words under the revision of the delete.
 	Record Record
 
-	// Previous is what stood before, nil for a create. Like the event itself, it is not to be changed.
+	// Previous is what stood before: the zero Record for a create. Like the event itself, it is not to be changed.
 	Previous *Record
 }
+
+// noRecord is what stood before a create. All creates share it, so that they need no room for it.
+var noRecord Record
 
 // size is what an event counts against the bytes of the history: the larger of its two values, because the other
 // one is, as a rule, held by the event before it too.
 func (e *Event) size() int64 {
-	n := len(e.Record.Value)
-	if e.Previous != nil {
-		n = max(n, len(e.Previous.Value))
-	}
-	return int64(n)
+	return int64(max(len(e.Record.Value), len(e.Previous.Value)))
 }
 
 // log is the history: the event of each revision in (oldest, revision], in a ring where a revision's place is its

@@ -110,11 +110,7 @@ func TestLogIsWhatTheWritersWereTold(t *testing.T) {
 	told := contention{writers: 4, writes: 500, keys: 10}.run(t, s)
 	events := s.log.events()
 	for i, e := range events {
-		var previous Record
-		if e.Previous != nil {
-			previous = *e.Previous
-		}
-		equal(t, "previous record", previous, replay(told, e.Record.Revision-1)[e.Record.Key])
+		equal(t, "previous record", *e.Previous, replay(told, e.Record.Revision-1)[e.Record.Key])
 		without := *e
 		without.Previous = nil
 		equal(t, "event", &without, told[i])

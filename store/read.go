@@ -37,9 +37,7 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 				return Record{}, err
 			}
 			if e.Record.Key == key {
-				if current = (Record{}); e.Previous != nil {
-					current = *e.Previous
-				}
+				current = *e.Previous
 				break
 			}
 		}
@@ -197,7 +195,11 @@ func (u *undo) read(l *log) error {
 			u.seen = make(map[string]struct{})
 		}
 		u.seen[key] = struct{}{}
-		u.items = append(u.items, item{key: key, past: e.Previous})
+		i := item{key: key}
+		if e.Type != Created {
+			i.past = e.Previous
+		}
+		u.items = append(u.items, i)
 	}
 	u.until = max(u.until, newest)
 	if len(u.items) > known {

@@ -108,7 +108,7 @@ func TestNextWaitsForAChangeOfItsPrefix(t *testing.T) {
 		equal(t, "events before one of the prefix", len(got), 0)
 		r := create(t, s, "/a/1", "v")
 		synctest.Wait()
-		equal(t, "events", got, []*Event{{Type: Created, Record: r}})
+		equal(t, "events", got, []*Event{{Type: Created, Record: r, Previous: &Record{}}})
 	})
 }
 

@@ -114,7 +114,7 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 	}
 	var e *Event
 	if t == Created {
-		e = &Event{Type: t, Record: next}
+		e = &Event{Type: t, Record: next, Previous: &noRecord}
 	} else {
 		both := &struct {
 			event Event

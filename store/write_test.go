@@ -20,12 +20,12 @@ func TestWriteRules(t *testing.T) {
 		"create takes the next revision": {
 			do:    func(s *Store) (Record, error) { return s.Create("/c", written("v")) },
 			want:  Record{Key: "/c", Value: "v", Tag: "tag", Revision: 8, Created: 8},
-			event: &Event{Type: Created, Record: Record{Key: "/c", Value: "v", Tag: "tag", Revision: 8, Created: 8}},
+			event: &Event{Type: Created, Record: Record{Key: "/c", Value: "v", Tag: "tag", Revision: 8, Created: 8}, Previous: &Record{}},
 		},
 		"create of nothing is an empty value": {
 			do:    func(s *Store) (Record, error) { return s.Create("/c", Write{}) },
 			want:  Record{Key: "/c", Revision: 8, Created: 8},
-			event: &Event{Type: Created, Record: Record{Key: "/c", Revision: 8, Created: 8}},
+			event: &Event{Type: Created, Record: Record{Key: "/c", Revision: 8, Created: 8}, Previous: &Record{}},
 		},
 		"create of an existing key": {
 			do:  func(s *Store) (Record, error) { return s.Create("/a/1", written("v")) },
@@ -79,7 +79,7 @@ func TestWriteRules(t *testing.T) {
 				return s.Create("/c", require(Precondition{Key: "/a/1", Revision: 5}, Precondition{Key: "/d", Revision: 0}))
 			},
 			want:  Record{Key: "/c", Revision: 8, Created: 8},
-			event: &Event{Type: Created, Record: Record{Key: "/c", Revision: 8, Created: 8}},
+			event: &Event{Type: Created, Record: Record{Key: "/c", Revision: 8, Created: 8}, Previous: &Record{}},
 		},
 		"precondition on a revision that was replaced": {
 			do:  func(s *Store) (Record, error) { return s.Create("/c", require(Precondition{Key: "/a/1", Revision: 2})) },

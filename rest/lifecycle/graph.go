@@ -159,7 +159,7 @@ func (g *graph) begin(s Objects) (err error) {
 func (g *graph) apply(s Objects, e *store.Event) {
 	deleted := e.Type == store.Deleted
 	was, is := "", ""
-	if g.edges.Len() > 0 && e.Previous != nil {
+	if g.edges.Len() > 0 {
 		was = ownersIn(e.Previous.Value)
 	}
 	if !deleted {

@@ -23,7 +23,7 @@ const token = "test-token"
 
 // patience is how long a stream may take to bring what has to come at once. It
 // ends a test that would hang; nothing waits for it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // cluster is a server over a store of its own, behind a real HTTP server.
 type cluster struct {

@@ -102,6 +102,13 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 			equal(t, want, byWhom[want], true)
 		}
 	})
+	legacy := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithLegacyAPIs(), fakecluster.WithAudit(auditv1.LevelMetadata))
+	must(t, legacy.Discovery().RESTClient().Get().AbsPath("/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions").Do(t.Context()).Error())
+	last := legacy.Audit()[len(legacy.Audit())-1]
+	equal(t, "a version of old", last.Annotations, map[string]string{
+		"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "",
+		"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.22",
+	})
 	equal(t, "without the option", len(fakecluster.Start(t, fakecluster.InProcess()).Audit()), 0)
 	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
 }

@@ -2,8 +2,11 @@ package fakecluster_test
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,4 +208,43 @@ func TestHostileWebhooksLeaveNothingBehind(t *testing.T) {
 		answer.Store(allow)
 		equal(t, rule, list(t, c.Dynamic().Resource(cronTabs)).Items, []unstructured.Unstructured{*mine})
 	}
+}
+
+func TestConnectionsToWebhooksEndWithTheCluster(t *testing.T) {
+	closed := make(chan struct{})
+	server := httptest.NewUnstartedServer(&hook{answer: allow})
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			close(closed)
+		}
+	}
+	server.StartTLS()
+	defer server.Close()
+	c := defined(t)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	configure(t, c, hookConfiguration(t, c, validating, "v", func(w *admissionregistrationv1.MutatingWebhook) {
+		w.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: ca}
+	}))
+	create(t, inDefault(c), cronTab("a"))
+	create(t, inDefault(c), cronTab("b")) // by the same connection, or it would be closed twice
+	must(t, c.Close())
+	<-closed
+}
+
+func TestConfigurationsAreAppliedByAForkWithoutBeingStoredAgain(t *testing.T) {
+	c := withHook(t, &hook{answer: func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return &admissionv1.AdmissionResponse{}
+	}}, fakecluster.InProcess())
+	configure(t, c, hookConfiguration(t, c, validating, "v", nil))
+	const refusal = `admission webhook "v.example.com" denied the request without explanation`
+	fork := c.Fork(t)
+	configurations := admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
+	must(t, fork.Dynamic().Resource(configurations).Delete(t.Context(), "v", metav1.DeleteOptions{}))
+	create(t, inDefault(fork), cronTab("a"))
+	_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+	fails(t, "create where it still stands", err, refusal)
+	again := c.Fork(t)
+	must(t, c.Close())
+	_, err = inDefault(again).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+	fails(t, "create in a fork that outlives its cluster", err, refusal)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -134,10 +135,18 @@ func (s *Server) describe(ctx context.Context, req *http.Request, by user.Info, 
 // logDeprecation says in the event that the version which is asked for is on its
 // way out.
 func (r *request) logDeprecation() {
-	if r.trail != nil && len(r.version.Warnings) > 0 {
-		audit.AddAuditAnnotation(r.ctx, "k8s.io/deprecated", "true")
+	if r.trail == nil || len(r.version.Warnings) == 0 {
+		return
+	}
+	audit.AddAuditAnnotation(r.ctx, "k8s.io/deprecated", "true")
+	if gone := removedRelease.FindStringSubmatch(r.version.Warnings[0]); r.version.Typed && gone != nil {
+		audit.AddAuditAnnotation(r.ctx, "k8s.io/removed-release", gone[1])
 	}
 }
+
+// removedRelease is the release that took a built-in version away, in the words
+// that warn of it.
+var removedRelease = regexp.MustCompile(`unavailable in v([0-9.]+[0-9])`)
 
 // logObject puts what was sent into the event.
 func (r *request) logObject(obj runtime.Object, as runtime.NegotiatedSerializer) {

@@ -2,23 +2,17 @@ package rest
 
 import (
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/crd"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -100,24 +94,5 @@ func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 }
 
 func (c cluster) HookClient(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
-	clients, err := c.hooks()
-	if err != nil {
-		return nil, err
-	}
-	return clients.HookClient(config)
-}
-
-// newHooks makes the clients of admission webhooks when the first is needed.
-func newHooks(services webhook.ServiceResolver) func() (*webhook.ClientManager, error) {
-	return sync.OnceValues(func() (*webhook.ClientManager, error) {
-		clients, err := webhook.NewClientManager(
-			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
-			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
-		if err != nil {
-			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
-		}
-		clients.SetAuthenticationInfoResolver(crd.Anonymous(services))
-		clients.SetServiceResolver(services)
-		return &clients, nil
-	})
+	return c.hooks.client(config)
 }

@@ -125,7 +125,9 @@ type patcher struct {
 // run updates the object or, for an apply, creates it. Another writer may create
 // or delete it meanwhile: then it tries the other way.
 func (p *patcher) run() (outcome, error) {
+	name := p.name
 	for {
+		p.name = name // a webhook may have given another to the object that was to be created
 		out, err := p.update(p.change)
 		if p.patchType != types.ApplyYAMLPatchType || !apierrors.IsNotFound(err) || p.subresource != "" || !p.missing {
 			return out, err

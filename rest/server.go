@@ -62,8 +62,8 @@ type Server struct {
 	random    *random
 	frames    frames
 	paths     *apirequest.RequestInfoFactory
-	trail     *trail                                 // nil: nobody keeps one
-	hooks     func() (*webhook.ClientManager, error) // the clients of admission webhooks
+	trail     *trail // nil: nobody keeps one
+	hooks     *hooks
 
 	builtin     []*resource.Resource
 	namespaces  *resource.Resource // among builtin
@@ -124,7 +124,10 @@ func newServer(s *store.Store, o Options) *Server {
 
 // Close ends all watches and refuses further requests. It does not wait for
 // those in flight: they end with the connection or transport that carries them.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() {
+	s.close()
+	s.hooks.close()
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {

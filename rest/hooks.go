@@ -1,0 +1,63 @@
+package rest
+
+import (
+	"fmt"
+	"sync"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/util/webhook"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/rest/crd"
+)
+
+// hooks are the clients that call admission webhooks, each made when it is needed.
+type hooks struct {
+	manager func() (*webhook.ClientManager, error)
+
+	mu   sync.Mutex
+	made map[*clientrest.RESTClient]bool
+}
+
+func newHooks(services webhook.ServiceResolver) *hooks {
+	return &hooks{made: map[*clientrest.RESTClient]bool{}, manager: sync.OnceValues(func() (*webhook.ClientManager, error) {
+		m, err := webhook.NewClientManager(
+			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
+			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+		if err != nil {
+			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
+		}
+		m.SetAuthenticationInfoResolver(crd.Anonymous(services))
+		m.SetServiceResolver(services)
+		return &m, nil
+	})}
+}
+
+// client is the client of a webhook.
+func (h *hooks) client(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
+	m, err := h.manager()
+	if err != nil {
+		return nil, err
+	}
+	client, err := m.HookClient(config)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.made[client] = true
+	return client, nil
+}
+
+// close lets go of the connections that are kept to webhooks which outlive the
+// server.
+func (h *hooks) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for client := range h.made {
+		utilnet.CloseIdleConnectionsFor(client.Client.Transport)
+	}
+}

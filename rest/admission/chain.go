@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/warning"
@@ -43,15 +45,33 @@ func (c *Chain) Mutate(ctx context.Context, w *Write) error {
 	if err != nil { // the write is a delete
 		return c.mutateTwice(ctx, w)
 	}
-	before := metadata.GetManagedFields()
+	restore := keepManagedFields(metadata)
 	if err := c.mutateTwice(ctx, w); err != nil || !w.replaced {
 		return err
 	}
 	if err := managedfields.ValidateManagedFields(metadata.GetManagedFields()); err != nil {
-		metadata.SetManagedFields(before)
+		restore()
 		warning.AddWarning(ctx, "", fmt.Sprintf(fieldmanager.InvalidManagedFieldsAfterMutatingAdmissionWarningFormat, err))
 	}
 	return nil
+}
+
+// keepManagedFields returns what gives an object its present managedFields back.
+// Those of a map are not read for that: it takes longer than to ask a plugin.
+func keepManagedFields(obj metav1.Object) (restore func()) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		fields := obj.GetManagedFields()
+		return func() { obj.SetManagedFields(fields) }
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	fields, had := metadata["managedFields"]
+	return func() {
+		u.SetManagedFields(nil)
+		if metadata, ok := u.Object["metadata"].(map[string]any); ok && had {
+			metadata["managedFields"] = fields
+		}
+	}
 }
 
 // mutateTwice asks a second time if a plugin wants the others to see what it did.

@@ -87,9 +87,10 @@ func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespa
 // versions and are stored in v1; what a request may say depends on its version, as
 // it did there: in v1beta1 a schema is not required and need not be structural, and
 // unknown fields of custom objects are kept unless spec.preserveUnknownFields is
-// false.
+// false. ValidatingAdmissionPolicies and their bindings are served in
+// admissionregistration.k8s.io/v1beta1, too, as by servers of 1.28 to 1.33.
 //
-// Default: v1beta1 is answered with 404, as by a server of 1.22 or later.
+// Default: v1beta1 is answered with 404, as by a server of 1.34 or later.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
 
 // WithGarbageCollection deletes objects whose owners, by their ownerReferences, are

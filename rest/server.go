@@ -84,7 +84,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	server := newServer(s, o)
 	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions(o.LegacyAPIs)
 	// The order of the groups is that of discovery.
-	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources()...)
+	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources(o.LegacyAPIs)...)
 	server.builtin = append(server.builtin, builtin.Reviews()...)
 	server.catalogue.Store(resource.NewCatalogue(0, server.builtin, nil))
 	if err := server.refresh(); err != nil {

@@ -41,7 +41,7 @@
 //
 //   - scenario: its name, a sentence that says the rule it proves.
 //   - cluster: what kind of cluster it needs; left out, the usual one. Its fields are
-//     flags: legacyAPIs: true serves apiextensions.k8s.io/v1beta1, too;
+//     flags: legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     garbageCollection: true deletes dependents with their owners;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.

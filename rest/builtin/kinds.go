@@ -3,13 +3,16 @@ package builtin
 import (
 	"context"
 	"slices"
+	"sync"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/fakecluster/fakecluster/rest/resource"
@@ -25,8 +28,9 @@ type kind struct {
 	conditionalOnly         bool // an update must say what it has seen
 	createOnUpdate          bool
 
-	// also are further versions that the scheme converts to, beside that above.
-	also []string
+	// also are further versions that the scheme converts to, beside that above;
+	// legacy are those of them that servers of this release no longer have.
+	also, legacy []string
 
 	// rules are those of the object, status those of its status subresource; nil:
 	// it has none.
@@ -80,16 +84,17 @@ var kinds = []kind{
 	},
 }
 
-// Resources are the resources of the built-in kinds but namespaces.
-func Resources() []*resource.Resource {
+// Resources are the resources of the built-in kinds but namespaces; with
+// legacyAPIs they have the versions, too, that were removed.
+func Resources(legacyAPIs bool) []*resource.Resource {
 	var all []*resource.Resource
-	for _, k := range slices.Concat(kinds, webhookConfigurations, storageVersionMigrations) {
-		all = append(all, k.resource())
+	for _, k := range slices.Concat(kinds, webhookConfigurations, policies, storageVersionMigrations) {
+		all = append(all, k.resource(legacyAPIs))
 	}
 	return all
 }
 
-func (k kind) resource() *resource.Resource {
+func (k kind) resource(legacyAPIs bool) *resource.Resource {
 	plural, singular, short := k.names[0], k.names[1], k.names[2:]
 	r := &resource.Resource{
 		Group: k.Group,
@@ -103,6 +108,13 @@ func (k kind) resource() *resource.Resource {
 	for _, name := range append([]string{k.Version}, k.also...) {
 		r.Versions = append(r.Versions, k.version(r, name))
 	}
+	if legacyAPIs {
+		for _, name := range k.legacy {
+			v := k.version(r, name)
+			v.Warnings = deprecation(k.GroupKind().WithVersion(name))
+			r.Versions = append(r.Versions, v)
+		}
+	}
 	r.Storage = r.Versions[0]
 	return r
 }
@@ -113,8 +125,16 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	kind := k.GroupKind().WithVersion(name)
 	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), nil)
 	strategy := tableStrategy{Scheme(), names.SimpleNameGenerator, k, k.rules}
+	// What an endpoint ignores it ignores in every version: fields may be managed in
+	// another.
 	manager := func(subresource string, reset []string) resource.FieldManager {
-		return resource.TypedFieldManager(Scheme(), types, kind, k.GroupVersion(), subresource, reset...)
+		byVersion := map[string][]string{}
+		for _, name := range slices.Concat([]string{k.Version}, k.also, k.legacy) {
+			byVersion[k.GroupKind().WithVersion(name).GroupVersion().String()] = reset
+		}
+		return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+			return managedfields.NewDefaultFieldManager(types(), Scheme(), Scheme(), Scheme(), kind, k.GroupVersion(), subresource, resource.ResetFields(byVersion))
+		})
 	}
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Typed: true, Identity: name,
@@ -123,6 +143,7 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 		Strategy:     strategy,
 		Table:        tableOf(k.columns),
 		FieldManager: manager("", k.reset),
+		Types:        knownTypes,
 	}
 	if k.status != nil {
 		strategy.rules = *k.status
@@ -136,6 +157,16 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	}
 	v.OpenAPI = resource.TypedOpenAPI(v, example)
 	return v
+}
+
+// deprecation is what comes with every answer in a version that is to go, or gone.
+func deprecation(kind schema.GroupVersionKind) []string {
+	obj, err := Scheme().New(kind)
+	if err != nil {
+		panic(err) // as above
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	return []string{deprecated.WarningMessage(obj)}
 }
 
 // tableStrategy holds objects to the rules of metadata and to those of the kind.

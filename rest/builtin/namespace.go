@@ -56,6 +56,7 @@ func Namespaces() *resource.Resource {
 			},
 		},
 		FieldManager: resource.TypedFieldManager(Scheme(), types, kind, kind.GroupVersion(), "", "status"),
+		Types:        knownTypes,
 	}
 	r.Storage.OpenAPI = resource.TypedOpenAPI(r.Storage, &corev1.Namespace{})
 	r.Versions = []*resource.Version{r.Storage}

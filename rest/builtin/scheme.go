@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/applyconfigurations"
+
+	"github.com/fakecluster/fakecluster/rest/builtin/admissionregistration"
 )
 
 // Scheme holds the Go types of the built-in kinds, their defaults and
@@ -23,18 +26,24 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion)
 	for _, add := range []func(*runtime.Scheme) error{
 		admissionregistrationv1.AddToScheme,
+		admissionregistrationv1beta1.AddToScheme,
 		authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme,
 		coordinationv1.AddToScheme,
 		corev1.AddToScheme,
 		storagemigrationv1.AddToScheme,
+		admissionregistration.AddConversions,
 	} {
 		utilruntime.Must(add(s))
 	}
 	addWebhookDefaults(s)
+	admissionregistration.AddDefaults(s)
 	return s
 })
 
 // types is what server-side apply knows of the built-in types. It takes some 60
 // ms to make, once in a process.
 func types() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(Scheme()) }
+
+// knownTypes is types, once, for the versions of all resources.
+var knownTypes = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types(), nil })

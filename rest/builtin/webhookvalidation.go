@@ -1,11 +1,9 @@
 package builtin
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
@@ -17,11 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
-	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
-	apiservercel "k8s.io/apiserver/pkg/cel"
-	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/fakecluster/fakecluster/rest/builtin/admissionregistration"
 )
 
 // webhookLeniency is what an update need not mend, because the configuration was
@@ -33,7 +29,7 @@ type webhookLeniency struct {
 	duplicateNames  bool
 	labelValues     bool // malformed ones, in selectors
 
-	knownExpressions sets.Set[string] // compiled as what is stored is
+	knownExpressions admissionregistration.Expressions // compiled as what is stored is
 }
 
 // validateWebhookConfiguration is the validation of k8s.io/kubernetes'
@@ -42,7 +38,7 @@ func validateWebhookConfiguration(obj, old runtime.Object) field.ErrorList {
 	var errs field.ErrorList
 	allow := webhookLeniency{}
 	if old == nil {
-		errs = append(errs, validateNoStaticName(accessor(obj).GetName(), field.NewPath("metadata", "name"))...)
+		errs = append(errs, admissionregistration.ValidateName(accessor(obj).GetName())...)
 	} else {
 		errs = append(errs, apivalidation.ValidateObjectMetaAccessor(accessor(obj), false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
 		allow = leniencyOf(webhooksOf(obj), webhooksOf(old))
@@ -65,7 +61,7 @@ func validateWebhookConfiguration(obj, old runtime.Object) field.ErrorList {
 
 // leniencyOf is what the old webhooks allow the new ones.
 func leniencyOf(is, was []admissionregistrationv1.MutatingWebhook) webhookLeniency {
-	allow := webhookLeniency{matchConditions: len(is) == len(was), knownExpressions: sets.New[string]()}
+	allow := webhookLeniency{matchConditions: len(is) == len(was), knownExpressions: admissionregistration.Expressions{}}
 	names := sets.New[string]()
 	for i, w := range was {
 		if allow.matchConditions && !reflect.DeepEqual(is[i].MatchConditions, w.MatchConditions) {
@@ -99,9 +95,6 @@ var (
 	noSideEffects        = []admissionregistrationv1.SideEffectClass{admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun}
 	someSideEffects      = []admissionregistrationv1.SideEffectClass{admissionregistrationv1.SideEffectClassSome, admissionregistrationv1.SideEffectClassUnknown}
 	reinvocationPolicies = []admissionregistrationv1.ReinvocationPolicyType{admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy}
-	operations           = []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll, admissionregistrationv1.Connect,
-		admissionregistrationv1.Create, admissionregistrationv1.Delete, admissionregistrationv1.Update}
-	scopes = []admissionregistrationv1.ScopeType{admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope, admissionregistrationv1.NamespacedScope}
 
 	reviewVersions = []string{admissionv1.SchemeGroupVersion.Version, admissionv1beta1.SchemeGroupVersion.Version}
 )
@@ -111,7 +104,7 @@ func isReviewVersion(version string) bool { return slices.Contains(reviewVersion
 func validateWebhook(w *admissionregistrationv1.MutatingWebhook, allow webhookLeniency, path *field.Path) field.ErrorList {
 	errs := validation.IsFullyQualifiedName(path.Child("name"), w.Name)
 	for i, r := range w.Rules {
-		errs = append(errs, validateRuleWithOperations(&r, path.Child("rules").Index(i))...)
+		errs = append(errs, admissionregistration.ValidateRuleWithOperations(&r, path.Child("rules").Index(i))...)
 	}
 	errs = append(errs, validateOneOf(path.Child("failurePolicy"), w.FailurePolicy, failurePolicies)...)
 	errs = append(errs, validateOneOf(path.Child("matchPolicy"), w.MatchPolicy, matchPolicies)...)
@@ -136,7 +129,7 @@ func validateWebhook(w *admissionregistrationv1.MutatingWebhook, allow webhookLe
 	errs = append(errs, validateOneOf(path.Child("reinvocationPolicy"), w.ReinvocationPolicy, reinvocationPolicies)...)
 	errs = append(errs, validateClientConfig(w.ClientConfig, path.Child("clientConfig"))...)
 	if !allow.matchConditions {
-		errs = append(errs, validateMatchConditions(w.MatchConditions, allow.knownExpressions, path.Child("matchConditions"))...)
+		errs = append(errs, admissionregistration.ValidateMatchConditions(w.MatchConditions, false, allow.knownExpressions, path.Child("matchConditions"))...)
 	}
 	return errs
 }
@@ -194,155 +187,14 @@ func validateReviewVersions(versions []string, allowUnknown bool, path *field.Pa
 	return errs
 }
 
-// validateRuleWithOperations is also that of the rules of policies.
-func validateRuleWithOperations(r *admissionregistrationv1.RuleWithOperations, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if len(r.Operations) == 0 {
-		errs = append(errs, field.Required(path.Child("operations"), ""))
-	}
-	if len(r.Operations) > 1 && slices.Contains(r.Operations, admissionregistrationv1.OperationAll) {
-		errs = append(errs, field.Invalid(path.Child("operations"), r.Operations, "if '*' is present, must not specify other operations"))
-	}
-	for i, o := range r.Operations {
-		errs = append(errs, validateOneOf(path.Child("operations").Index(i), &o, operations)...)
-	}
-	if len(r.APIGroups) == 0 {
-		errs = append(errs, field.Required(path.Child("apiGroups"), ""))
-	}
-	if len(r.APIGroups) > 1 && slices.Contains(r.APIGroups, "*") {
-		errs = append(errs, field.Invalid(path.Child("apiGroups"), r.APIGroups, "if '*' is present, must not specify other API groups"))
-	}
-	if len(r.APIVersions) == 0 {
-		errs = append(errs, field.Required(path.Child("apiVersions"), ""))
-	}
-	if len(r.APIVersions) > 1 && slices.Contains(r.APIVersions, "*") {
-		errs = append(errs, field.Invalid(path.Child("apiVersions"), r.APIVersions, "if '*' is present, must not specify other API versions"))
-	}
-	for i, v := range r.APIVersions {
-		if v == "" {
-			errs = append(errs, field.Required(path.Child("apiVersions").Index(i), ""))
-		}
-	}
-	errs = append(errs, validateRuleResources(r.Resources, path.Child("resources"))...)
-	return append(errs, validateOneOf(path.Child("scope"), r.Scope, scopes)...)
-}
-
-// validateRuleResources refuses resources that wildcards before them include.
-func validateRuleResources(resources []string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if len(resources) == 0 {
-		errs = append(errs, field.Required(path, ""))
-	}
-	anySubresourceOf, subresourceOfAny := sets.New[string](), sets.New[string]()
-	wholeResource := false // as upstream has it: the last one without a subresource decides
-	for i, r := range resources {
-		if r == "" {
-			errs = append(errs, field.Required(path.Index(i), ""))
-			continue
-		}
-		res, sub, found := strings.Cut(r, "/")
-		if !found {
-			wholeResource = r != "*"
-			continue
-		}
-		if anySubresourceOf.Has(res) {
-			errs = append(errs, field.Invalid(path.Index(i), r, fmt.Sprintf("if '%s/*' is present, must not specify %s", res, r)))
-		}
-		if subresourceOfAny.Has(sub) {
-			errs = append(errs, field.Invalid(path.Index(i), r, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, r)))
-		}
-		if sub == "*" {
-			anySubresourceOf.Insert(res)
-		}
-		if res == "*" {
-			subresourceOfAny.Insert(sub)
-		}
-	}
-	if len(resources) > 1 && slices.Contains(resources, "*/*") {
-		errs = append(errs, field.Invalid(path, resources, "if '*/*' is present, must not specify other resources"))
-	}
-	if slices.Contains(resources, "*") && wholeResource {
-		errs = append(errs, field.Invalid(path, resources, "if '*' is present, must not specify other resources without subresources"))
-	}
-	return errs
-}
-
-// maxMatchConditions is how many conditions a webhook may have.
-const maxMatchConditions = 64
-
-func validateMatchConditions(conditions []admissionregistrationv1.MatchCondition, known sets.Set[string], path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if len(conditions) > maxMatchConditions {
-		errs = append(errs, field.TooMany(path, len(conditions), maxMatchConditions))
-	}
-	names := sets.New[string]()
-	for i, c := range conditions {
-		path := path.Index(i)
-		if expression := strings.TrimSpace(c.Expression); expression == "" {
-			errs = append(errs, field.Required(path.Child("expression"), ""))
-		} else {
-			errs = append(errs, compileMatchCondition(expression, known.Has(expression), path.Child("expression"))...)
-		}
-		if c.Name == "" {
-			errs = append(errs, field.Required(path.Child("name"), ""))
-			continue
-		}
-		for _, msg := range validation.IsQualifiedName(c.Name) {
-			errs = append(errs, field.Invalid(path.Child("name"), c.Name, msg))
-		}
-		if names.Has(c.Name) {
-			errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
-		}
-		names.Insert(c.Name)
-	}
-	return errs
-}
-
-// expressions compiles what is to be validated. It takes a few milliseconds to
-// make, once in a process.
-var expressions = sync.OnceValue(func() plugincel.Compiler {
-	return plugincel.NewCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
-})
-
-// compileMatchCondition says what is wrong with an expression. One that is stored
-// already may use what is too new to be stored.
-func compileMatchCondition(expression string, stored bool, path *field.Path) field.ErrorList {
-	env := environment.NewExpressions
-	if stored {
-		env = environment.StoredExpressions
-	}
-	condition := &matchconditions.MatchCondition{Expression: expression}
-	result := expressions().CompileCELExpression(condition, plugincel.OptionalVariableDeclarations{HasAuthorizer: true}, env)
-	if result.Error == nil {
-		return nil
-	}
-	switch result.Error.Type {
-	case apiservercel.ErrorTypeRequired:
-		return field.ErrorList{field.Required(path, result.Error.Detail)}
-	case apiservercel.ErrorTypeInvalid:
-		return field.ErrorList{field.Invalid(path, expression, result.Error.Detail)}
-	}
-	return field.ErrorList{field.InternalError(path, result.Error)}
-}
-
-// staticSuffix ends the names of configurations that a real server reads from
-// files.
-const staticSuffix = ".static.k8s.io"
-
-// validateNoStaticName keeps such names free.
-func validateNoStaticName(name string, path *field.Path) field.ErrorList {
-	if !strings.HasSuffix(name, staticSuffix) {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, name, staticNameReserved)}
-}
-
-var staticNameReserved = fmt.Sprintf("names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", staticSuffix)
-
 // warnOfStaticName warns of what is stored under such a name nevertheless.
 func warnOfStaticName(obj, old runtime.Object) []string {
-	if old == nil || !strings.HasSuffix(accessor(obj).GetName(), staticSuffix) {
+	if old == nil {
 		return nil
 	}
-	return []string{"metadata.name: " + staticNameReserved}
+	var warnings []string
+	for _, err := range admissionregistration.ValidateName(accessor(obj).GetName()) {
+		warnings = append(warnings, err.Field+": "+err.Detail)
+	}
+	return warnings
 }

@@ -167,6 +167,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		Serializer:  serializer{},
 		Table:       table,
 		OpenAPI:     publish(definition, v.Name),
+		Types:       types,
 		Subresource: map[string]*resource.Subresource{},
 	}
 	if v.Deprecated {

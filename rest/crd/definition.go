@@ -72,6 +72,7 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, read 
 			},
 		},
 		FieldManager: definitionFields(kind, "", "status"),
+		Types:        func() (managedfields.TypeConverter, error) { return definitionTypes(), nil },
 	}
 	v.OpenAPI = resource.TypedOpenAPI(v, example)
 	return v

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/store"
@@ -36,6 +37,9 @@ type Version struct {
 	Subresource map[string]*Subresource
 
 	FieldManager FieldManager
+	// Types are what the field manager knows of the types of the kind, for others who
+	// merge objects; nil: nobody does.
+	Types func() (managedfields.TypeConverter, error)
 
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.

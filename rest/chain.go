@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fakecluster/fakecluster/rest/admission"
+	"github.com/fakecluster/fakecluster/rest/admission/policy"
 	"github.com/fakecluster/fakecluster/rest/admission/webhook"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -50,6 +51,12 @@ func (s *Server) compileChain(was *admission.Chain) (*admission.Chain, error) {
 	}
 	is := &admission.Chain{Revision: revision, Functions: was.Functions}
 	var err error
+	is.Policies, err = policy.New(was.Policies,
+		configured["validatingadmissionpolicies"], configured["validatingadmissionpolicybindings"],
+		configured["mutatingadmissionpolicies"], configured["mutatingadmissionpolicybindings"])
+	if err != nil {
+		return nil, err
+	}
 	is.Webhooks, err = webhook.New(was.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
 	return is, err
 }

@@ -26,11 +26,32 @@ func (c cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
 func (c cluster) Now() time.Time                 { return c.now().Time }
 
 func (c cluster) Namespace(name string) (*corev1.Namespace, error) {
-	obj, err := c.Get(c.namespaces.Storage, "", name)
+	record, err := c.store.Get(c.namespaces.Key("", name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, apierrors.NewNotFound(c.namespaces.GroupResource(), name)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if known, ok := c.seen.Load(name); ok && known.(seenNamespace).revision == record.Revision {
+		return known.(seenNamespace).Namespace, nil
+	}
+	obj, err := c.namespaces.Storage.Codec.DecodeStored(record)
+	if err != nil {
+		return nil, err
+	}
+	if obj, err = shown(c.namespaces.Storage, obj); err != nil {
+		return nil, err
+	}
+	c.seen.Store(name, seenNamespace{obj.(*corev1.Namespace), record.Revision})
 	return obj.(*corev1.Namespace), nil
+}
+
+// seenNamespace is a namespace as admission last saw it: most writes to a namespace
+// find it as the one before did. There are as many as names of namespaces.
+type seenNamespace struct {
+	*corev1.Namespace
+	revision int64
 }
 
 func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {

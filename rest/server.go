@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,7 @@ type Server struct {
 	paths     *apirequest.RequestInfoFactory
 	trail     *trail // nil: nobody keeps one
 	hooks     *hooks
+	seen      sync.Map // of seenNamespace, by name
 
 	builtin     []*resource.Resource
 	namespaces  *resource.Resource // among builtin

@@ -1,0 +1,75 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// failuresKey is where the failures stand that bindings want audited.
+	failuresKey = "validation.policy.admission.k8s.io/validation_failure"
+	// maxFailures is how many of them.
+	maxFailures = 50
+	// maxAnnotation is how many bytes of an audit annotation's value are kept.
+	maxAnnotation = 10 * 1024
+)
+
+// failure is a validation that failed, as the audit has it.
+type failure struct {
+	Message           string                                     `json:"message"`
+	Policy            string                                     `json:"policy"`
+	Binding           string                                     `json:"binding"`
+	ExpressionIndex   int                                        `json:"expressionIndex"`
+	ValidationActions []admissionregistrationv1.ValidationAction `json:"validationActions"`
+}
+
+func publishFailures(a admission.Attributes, failures []failure) {
+	if len(failures) == 0 {
+		return
+	}
+	value, err := json.Marshal(failures[:min(len(failures), maxFailures)])
+	if err != nil {
+		klog.ErrorS(err, "Failed validations cannot be written down", "key", failuresKey)
+		return
+	}
+	annotate(a, failuresKey, string(value))
+}
+
+// annotations are the values that the bindings of one policy have for its audit
+// annotations, each value once.
+type annotations struct {
+	keys   []string
+	values map[string][]string
+}
+
+func (a *annotations) add(key, value string) {
+	if len(value) > maxAnnotation {
+		value = value[:maxAnnotation]
+	}
+	if a.values == nil {
+		a.values = map[string][]string{}
+	}
+	if a.values[key] == nil {
+		a.keys = append(a.keys, key)
+	}
+	if !slices.Contains(a.values[key], value) {
+		a.values[key] = append(a.values[key], value)
+	}
+}
+
+func (a *annotations) publish(policy string, to admission.Attributes) {
+	for _, key := range a.keys {
+		annotate(to, policy+"/"+key, strings.Join(a.values[key], ", "))
+	}
+}
+
+func annotate(a admission.Attributes, key, value string) {
+	if err := a.AddAnnotation(key, value); err != nil {
+		klog.ErrorS(err, "An audit annotation cannot be added", "key", key)
+	}
+}

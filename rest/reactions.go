@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -83,6 +84,23 @@ func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record s
 	err = w.unlessObsolete(err, store.Record{})
 	finish(err)
 	return err
+}
+
+func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
+	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w.subresource, w.applied = "status", true
+	status.SetGroupVersionKind(w.version.Kind())
+	status.SetName(w.name)
+	status.SetNamespace(w.namespace)
+	status.SetResourceVersion(formatRevision(was.Revision))
+	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) {
+		fields, err := w.fieldManager()
+		if err != nil {
+			return nil, err
+		}
+		return fields.Apply(current, status, manager, true)
+	})
+	return w.unlessObsolete(err, was)
 }
 
 func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace, name string) error {

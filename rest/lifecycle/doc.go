@@ -1,7 +1,8 @@
 // Package lifecycle does what follows a commit: it judges the names and
 // conditions of definitions, empties definitions and namespaces that are being
-// deleted, and lets them go; it migrates stored objects to another version; and it
-// collects garbage, the objects whose owners are gone.
+// deleted, and lets them go; it checks the types in policies; it migrates stored
+// objects to another version; and it collects garbage, the objects whose owners are
+// gone.
 //
 // On a real server controllers do this in the background, some time later. Here
 // it is done in the call of the write that gave rise to it, before its answer

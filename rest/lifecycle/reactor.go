@@ -7,6 +7,7 @@ import (
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
@@ -45,6 +46,10 @@ type Server interface {
 	// is still the one of the record and the preconditions hold. It fails with
 	// ErrConflict otherwise. The object is the pipeline's from then on.
 	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
+	// ApplyStatus applies the status of an object, which says no more than that, for
+	// a manager, if the object is still the one of the record. It fails as Update
+	// does.
+	ApplyStatus(ctx context.Context, r *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error
 	// Rewrite puts an object through the pipeline as it is.
 	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
 	// Delete deletes an object as a client would.
@@ -111,6 +116,7 @@ const (
 	finishNamespace  = "finish deletion of namespace"
 	migrateResource  = "migrate storage version"
 	retryMigration   = "retry migrations of definition"
+	checkPolicy      = "check types of policy"
 	verifyOwners     = "verify owners"
 	collectGarbage   = "collect garbage"
 )
@@ -173,8 +179,8 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 }
 
 // Resume takes up what a server was doing whose state, as of the given revision,
-// this one has got: it sees to every definition, namespace and migration that is
-// not at rest, and to garbage.
+// this one has got: it sees to every definition, namespace, migration and policy
+// that is not at rest, and to garbage.
 func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -205,6 +211,9 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	}
 	for _, m := range records {
 		list.add(migrateResource, under.NameOf(m.Key))
+	}
+	if err := r.resumePolicies(list, catalogue); err != nil {
+		return err
 	}
 	if r.graph != nil {
 		if err := r.graph.resume(r.server, list, revision); err != nil {
@@ -258,6 +267,10 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 		if !c.Deleted && isTerminating(c.Record.Value) {
 			list.add(finishNamespace, c.Name)
 		}
+	case isPolicy(c.Resource):
+		if !c.Deleted && isUnobserved(c.Record.Value) {
+			list.add(checkPolicy, c.Name)
+		}
 	case isMigration(c.Resource):
 		if !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
 			list.add(migrateResource, c.Name)
@@ -289,6 +302,8 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 			err = r.migrate(ctx, t.name)
 		case retryMigration:
 			err = r.retryMigrations(ctx, t.name)
+		case checkPolicy:
+			err = r.checkPolicy(ctx, t.name)
 		case verifyOwners:
 			err = r.verifyOwners(list, t.name)
 		case collectGarbage:

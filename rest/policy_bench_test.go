@@ -1,0 +1,102 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+const (
+	policiesPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+	bindingsPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+)
+
+// addPolicy adds a policy and a binding of its name.
+func (c *cluster) addPolicy(name, resources, spec string) {
+	c.t.Helper()
+	c.mustServe(http.StatusCreated, "POST", policiesPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+		"metadata":{"name":%q},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],"resources":[%q]}]},
+		%s}}`, name, resources, spec))
+	c.mustServe(http.StatusCreated, "POST", bindingsPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+		"metadata":{"name":%q},"spec":{"policyName":%q,"validationActions":["Deny"]}}`, name, name))
+}
+
+func (c *cluster) mustServe(code int, method, path, body string) answer {
+	c.t.Helper()
+	a := c.serve(method, path, jsonBody, []byte(body))
+	if a.code != code {
+		c.t.Fatalf("%s %s: %d: %s", method, path, a.code, a.body)
+	}
+	return a
+}
+
+// What policies add to a write, measured in turns with a cluster that has none.
+func BenchmarkPolicies(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		add  func(c *cluster)
+	}{
+		{"none", func(*cluster) {}},
+		{"50 that do not match", func(c *cluster) {
+			for i := range 50 {
+				c.addPolicy(fmt.Sprintf("p%d", i), fmt.Sprintf("others%d", i), `"validations":[{"expression":"object.spec.replicas > 1"}]`)
+			}
+		}},
+		{"50 that do not match for the namespace", func(c *cluster) {
+			for i := range 50 {
+				c.mustServe(http.StatusCreated, "POST", policiesPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+		"metadata":{"name":"p%d"},"spec":{"matchConstraints":{"namespaceSelector":{"matchLabels":{"env":"prod%d"}},"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],"resources":["*"]}]},
+		"validations":[{"expression":"true"}]}}`, i, i))
+				c.mustServe(http.StatusCreated, "POST", bindingsPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+		"metadata":{"name":"p%d"},"spec":{"policyName":"p%d","validationActions":["Deny"]}}`, i, i))
+			}
+		}},
+		{"three validations", func(c *cluster) {
+			c.addPolicy("p", "things", `"validations":[{"expression":"object.spec.replicas > 0","message":"m"},
+				{"expression":"object.spec.replicas < 1000000000"},{"expression":"object.metadata.name.startsWith('t')"}]`)
+		}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			with, without := startInProcess(b), startInProcess(b)
+			for _, c := range []*cluster{with, without} {
+				c.mustServe(http.StatusCreated, "POST", definitionsPath, scaled)
+				c.mustServe(http.StatusCreated, "POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}`)
+			}
+			bb.add(with)
+			body := func(n int) []byte {
+				return fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t%d"},"spec":{"replicas":%d}}`, n, n%5+1)
+			}
+			n := 1
+			var ours, floor time.Duration
+			for b.Loop() {
+				n++
+				text := body(n)
+				begin := time.Now()
+				a := with.serve("POST", things, jsonBody, text)
+				between := time.Now()
+				other := without.serve("POST", things, jsonBody, text)
+				ours, floor = ours+between.Sub(begin), floor+time.Since(between)
+				if a.code != http.StatusCreated || other.code != http.StatusCreated {
+					b.Fatal(a.code, a.body)
+				}
+			}
+			b.ReportMetric(float64((ours-floor).Nanoseconds())/float64(b.N), "added-ns/op")
+			b.ReportMetric(float64(floor.Nanoseconds())/float64(b.N), "floor-ns/op")
+		})
+	}
+}
+
+// A policy that nobody has compiled before: validated, stored, compiled and checked
+// when the answer leaves.
+func BenchmarkNewPolicy(b *testing.B) {
+	c := startInProcess(b)
+	c.mustServe(http.StatusCreated, "POST", definitionsPath, scaled)
+	n := 0
+	for b.Loop() {
+		n++
+		c.mustServe(http.StatusCreated, "POST", policiesPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+		"metadata":{"name":"p%d"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["example.com"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["things"]}]},
+		"variables":[{"name":"v","expression":"object.spec.replicas"}],"validations":[{"expression":"variables.v > %d","messageExpression":"'not ' + string(variables.v)"}]}}`, n, n))
+	}
+}

@@ -1,0 +1,87 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	restadmission "github.com/fakecluster/fakecluster/rest/admission"
+)
+
+const policyConfigMaps = "/api/v1/namespaces/default/configmaps"
+
+func configMap(name string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
+}
+
+// A fork has the policies of its cluster, and from then on its own.
+func TestForksHavePoliciesOfTheirOwn(t *testing.T) {
+	c := startInProcess(t)
+	c.addPolicy("short", "configmaps", `"validations":[{"expression":"object.metadata.name.size() < 3"}]`)
+	f := c.fork(t)
+	f.mustServe(http.StatusUnprocessableEntity, "POST", policyConfigMaps, configMap("long"))
+	f.mustServe(http.StatusOK, "DELETE", bindingsPath+"/short", "")
+	f.mustServe(http.StatusCreated, "POST", policyConfigMaps, configMap("long"))
+	f.addPolicy("none", "configmaps", `"validations":[{"expression":"false"}]`)
+	f.mustServe(http.StatusUnprocessableEntity, "POST", policyConfigMaps, configMap("a"))
+	c.mustServe(http.StatusCreated, "POST", policyConfigMaps, configMap("a"))
+	c.mustServe(http.StatusUnprocessableEntity, "POST", policyConfigMaps, configMap("long"))
+}
+
+// A policy is in force for every request that begins after its own write has
+// returned, while others write, too.
+func TestPoliciesAreInForceAtOnce(t *testing.T) {
+	c := startInProcess(t)
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			for j := range 5 {
+				name := fmt.Sprintf("p%d-%d", i, j)
+				c.addPolicy(name, "configmaps", fmt.Sprintf(`"validations":[{"expression":"!object.metadata.name.startsWith('%s')"}]`, name))
+				a := c.serve("POST", policyConfigMaps, jsonBody, []byte(configMap(name)))
+				if a.code != http.StatusUnprocessableEntity || !strings.Contains(a.body, "'"+name+"' denied request") {
+					t.Errorf("%s: %d %s", name, a.code, a.body)
+				}
+				if a := c.serve("GET", policiesPath+"/"+name, nil, nil); gjson.Get(a.body, "status.observedGeneration").Int() != 1 {
+					t.Errorf("%s: no status: %s", name, a.body)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+const (
+	mutatingPath         = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+	mutatingBindingsPath = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+)
+
+// A policy is invoked once more when somebody after it has changed the object, if it
+// wants to be; and one that does not is not.
+func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
+	changes := &plugin{mutate: func(w *restadmission.Write) error {
+		m, ok := w.GetObject().(*corev1.ConfigMap)
+		if !ok || m.Labels["other"] != "" {
+			return nil
+		}
+		is := m.DeepCopy()
+		metav1.SetMetaDataLabel(&is.ObjectMeta, "other", "changed")
+		w.GetReinvocationContext().SetShouldReinvoke()
+		return w.Replace(is)
+	}}
+	c := startInProcess(t, withPlugin(changes))
+	for name, policy := range map[string]string{"again": "IfNeeded", "once": "Never"} {
+		c.mustServe(http.StatusCreated, "POST", mutatingPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{"name":%q},
+			"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]},"reinvocationPolicy":%q,
+			"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {'%s': 'other' in object.metadata.?labels.orValue({}) ? 'saw' : 'blind'}}}"}}]}}`, name, policy, name))
+		c.mustServe(http.StatusCreated, "POST", mutatingBindingsPath, fmt.Sprintf(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":%q},"spec":{"policyName":%q}}`, name, name))
+	}
+	a := c.mustServe(http.StatusCreated, "POST", policyConfigMaps, configMap("a"))
+	expect(t, "labels", gjsonGet(a.body, "metadata.labels"), `{"again":"saw","once":"blind","other":"changed"}`)
+}

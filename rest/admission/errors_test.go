@@ -21,8 +21,20 @@ var sources = []string{
 	"rest/admission/*.go", "rest/admission/webhook/*.go", "rest/builtin/webhookvalidation.go", "rest/deadline.go",
 }
 
+// policies are the packages of admission policies, where every text is one, but for
+// what is logged.
+var policies = []string{"rest/admission/policy/*.go", "rest/builtin/admissionregistration/*.go"}
+
 // internal are texts in them that no client sees.
-var internal = map[string]bool{"reading %s: %w": true}
+var internal = map[string]bool{
+	"reading %s: %w": true,
+
+	"admission request denied by policy": true, // which the text of the policy replaces
+	"making a compiler for expressions":  true,
+	"fail to build env: %v":              true,
+	"%v: type checking error: %v":        true,
+	"no schema is published of the kind": true,
+}
 
 // pin is a line of testdata/errors.txt.
 type pin struct{ text, file string }
@@ -87,12 +99,41 @@ func unquoted(text string) string {
 	return strings.NewReplacer("'", "", `"`, "", `\`, "", "`", "").Replace(text)
 }
 
-// textsIn are the texts of more than one word that the sources make errors of.
-func textsIn(t *testing.T) []string {
+// textsIn are the texts of more than one word that the sources make errors of, and
+// those of the policies.
+func textsIn(t *testing.T) (texts []string) {
 	t.Helper()
-	var texts []string
+	eachFile(t, sources, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && makesErrors(call) {
+			texts = append(texts, literals(call)...)
+		}
+		return true
+	})
+	eachFile(t, policies, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			return !ok || f.Sel.Name != "ErrorS"
+		case *ast.Field:
+			return n.Tag == nil
+		case *ast.BasicLit:
+			if text, ok := literal(n); ok {
+				texts = append(texts, strings.TrimSpace(text))
+			}
+		}
+		return true
+	})
+	if len(texts) == 0 {
+		t.Fatal("no texts in the sources")
+	}
+	return texts
+}
+
+// eachFile walks through the files of the patterns that are no tests.
+func eachFile(t *testing.T, patterns []string, visit func(ast.Node) bool) {
+	t.Helper()
 	files := token.NewFileSet()
-	for _, pattern := range sources {
+	for _, pattern := range patterns {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, paths, err)
@@ -105,18 +146,9 @@ func textsIn(t *testing.T) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if call, ok := n.(*ast.CallExpr); ok && makesErrors(call) {
-					texts = append(texts, literals(call)...)
-				}
-				return true
-			})
+			ast.Inspect(file, visit)
 		}
 	}
-	if len(texts) == 0 {
-		t.Fatal("no texts in the sources")
-	}
-	return texts
 }
 
 // makesErrors tells whether a call makes an error of a text.
@@ -147,9 +179,8 @@ func literals(call *ast.CallExpr) (texts []string) {
 			if _, nested := n.(*ast.CallExpr); nested {
 				return false // it is looked at for itself
 			}
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				text, err := strconv.Unquote(lit.Value)
-				if err == nil && strings.Contains(strings.TrimSpace(text), " ") && !internal[text] {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				if text, ok := literal(lit); ok {
 					texts = append(texts, text)
 				}
 			}
@@ -157,4 +188,10 @@ func literals(call *ast.CallExpr) (texts []string) {
 		})
 	}
 	return texts
+}
+
+// literal is a text of more than one word that a client may see.
+func literal(lit *ast.BasicLit) (string, bool) {
+	text, err := strconv.Unquote(lit.Value)
+	return text, lit.Kind == token.STRING && err == nil && strings.Contains(strings.TrimSpace(text), " ") && !internal[strings.TrimSpace(text)]
 }

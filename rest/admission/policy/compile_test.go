@@ -45,3 +45,31 @@ func TestAPolicyIsCompiledOnce(t *testing.T) {
 		t.Error("a policy is not compiled for another spec")
 	}
 }
+
+// More policies than are remembered for the process are compiled once by a cluster
+// all the same.
+func TestManyPoliciesAreCompiledOnce(t *testing.T) {
+	const many = 300
+	var policies []store.Record
+	for i := range many {
+		policies = append(policies, stored(fmt.Sprintf("p%d", i), "1", fmt.Sprintf("%d == %d", i, i)))
+	}
+	bindings := []store.Record{{Key: "/registry/b", Value: `{"metadata":{"name":"b"},"spec":{"policyName":"p0","validationActions":["Deny"]}}`}}
+	before, err := New(nil, policies, bindings, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := New(before, policies, bindings, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := before.(*plugin).validatingSpecs, after.(*plugin).validatingSpecs
+	if len(was) != many {
+		t.Fatalf("%d specs, want %d", len(was), many)
+	}
+	for id, c := range was {
+		if is[id] != c {
+			t.Fatal("a spec is compiled again")
+		}
+	}
+}

@@ -19,8 +19,7 @@ import (
 type evaluator struct {
 	constraints *match
 	conditions  matchconditions.Matcher // nil: none
-	compiler    *plugincel.CompositedCompiler
-	err         error // there is no compiler
+	err         error                   // there is no compiler
 	// usesNamespace says that an expression may look at namespaceObject.
 	usesNamespace bool
 }
@@ -32,13 +31,14 @@ var environments = sync.OnceValue(func() *environment.EnvSet {
 
 func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables []admissionregistrationv1.Variable,
 	conditions []admissionregistrationv1.MatchCondition, failure *admissionregistrationv1.FailurePolicyType,
-	decls plugincel.OptionalVariableDeclarations) evaluator {
+	decls plugincel.OptionalVariableDeclarations) (evaluator, *plugincel.CompositedCompiler) {
 	e := evaluator{constraints: newMatch(constraints)}
-	e.compiler, e.err = plugincel.NewCompositedCompiler(environments())
-	if e.err != nil {
-		return e
+	compiler, err := plugincel.NewCompositedCompiler(environments())
+	if err != nil {
+		e.err = err
+		return e, nil
 	}
-	e.compiler.CompileAndStoreVariables(expression.Variables(variables), decls, environment.StoredExpressions)
+	compiler.CompileAndStoreVariables(expression.Variables(variables), decls, environment.StoredExpressions)
 	for _, v := range variables {
 		e.sees(v.Expression)
 	}
@@ -47,10 +47,10 @@ func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables
 		for i := range conditions {
 			accessors[i] = (*matchconditions.MatchCondition)(&conditions[i])
 		}
-		e.conditions = matchconditions.NewMatcher(e.compiler.CompileCondition(accessors, decls, environment.StoredExpressions),
+		e.conditions = matchconditions.NewMatcher(compiler.CompileCondition(accessors, decls, environment.StoredExpressions),
 			failure, "policy", "validate", "")
 	}
-	return e
+	return e, compiler
 }
 
 func (e *evaluator) sees(text string) {
@@ -66,10 +66,8 @@ type validatingEvaluator struct {
 
 func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) *validatingEvaluator {
 	decls := expression.Declarations(spec.ParamKind)
-	v := &validatingEvaluator{
-		evaluator:      newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls),
-		hasAnnotations: len(spec.AuditAnnotations) > 0,
-	}
+	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
+	v := &validatingEvaluator{evaluator: common, hasAnnotations: len(spec.AuditAnnotations) > 0}
 	if v.err != nil {
 		return v
 	}
@@ -90,10 +88,10 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 		annotations[i] = expression.AuditAnnotation{Key: a.Key, Value: a.ValueExpression}
 		v.sees(a.ValueExpression)
 	}
-	v.validations = v.compiler.CompileCondition(validations, decls, environment.StoredExpressions)
-	v.annotations = v.compiler.CompileCondition(annotations, decls, environment.StoredExpressions)
+	v.validations = compiler.CompileCondition(validations, decls, environment.StoredExpressions)
+	v.annotations = compiler.CompileCondition(annotations, decls, environment.StoredExpressions)
 	decls.HasAuthorizer = false
-	v.messages = v.compiler.CompileCondition(messages, decls, environment.StoredExpressions)
+	v.messages = compiler.CompileCondition(messages, decls, environment.StoredExpressions)
 	return v
 }
 
@@ -101,11 +99,14 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 type mutatingEvaluator struct {
 	evaluator
 	patchers []patch.Patcher
+	// compiler makes the context that patchers find the variables in.
+	compiler *plugincel.CompositedCompiler
 }
 
 func compileMutating(spec *admissionregistrationv1.MutatingAdmissionPolicySpec) *mutatingEvaluator {
 	decls := expression.Declarations(spec.ParamKind)
-	m := &mutatingEvaluator{evaluator: newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)}
+	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
+	m := &mutatingEvaluator{evaluator: common, compiler: compiler}
 	if m.err != nil {
 		return m
 	}

@@ -20,6 +20,10 @@ import (
 type plugin struct {
 	validating []validatingPolicy
 	mutating   []mutatingPolicy
+
+	// The specs of all policies, with what they compile to, for the next plugin.
+	validatingSpecs compiledSpecs[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]
+	mutatingSpecs   compiledSpecs[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]
 }
 
 // validatingPolicy is a policy with the bindings that name it, by name.
@@ -46,41 +50,58 @@ type mutatingBinding struct {
 	match *match
 }
 
-// compiledValidating and compiledMutating remember what specs compile to, by their
-// text.
-var (
-	compiledValidating = content.NewCache[content.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
-	compiledMutating   = content.NewCache[content.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
-)
-
 // compiled is a spec and what it compiles to, which refers to it.
 type compiled[S, E any] struct {
 	spec      S
 	evaluator E
 }
 
+// compiledSpecs are specs that are compiled, by their text.
+type compiledSpecs[S, E any] map[content.ID]*compiled[S, E]
+
+// compiledValidating and compiledMutating remember the specs that clusters of this
+// process have had.
+var (
+	compiledValidating = content.NewCache[content.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
+	compiledMutating   = content.NewCache[content.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
+)
+
 // New makes the plugin of the stored ValidatingAdmissionPolicies, their bindings,
 // MutatingAdmissionPolicies and their bindings, or nil if no binding names a policy.
-func New(_ admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
-	validating, err := readAll[admissionregistrationv1.ValidatingAdmissionPolicyBinding](records[1])
-	if err != nil {
-		return nil, err
-	}
-	mutating, err := readAll[admissionregistrationv1.MutatingAdmissionPolicyBinding](records[3])
-	if err != nil {
-		return nil, err
+func New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
+	former, ok := was.(*plugin)
+	if !ok {
+		former = &plugin{}
 	}
 	p := &plugin{}
-	for _, record := range records[0] {
-		c, err := compile(compiledValidating, record, compileValidating)
+	if err := p.readValidating(former, records[0], records[1]); err != nil {
+		return nil, err
+	}
+	if err := p.readMutating(former, records[2], records[3]); err != nil {
+		return nil, err
+	}
+	if len(p.validating) == 0 && len(p.mutating) == 0 {
+		return nil, nil
+	}
+	return p, nil
+}
+
+func (p *plugin) readValidating(former *plugin, policies, bindings []store.Record) error {
+	all, err := readAll[admissionregistrationv1.ValidatingAdmissionPolicyBinding](bindings)
+	if err != nil {
+		return err
+	}
+	p.validatingSpecs = compiledSpecs[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]{}
+	for _, record := range policies {
+		c, err := p.validatingSpecs.compile(record, former.validatingSpecs, compiledValidating, compileValidating)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		policy := validatingPolicy{
 			ValidatingAdmissionPolicy: &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metadataOf(record), Spec: c.spec},
 			validatingEvaluator:       c.evaluator,
 		}
-		for _, b := range validating {
+		for _, b := range all {
 			if b.Spec.PolicyName == policy.Name {
 				policy.bindings = append(policy.bindings, validatingBinding{b, bindingMatch(b.Spec.MatchResources)})
 			}
@@ -89,16 +110,26 @@ func New(_ admission.Plugin, records ...[]store.Record) (admission.Plugin, error
 			p.validating = append(p.validating, policy)
 		}
 	}
-	for _, record := range records[2] {
-		c, err := compile(compiledMutating, record, compileMutating)
+	slices.SortFunc(p.validating, func(a, b validatingPolicy) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+func (p *plugin) readMutating(former *plugin, policies, bindings []store.Record) error {
+	all, err := readAll[admissionregistrationv1.MutatingAdmissionPolicyBinding](bindings)
+	if err != nil {
+		return err
+	}
+	p.mutatingSpecs = compiledSpecs[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]{}
+	for _, record := range policies {
+		c, err := p.mutatingSpecs.compile(record, former.mutatingSpecs, compiledMutating, compileMutating)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		policy := mutatingPolicy{
 			MutatingAdmissionPolicy: &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metadataOf(record), Spec: c.spec},
 			mutatingEvaluator:       c.evaluator,
 		}
-		for _, b := range mutating {
+		for _, b := range all {
 			if b.Spec.PolicyName == policy.Name {
 				policy.bindings = append(policy.bindings, mutatingBinding{b, bindingMatch(b.Spec.MatchResources)})
 			}
@@ -107,12 +138,8 @@ func New(_ admission.Plugin, records ...[]store.Record) (admission.Plugin, error
 			p.mutating = append(p.mutating, policy)
 		}
 	}
-	slices.SortFunc(p.validating, func(a, b validatingPolicy) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.mutating, func(a, b mutatingPolicy) int { return cmp.Compare(a.Name, b.Name) })
-	if len(p.validating) == 0 && len(p.mutating) == 0 {
-		return nil, nil
-	}
-	return p, nil
+	return nil
 }
 
 func metadataOf(record store.Record) metav1.ObjectMeta {
@@ -126,19 +153,26 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 	return newMatch(m)
 }
 
-// compile compiles the spec of a stored policy, unless what it compiles to is known.
-func compile[S, E any](known *content.Cache[content.ID, *compiled[S, E]], record store.Record, compileSpec func(*S) E) (*compiled[S, E], error) {
+// compile adds the spec of a stored policy, compiled unless what it compiles to is
+// known.
+func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], known *content.Cache[content.ID, *compiled[S, E]],
+	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
 	id := content.NewID(text)
-	if c, ok := known.Get(id); ok {
-		return c, nil
+	c, ok := former[id]
+	if !ok {
+		c, ok = known.Get(id)
 	}
-	c := &compiled[S, E]{}
-	if err := json.Unmarshal([]byte(text), &c.spec); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", record.Key, err)
+	if !ok {
+		c = &compiled[S, E]{}
+		if err := json.Unmarshal([]byte(text), &c.spec); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", record.Key, err)
+		}
+		c.evaluator = compileSpec(&c.spec)
+		c = known.Put(id, c, 1)
 	}
-	c.evaluator = compileSpec(&c.spec)
-	return known.Put(id, c, 1), nil
+	all[id] = c
+	return c, nil
 }
 
 func readAll[T any](records []store.Record) ([]*T, error) {

@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"context"
+	"errors"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -120,6 +121,9 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 	}
 	if err := mutate(ctx, r); err != nil {
 		return refusal(w, err)
+	}
+	if was != nil && r.Object == nil {
+		return apierrors.NewInternalError(errors.New("a function of WithAdmission has taken the object away"))
 	}
 	if was == nil || equality.Semantic.DeepEqual(was.Object, r.Object.Object) {
 		return nil

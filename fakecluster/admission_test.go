@@ -21,6 +21,10 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := defined(t, append(way, fakecluster.WithAdmission(
 			func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+				if r.Name == "taken" {
+					r.Object = nil
+					return nil
+				}
 				if r.Operation == admissionv1.Create && r.Kind.Kind != "CustomResourceDefinition" {
 					r.Object.SetLabels(map[string]string{"by": r.UserInfo.Username})
 				}
@@ -47,6 +51,8 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		_, err = inDefault(c).Create(t.Context(), cronTab("teapot"), metav1.CreateOptions{})
 		fails(t, "create", err, "a teapot")
 		equal(t, "it is so", apierrors.IsBadRequest(err), true)
+		_, err = inDefault(c).Create(t.Context(), cronTab("taken"), metav1.CreateOptions{})
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
 		err = inDefault(c).Delete(t.Context(), "mine", metav1.DeleteOptions{})
 		fails(t, "delete", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
 

@@ -7,8 +7,11 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -111,4 +114,41 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 	})
 	equal(t, "without the option", len(fakecluster.Start(t, fakecluster.InProcess()).Audit()), 0)
 	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
+}
+
+func TestTheAuditTrailIsBounded(t *testing.T) {
+	many := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata))
+	version := many.Discovery().RESTClient().Get().AbsPath("/version")
+	for range 10_010 {
+		must(t, version.Do(t.Context()).Error())
+	}
+	events := many.Audit()
+	equal(t, "number of events", len(events), 10_000)
+	equal(t, "what they are of", []string{events[0].RequestURI, events[9999].RequestURI}, []string{"/version", "/version"})
+
+	large := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelRequestResponse))
+	text := strings.Repeat("x", 1<<20)
+	configMaps := large.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+	_, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a"}, "data": object{"k": text}}}, metav1.CreateOptions{})
+	must(t, err)
+	for range 70 {
+		_, err := configMaps.Get(t.Context(), "a", metav1.GetOptions{})
+		must(t, err)
+	}
+	equal(t, "number of large events", len(large.Audit()), 63)
+}
+
+func TestTheAuditTrailTellsOfThoseWhoMayNot(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata))
+	config := c.RESTConfig()
+	config.BearerToken = "guessed"
+	client, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	_, err = client.CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
+	fails(t, "get", err, "Unauthorized")
+	events := c.Audit()
+	last := events[len(events)-1]
+	equal(t, "event", []any{last.Verb, last.User.Username, last.ObjectRef.Name, last.ResponseStatus.Code, last.ResponseStatus.Reason, len(last.Annotations)},
+		[]any{"get", "", "a", int32(401), metav1.StatusReasonUnauthorized, 0})
 }

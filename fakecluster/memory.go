@@ -73,6 +73,7 @@ func (memoryAddr) String() string  { return "memory" }
 
 // stop ends all connections and waits for their handlers.
 func (m *memoryServer) stop() {
+	m.server.SetKeepAlivesEnabled(false) // for a connection that is just being made
 	_ = m.server.Close()
 	m.left.Wait()
 }

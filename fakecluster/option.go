@@ -118,7 +118,8 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } 
 // WithAudit keeps an audit trail, which Cluster.Audit reads: at LevelMetadata who
 // asked for what and what became of it, with the annotations of webhooks and
 // policies; at LevelRequest also what was sent, and the patches of webhooks; at
-// LevelRequestResponse also what was answered. It keeps the newest 10,000 events.
+// LevelRequestResponse also what was answered. It keeps the newest 10,000 events,
+// and no more of them than have 64 MiB of what was sent and answered.
 //
 // Default: no trail, which costs nothing.
 func WithAudit(level auditv1.Level) Option { return func(s *settings) { s.audit = level } }

@@ -141,6 +141,7 @@ func (s *items) all() ([]string, error) {
 
 // answer writes one object of the requested version.
 func (r *request) answer(code int, text string) error {
+	tellObject(r.w, text)
 	if r.output.plain {
 		r.writeText(code, runtime.ContentTypeJSON, text, "\n")
 		return nil

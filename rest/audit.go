@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -26,8 +25,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxAuditEvents is how many events a trail keeps: the newest.
-const maxAuditEvents = 10_000
+// What a trail keeps: the newest events, and no more of what was sent and answered
+// in them.
+const (
+	maxAuditEvents = 10_000
+	maxAuditBytes  = 64 << 20
+)
 
 // trail is the audit trail of a server: what upstream's audit filter would have
 // written to its log, of one level for all requests and without the stage
@@ -36,8 +39,8 @@ type trail struct {
 	level auditinternal.Level
 
 	mu     sync.Mutex
-	events []auditv1.Event // a ring once it is full
-	oldest int
+	events []auditv1.Event
+	bytes  int // of the objects in them
 }
 
 func newTrail(level auditinternal.Level) *trail {
@@ -55,9 +58,9 @@ func (s *Server) AuditEvents() []auditv1.Event {
 	}
 	s.trail.mu.Lock()
 	defer s.trail.mu.Unlock()
-	events := slices.Concat(s.trail.events[s.trail.oldest:], s.trail.events[:s.trail.oldest])
+	events := make([]auditv1.Event, len(s.trail.events))
 	for i := range events {
-		events[i] = *events[i].DeepCopy()
+		s.trail.events[i].DeepCopyInto(&events[i])
 	}
 	return events
 }
@@ -71,16 +74,31 @@ func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
 			continue
 		}
 		out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
-		t.mu.Lock()
-		if len(t.events) < maxAuditEvents {
-			t.events = append(t.events, out)
-		} else {
-			t.events[t.oldest] = out
-			t.oldest = (t.oldest + 1) % maxAuditEvents
-		}
-		t.mu.Unlock()
+		t.keep(out)
 	}
 	return true
+}
+
+// keep adds an event, and lets go of the oldest if there are too many.
+func (t *trail) keep(e auditv1.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.events = append(t.events, e)
+	t.bytes += objectBytes(&e)
+	for len(t.events) > maxAuditEvents || t.bytes > maxAuditBytes && len(t.events) > 1 {
+		t.bytes -= objectBytes(&t.events[0])
+		t.events[0] = auditv1.Event{}
+		t.events = t.events[1:]
+	}
+}
+
+func objectBytes(e *auditv1.Event) (n int) {
+	for _, obj := range []*runtime.Unknown{e.RequestObject, e.ResponseObject} {
+		if obj != nil {
+			n += len(obj.Raw)
+		}
+	}
+	return n
 }
 
 // begin opens the event of a request. The answer has to be written to the writer
@@ -165,6 +183,23 @@ type auditedWriter struct {
 	body bytes.Buffer
 
 	longRunning bool
+	// status and object are what was answered, where the one who answered has told.
+	status *metav1.Status
+	object string
+}
+
+// tellStatus and tellObject tell the event what is answered, whatever form it takes
+// on the wire.
+func tellStatus(w http.ResponseWriter, obj runtime.Object) {
+	if a, ok := w.(*auditedWriter); ok {
+		a.status, _ = obj.(*metav1.Status)
+	}
+}
+
+func tellObject(w http.ResponseWriter, text string) {
+	if a, ok := w.(*auditedWriter); ok {
+		a.object = text
+	}
 }
 
 // Unwrap is for http.ResponseController.
@@ -205,10 +240,15 @@ func (a *auditedWriter) started(code int) {
 
 // finish completes the event with the answer.
 func (a *auditedWriter) finish() {
-	body := bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))
-	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); media == runtime.ContentTypeJSON && json.Valid(body) {
-		a.ac.LogResponseObject(statusIn(body), &runtime.Unknown{Raw: body, ContentType: runtime.ContentTypeJSON})
+	answered := []byte(a.object)
+	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); media == runtime.ContentTypeJSON {
+		answered = bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))
 	}
+	var obj *runtime.Unknown
+	if json.Valid(answered) {
+		obj = &runtime.Unknown{Raw: answered, ContentType: runtime.ContentTypeJSON}
+	}
+	a.ac.LogResponseObject(a.status, obj)
 	switch {
 	case a.code != 0:
 		a.ac.SetEventResponseStatusCode(int32(a.code))
@@ -216,18 +256,6 @@ func (a *auditedWriter) finish() {
 		a.ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
 	}
 	a.ac.ProcessEventStage(a.ctx, auditinternal.StageResponseComplete)
-}
-
-// statusIn is the Status that an answer is, or nil.
-func statusIn(body []byte) *metav1.Status {
-	if !bytes.HasPrefix(body, []byte(`{"kind":"Status","apiVersion":"v1"`)) {
-		return nil
-	}
-	status := &metav1.Status{}
-	if json.Unmarshal(body, status) != nil {
-		return nil
-	}
-	return status
 }
 
 // audited opens the event of a write of the server's own. The function returned

@@ -75,7 +75,9 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 	}
 	user, ok := s.authenticate(req)
 	if !ok {
-		s.describe(req.Context(), req, nil, &apirequest.RequestInfo{Verb: strings.ToLower(req.Method)})
+		if info, err := s.paths.NewRequestInfo(req); err == nil {
+			s.describe(req.Context(), req, nil, info)
+		}
 		writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}

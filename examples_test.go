@@ -2,6 +2,7 @@ package fakecluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -94,6 +95,35 @@ func TestMyOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func ExampleWithAdmission() {
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/crd"), fakecluster.WithAdmission(
+		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			if r.Operation == "CREATE" {
+				r.Object.SetLabels(map[string]string{"created-by": r.UserInfo.Username})
+			}
+			return nil
+		},
+		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			if r.Kind.Kind == "CronTab" && r.Operation == "DELETE" {
+				return errors.New("crontabs are forever")
+			}
+			return nil
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	crontabs := c.Dynamic().Resource(cronTabs).Namespace("default")
+
+	ctx := context.Background()
+	created, err := crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
+	fmt.Println(created.GetLabels(), err)
+	fmt.Println(crontabs.Delete(ctx, "a", metav1.DeleteOptions{}))
+	// Output:
+	// map[created-by:kubernetes-admin] <nil>
+	// crontabs.stable.example.com "a" is forbidden: crontabs are forever
 }
 
 func Example_start() {

@@ -49,10 +49,11 @@ type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 //
 // Functions that mutate are called in the place of mutating admission webhooks and
 // after those: what they change is defaulted, validated, and owned by no field
-// manager. A write for which a webhook asks to be reinvoked they see twice. Functions that
-// validate are called in the place of validating admission webhooks and after
-// those: they see the object as it would be stored. Either may be nil. The option may be given more than once; the functions are
-// called in that order, until one refuses.
+// manager. A write for which a webhook asks to be reinvoked they see twice.
+// Functions that validate are called in the place of validating admission webhooks
+// and after those: they see the object as it would be stored. Either may be nil. The
+// option may be given more than once; the functions are called in that order, until
+// one refuses.
 //
 // The four initial namespaces are not asked about. What WithCRDPaths and WithObjects
 // bring is.

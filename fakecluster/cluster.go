@@ -252,10 +252,10 @@ func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.clients.Di
 // APIExtensions is a client for CustomResourceDefinitions.
 func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Extensions }
 
-// Audit is the audit trail that WithAudit has kept, oldest first: one event for
-// each request that was answered, and for each write that the server made itself
-// as system:apiserver; two for a watch, when it began and when it ended. A fork begins with an empty
-// one.
+// Audit is the audit trail that WithAudit has kept, oldest first: one event for each
+// request that was answered, and for each write that the server made itself, as
+// system:apiserver or one of its controllers; two for a watch, when it began and when
+// it ended. A fork begins with an empty one.
 func (c *Cluster) Audit() []auditv1.Event { return c.server.AuditEvents() }
 
 // RESTMapper maps kinds to resources. It looks again when it is asked for a kind

@@ -19,14 +19,14 @@ import (
 
 // WithWebhookPaths installs the MutatingWebhookConfigurations and
 // ValidatingWebhookConfigurations in the given manifest files and folders, as
-// controller-gen writes them to config/webhook; objects of other kinds are left
-// out. The services that they refer to, unless WithService names them, are the
-// server that the test is to run with what Cluster.WebhookServer says: controller-runtime's,
-// unmodified. The caBundle of every service reference is filled in, and so it is in
-// the conversion webhooks of WithCRDPaths, whose services are that server, too. The
-// configurations are installed after everything else, so that WithObjects needs no
-// server. The server is reached by a socket: this does not work in a testing/synctest bubble. The option may be
-// given more than once.
+// controller-gen writes them to config/webhook; objects of other kinds are left out.
+// The services that they refer to, unless WithService names them, are the server
+// that the test is to run with what Cluster.WebhookServer says:
+// controller-runtime's, unmodified. The caBundle of every service reference is
+// filled in, and so it is in the conversion webhooks of WithCRDPaths, whose services
+// are that server, too. The configurations are installed after everything else, so
+// that WithObjects needs no server. The server is reached by a socket: this does not
+// work in a testing/synctest bubble. The option may be given more than once.
 //
 // Default: no webhooks.
 func WithWebhookPaths(paths ...string) Option {
@@ -46,8 +46,8 @@ type WebhookServer struct {
 	CertDir string
 }
 
-// WebhookServer says how to run the server of WithWebhookPaths. A fork has a server of its own.
-// It is the zero value without that option.
+// WebhookServer says how to run the server of WithWebhookPaths. A fork has a server
+// of its own. It is the zero value without that option.
 func (c *Cluster) WebhookServer() WebhookServer { return c.services.server }
 
 // loadWebhooks reads the manifests.

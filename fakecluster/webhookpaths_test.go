@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -89,4 +90,39 @@ func TestWebhookManifestsThatCannotBeReadAreRefused(t *testing.T) {
 	equal(t, "an old version", refused(t, fakecluster.WithWebhookPaths(dir)),
 		path+`: document 1: MutatingWebhookConfiguration "old" is of admissionregistration.k8s.io/v1beta1, not admissionregistration.k8s.io/v1`)
 	equal(t, "nothing there", refused(t, fakecluster.WithWebhookPaths("nowhere")), "webhook path: stat nowhere: no such file or directory")
+}
+
+// versioned is a definition whose objects the service of the manifests converts, as
+// a scaffold patches it: without a bundle.
+const versioned = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: crontabs, kind: CronTab}
+  versions:
+  - {name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {service: {name: webhook-service, namespace: system, path: /convert}}
+`
+
+func TestDefinitionsAreConvertedByTheServerOfTheTest(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "crd.yaml"), []byte(versioned), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "manifests.yaml"), []byte(manifests), 0o600))
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(filepath.Join(dir, "crd.yaml")),
+		fakecluster.WithWebhookPaths(filepath.Join(dir, "manifests.yaml")))
+	h := &converter{}
+	serveAsController(t, c, h)
+	u := &unstructured.Unstructured{Object: object{"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": "a"}}}
+	_, err := cronTabsIn(c, "v1beta1").Create(t.Context(), u, metav1.CreateOptions{})
+	must(t, err)
+	got, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "apiVersion and calls", []string{got.GetAPIVersion(), h.calls()}, []string{"example.com/v1", "[1]"})
 }

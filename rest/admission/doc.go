@@ -31,12 +31,12 @@
 //	New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error)
 //
 // which is given the stored objects of each of its kinds, in the order of their
-// names, and what it made of them last (nil: nothing yet): what it compiled of a record of the same
-// key and revision it takes over. It returns nil if there is nothing to ask. The
-// plugin must hold nothing of the server, because the forks of a cluster share
-// it; what it needs of the server it asks the Write's Cluster for. An object that
-// cannot be compiled is the plugin's to deal with as the real server does: it is
-// stored, and New does not fail for it.
+// names, and what it made of them last (nil: nothing yet): what it compiled of a
+// record of the same key and revision it takes over. It returns nil if there is
+// nothing to ask. The plugin must hold nothing of the server, because the forks of a
+// cluster share it; what it needs of the server it asks the Write's Cluster for. An
+// object that cannot be compiled is the plugin's to deal with as the real server
+// does: it is stored, and New does not fail for it.
 //
 // A cluster without configuration has a Chain that is Empty, and a write then
 // makes no Write.

@@ -11,11 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +24,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 // cronTabs is the resource of the examples, defined in config/crd.
@@ -40,27 +39,7 @@ func cronTab(name string) *unstructured.Unstructured {
 }
 
 func TestMain(m *testing.M) {
-	code := inOperatorsFolder(m.Run)
-	if left := goroutinesLeft(); code == 0 && left != "" {
-		fmt.Fprintf(os.Stderr, "goroutines left behind:\n\n%s\n", left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// goroutinesLeft returns the stacks of all goroutines but the caller's, once those
-// that are ending have had time to: that of a store's database takes a second.
-func goroutinesLeft() string {
-	buf := make([]byte, 1<<20)
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		stacks := strings.SplitN(string(buf[:runtime.Stack(buf, true)]), "\n\n", 2)
-		if len(stacks) == 1 {
-			return ""
-		}
-		if time.Now().After(deadline) {
-			return stacks[1]
-		}
-	}
+	os.Exit(leaktest.Check(inOperatorsFolder(m.Run)))
 }
 
 // repository is the folder that the tests were started in.

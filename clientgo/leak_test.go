@@ -1,17 +1,15 @@
 package clientgo
 
 import (
-	"fmt"
 	"net/http"
 	"os"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 // TestMain fails the package if a test left a goroutine behind.
@@ -24,24 +22,5 @@ func TestMain(m *testing.M) {
 
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if left := goroutinesLeft(); code == 0 && left != "" {
-		fmt.Fprintf(os.Stderr, "goroutines left behind:\n\n%s\n", left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// goroutinesLeft returns the stacks of all goroutines but the caller's, once those
-// that are ending have had time to.
-func goroutinesLeft() string {
-	buf := make([]byte, 1<<20)
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		stacks := strings.SplitN(string(buf[:runtime.Stack(buf, true)]), "\n\n", 2)
-		if len(stacks) == 1 {
-			return ""
-		}
-		if time.Now().After(deadline) {
-			return stacks[1]
-		}
-	}
+	os.Exit(leaktest.Check(code))
 }

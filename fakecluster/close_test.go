@@ -18,6 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/clientgo"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 // ticker is on the stack of the one goroutine that outlives Close: of each
@@ -27,7 +28,7 @@ const ticker = "buntdb.(*DB).backgroundManager"
 func TestCloseLeavesNothing(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) { // one after the other: goroutines and sockets are the process's
-			before := goroutines(ticker)
+			before := leaktest.Goroutines(ticker)
 			sockets := openSockets(t)
 
 			c, err := fakecluster.New(way.options...)
@@ -60,7 +61,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 					t.Errorf("the watch said at last: %v", left)
 				}
 			}
-			if left := settled(func() string { return goroutines(ticker) }, before); left != "" {
+			if left := settled(func() string { return leaktest.Goroutines(ticker) }, before); left != "" {
 				t.Errorf("goroutines left behind:\n%s", left)
 			}
 			if left := settled(func() string { return openSockets(t) }, sockets); left != "" {

@@ -2,44 +2,17 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
-// TestMain fails if the tests leave a goroutine behind, and so if they leave a store open.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	left := goroutines()
-	if code == 0 && left != "" {
-		// The goroutine of a buntdb is there until the tick after Close. Nothing else would tell of its end.
-		<-time.NewTimer(buntdbTick + buntdbTick/2).C
-		if left = goroutines(); left != "" {
-			fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// goroutines returns the stacks of all goroutines but the caller's and those of the runtime and the testing package.
-func goroutines() string {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	all := strings.Split(string(stacks), "\n\n")
-	return strings.Join(slices.DeleteFunc(all[1:], func(g string) bool {
-		return strings.Contains(g, "os/signal.") || strings.Contains(g, "created by testing.") ||
-			strings.Contains(g, "internal/fuzz.")
-	}), "\n\n")
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // open returns a store that is closed when the test ends.
 func open(t testing.TB, o Options) *Store {

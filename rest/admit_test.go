@@ -252,3 +252,39 @@ func setSpec(obj runtime.Object, spec map[string]any) {
 }
 
 func specOf(obj runtime.Object) any { return obj.(*unstructured.Unstructured).Object["spec"] }
+
+func TestAServerStartsOverAStoreWhoseWebhooksAreOutOfReach(t *testing.T) {
+	c := start(t)
+	c.must("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", `{"metadata":{"name":"v"},"webhooks":[{"name":"v.example.com",
+"clientConfig":{"url":"https://127.0.0.1:1"},"sideEffects":"None","admissionReviewVersions":["v1"],
+"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]}]}`)
+	snapshot, err := c.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Load(snapshot, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	server, err := rest.New(s, rest.Options{Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	again := &cluster{t: t, bearer: token, store: s, server: server}
+	a := again.serve("POST", "/api/v1/namespaces/default/configmaps", jsonBody, []byte(`{"metadata":{"name":"a"}}`))
+	expect(t, "the webhook is in force", gjsonGet(a.body, "message"), `"Internal error occurred: failed calling webhook \"v.example.com\": `+
+		`failed to call webhook: Post \"https://127.0.0.1:1/?timeout=10s\": dial tcp 127.0.0.1:1: connect: connection refused"`)
+}
+
+func TestDuplicateOwnersAreFoundAfterAdmissionInAPatch(t *testing.T) {
+	c := start(t)
+	const configMaps = "/api/v1/namespaces/default/configmaps"
+	const owners = `"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1"},{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1"}]`
+	const rest = `; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1"`
+	made := c.do("POST", configMaps, jsonBody, `{"metadata":{"name":"a",`+owners+`}}`)
+	expect(t, "create", made.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries` + rest})
+	patched := c.do("PATCH", configMaps+"/a", http.Header{"Content-Type": {"application/merge-patch+json"}}, `{"metadata":{`+owners+`}}`)
+	expect(t, "patch", patched.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries after mutating admission happens` + rest})
+}

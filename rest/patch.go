@@ -70,6 +70,7 @@ func (r *request) patch() error {
 		validate: options.FieldValidation != metav1.FieldValidationIgnore,
 		strict:   options.FieldValidation == metav1.FieldValidationStrict,
 	}
+	p.ownersFound = afterAdmission // a real server does not look for them before, in a patch
 	out, err := p.run()
 	if err != nil {
 		return err

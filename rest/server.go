@@ -92,10 +92,12 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err := server.refresh(); err != nil {
 		return nil, err
 	}
-	if err := server.refreshChain(); err != nil {
+	if err := server.createInitialNamespaces(); err != nil {
 		return nil, err
 	}
-	if err := server.createInitialNamespaces(); err != nil {
+	// Nobody is asked before that: the webhooks of a store that is not new may be
+	// out of reach.
+	if err := server.refreshChain(); err != nil {
 		return nil, err
 	}
 	chain := *server.chain.Load()

@@ -38,6 +38,8 @@ type write struct {
 	options   runtime.Object
 	dryRun    bool
 
+	// ownersFound is when duplicate owners of the object as it was sent are found.
+	ownersFound string
 	// collection says that the object is deleted with others, and not by its name.
 	collection bool
 	// replaced says that admission has changed the object.
@@ -80,7 +82,7 @@ func (w *write) create(obj runtime.Object) (outcome, error) {
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(w.namespace, metadata); err != nil {
 		return outcome{}, err
 	}
-	w.dropDuplicateOwners(obj, beforeAdmission)
+	w.dropDuplicateOwners(obj, w.ownersFound)
 	if obj, err = w.manageFields(obj, nil); err != nil {
 		return outcome{}, err
 	}
@@ -136,7 +138,7 @@ func (w *write) updateOnce(change func(runtime.Object) (runtime.Object, error)) 
 	if err != nil {
 		return outcome{}, err
 	}
-	w.dropDuplicateOwners(obj, beforeAdmission)
+	w.dropDuplicateOwners(obj, w.ownersFound)
 	if obj, err = w.manageFields(obj, current); err != nil {
 		return outcome{}, err
 	}

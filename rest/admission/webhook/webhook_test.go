@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/rest/builtin"
 	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // unreachable is a cluster in which there is no calling a webhook.
@@ -134,5 +136,41 @@ func TestAnAnswerOfAnotherKindIsInvalid(t *testing.T) {
 	const want = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestWhatIsCompiledOfARecordIsTakenOver(t *testing.T) {
+	record := func(name string, revision int64) store.Record {
+		return store.Record{Key: "/m/" + name, Revision: revision, Value: `{"metadata":{"name":"` + name + `"},"webhooks":[
+			{"name":"a.example.com","matchConditions":[{"name":"x","expression":"true"}]},{"name":"a.example.com"}]}`}
+	}
+	made := func(was admission.Plugin, mutating, validating []store.Record) *Webhooks {
+		t.Helper()
+		is, err := New(was, mutating, validating)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is.(*Webhooks)
+	}
+	first := made(nil, []store.Record{record("a", 1), record("b", 2)}, []store.Record{record("v", 3)})
+	second := made(first, []store.Record{record("a", 1), record("b", 4)}, []store.Record{record("v", 3)})
+	var ids []string
+	for _, w := range second.mutating {
+		ids = append(ids, w.id)
+	}
+	if want := []string{"a/a.example.com/0", "a/a.example.com/1", "b/a.example.com/0", "b/a.example.com/1"}; !slices.Equal(ids, want) {
+		t.Errorf("the webhooks are %v, want %v", ids, want)
+	}
+	if first.mutating[0] != second.mutating[0] || first.validating[0] != second.validating[0] {
+		t.Error("a record that is the same was compiled again")
+	}
+	if first.mutating[2] == second.mutating[2] {
+		t.Error("a record of another revision was not compiled again")
+	}
+	if none, err := New(second, nil, nil); none != nil || err != nil {
+		t.Errorf("without configurations: %v, %v", none, err)
+	}
+	if _, err := New(nil, []store.Record{{Key: "/m/x", Value: "{"}}, nil); err == nil || err.Error() != "reading /m/x: unexpected end of JSON input" {
+		t.Errorf("a record that cannot be read: %v", err)
 	}
 }

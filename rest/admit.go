@@ -112,8 +112,10 @@ func (w *write) validate(operation admission.Operation, obj, old runtime.Object)
 		if is, err = p.Of(obj); err != nil {
 			return err
 		}
-		if was, err = p.Of(old); err != nil {
-			return err
+		if was, err = p.Of(old); err != nil { // it had nothing to show yet
+			if was, err = p.Before(old); err != nil {
+				return err
+			}
 		}
 	}
 	if err := w.chain.Validate(w.ctx, w.asked(operation, is, was, as)); err != nil {

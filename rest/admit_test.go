@@ -243,6 +243,10 @@ func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	a := c.do("PATCH", things+"/t/scale", merge, `{"spec":{"replicas":2}}`)
 	expect(t, "the Scale", gjsonGet(a.body, "spec.replicas"), "3")
 	expect(t, "the object", gjsonGet(c.must("GET", things+"/t", ""), "spec.replicas"), "3")
+
+	c.must("POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"u"},"spec":{}}`)
+	a = c.do("PUT", things+"/u/scale", jsonBody, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"u","namespace":"default"},"spec":{"replicas":1}}`)
+	expect(t, "the first Scale of an object without replicas", gjsonGet(a.body, "spec.replicas"), "2")
 }
 
 func gjsonGet(text, path string) string { return gjson.Get(text, path).Raw }

@@ -96,7 +96,13 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Obje
 func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *schema.GroupVersionKind, error) {
 	u := &unstructured.Unstructured{}
 	if serializer == mediaTypes[0].StrictSerializer {
-		strict, err := kjson.UnmarshalStrict(body, &u.Object)
+		var strict []error
+		var err error
+		if obj, ok := decodeJSON(string(body)); ok {
+			u.Object = obj
+		} else {
+			strict, err = kjson.UnmarshalStrict(body, &u.Object)
+		}
 		if err == nil && isText(u.Object["kind"]) && isText(u.Object["apiVersion"]) {
 			kind := u.GroupVersionKind()
 			if len(strict) > 0 {
@@ -208,7 +214,9 @@ func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error
 // and defaulted by the present schema of that version.
 func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
+	if obj, ok := decodeJSON(record.Value); ok {
+		u.Object = obj
+	} else if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
 	if record.Tag == "" || record.Tag != c.identities[u.GroupVersionKind().Version] {

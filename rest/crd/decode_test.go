@@ -1,0 +1,63 @@
+package crd
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// decodeAsTheLibrary fails the test if decodeJSON knows a text and reads it
+// otherwise than the library.
+func decodeAsTheLibrary(t *testing.T, text string) (known bool) {
+	t.Helper()
+	got, known := decodeJSON(text)
+	var want map[string]any
+	complaints, err := kjson.UnmarshalStrict([]byte(text), &want)
+	if known && (err != nil || len(complaints) > 0 || !reflect.DeepEqual(want, got)) {
+		t.Fatalf("%q is read as %#v; the library reads %#v, %v, %v", text, got, want, complaints, err)
+	}
+	return known
+}
+
+func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
+	for text, plain := range map[string]bool{
+		`{}`: true, ` { "a" : [ ] , "b" : { } } ` + "\n\t\r": true, `{"a":"","b":null,"c":true,"d":false}`: true,
+		`{"a":[1,-1,0,-0,9223372036854775807,-9223372036854775808,9223372036854775808,1.0,1e3,1E-3,0.1e+2]}`: true,
+		`{"é":"日本"}`: true, `{"a":{"a":[{"a":1}]}}`: true,
+
+		`{"a":1,"a":1}`: false, `{"a":"\n"}`: false, "{\"a\":\"\n\"}": false, "{\"a\":\"\xff\"}": false, `{"a":1e400}`: false,
+		``: false, `null`: false, `[]`: false, `{`: false, `{"a"`: false, `{"a":`: false, `{"a":1`: false, `{"a":1,`: false, `{"a":1,}`: false, `{,}`: false,
+		`{"a":[1,]}`: false, `{"a":[`: false, `{"a":01}`: false, `{"a":1.}`: false, `{"a":.1}`: false, `{"a":-}`: false, `{"a":1e}`: false, `{"a":+1}`: false,
+		`{"a":tru}`: false, `{"a":nul}`: false, `{"a":1}x`: false, `{"a":1}{}`: false, `{a:1}`: false, `{"a" 1}`: false, `{"a":"`: false, `{"a":1 2}`: false,
+	} {
+		if known := decodeAsTheLibrary(t, text); known != plain {
+			t.Errorf("%q is known: %v", text, known)
+		}
+	}
+}
+
+func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
+	r, known := randomSource(t), 0
+	for range 10_000 {
+		text, err := json.Marshal(randomMap(r, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if decodeAsTheLibrary(t, string(text)) {
+			known++
+		}
+		broken := []byte(string(text))
+		broken[r.IntN(len(broken))] = `{}[]",:0 e\`[r.IntN(11)]
+		decodeAsTheLibrary(t, string(broken))
+	}
+	if known < 9_000 {
+		t.Errorf("%d are known", known)
+	}
+}
+
+func FuzzPlainJSON(f *testing.F) {
+	f.Add(`{"apiVersion":"v1","kind":"K","metadata":{"name":"a"},"spec":{"n":1.5,"l":[true,null,-3]}}`)
+	f.Fuzz(func(t *testing.T, text string) { decodeAsTheLibrary(t, text) })
+}

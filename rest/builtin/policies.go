@@ -24,13 +24,11 @@ var policies = []kind{
 		rules: rules{
 			prepare: func(obj, old runtime.Object) {
 				policy, was := pair[admissionregistrationv1.ValidatingAdmissionPolicy](obj, old)
-				if was == nil {
-					policy.Status = admissionregistrationv1.ValidatingAdmissionPolicyStatus{}
-					policy.Generation = 1
-					return
+				policy.Status = admissionregistrationv1.ValidatingAdmissionPolicyStatus{}
+				if was != nil {
+					policy.Status = was.Status
 				}
-				policy.Status = was.Status
-				countSpec(policy, was, policy.Spec, was.Spec)
+				countSpec(func(obj *admissionregistrationv1.ValidatingAdmissionPolicy) any { return obj.Spec })(obj, old)
 			},
 			validate: func(obj, old runtime.Object) field.ErrorList {
 				return admissionregistration.ValidateValidatingAdmissionPolicy(pair[admissionregistrationv1.ValidatingAdmissionPolicy](obj, old))
@@ -61,14 +59,7 @@ var policies = []kind{
 		conditionalOnly:  true,
 		legacy:           []string{admissionregistrationv1beta1.SchemeGroupVersion.Version},
 		rules: rules{
-			prepare: func(obj, old runtime.Object) {
-				binding, was := pair[admissionregistrationv1.ValidatingAdmissionPolicyBinding](obj, old)
-				if was == nil {
-					binding.Generation = 1
-					return
-				}
-				countSpec(binding, was, binding.Spec, was.Spec)
-			},
+			prepare: countSpec(func(obj *admissionregistrationv1.ValidatingAdmissionPolicyBinding) any { return obj.Spec }),
 			validate: func(obj, _ runtime.Object) field.ErrorList {
 				return admissionregistration.ValidateValidatingAdmissionPolicyBinding(obj.(*admissionregistrationv1.ValidatingAdmissionPolicyBinding))
 			},
@@ -84,14 +75,7 @@ var policies = []kind{
 		clusterScoped:    true,
 		conditionalOnly:  true,
 		rules: rules{
-			prepare: func(obj, old runtime.Object) {
-				policy, was := pair[admissionregistrationv1.MutatingAdmissionPolicy](obj, old)
-				if was == nil {
-					policy.Generation = 1
-					return
-				}
-				countSpec(policy, was, policy.Spec, was.Spec)
-			},
+			prepare: countSpec(func(obj *admissionregistrationv1.MutatingAdmissionPolicy) any { return obj.Spec }),
 			validate: func(obj, old runtime.Object) field.ErrorList {
 				return admissionregistration.ValidateMutatingAdmissionPolicy(pair[admissionregistrationv1.MutatingAdmissionPolicy](obj, old))
 			},
@@ -108,14 +92,7 @@ var policies = []kind{
 		clusterScoped:    true,
 		conditionalOnly:  true,
 		rules: rules{
-			prepare: func(obj, old runtime.Object) {
-				binding, was := pair[admissionregistrationv1.MutatingAdmissionPolicyBinding](obj, old)
-				if was == nil {
-					binding.Generation = 1
-					return
-				}
-				countSpec(binding, was, binding.Spec, was.Spec)
-			},
+			prepare: countSpec(func(obj *admissionregistrationv1.MutatingAdmissionPolicyBinding) any { return obj.Spec }),
 			validate: func(obj, _ runtime.Object) field.ErrorList {
 				return admissionregistration.ValidateMutatingAdmissionPolicyBinding(obj.(*admissionregistrationv1.MutatingAdmissionPolicyBinding))
 			},
@@ -138,10 +115,15 @@ func pair[T any, P interface {
 	return obj.(P), was
 }
 
-// countSpec counts a change of the spec as a generation.
-func countSpec(obj, old metav1.Object, spec, was any) {
-	if !equality.Semantic.DeepEqual(spec, was) {
-		obj.SetGeneration(old.GetGeneration() + 1)
+// countSpec counts the changes of a spec as generations.
+func countSpec[P runtime.Object](spec func(P) any) func(obj, old runtime.Object) {
+	return func(obj, old runtime.Object) {
+		switch {
+		case old == nil:
+			accessor(obj).SetGeneration(1)
+		case !equality.Semantic.DeepEqual(spec(obj.(P)), spec(old.(P))):
+			accessor(obj).SetGeneration(accessor(old).GetGeneration() + 1)
+		}
 	}
 }
 

@@ -7,18 +7,17 @@ import (
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
-func waitFor(end chan struct{}) { <-end }
-
 func TestAGoroutineIsFoundUntilItEnds(t *testing.T) {
 	if left := leaktest.Goroutines(); left != "" {
 		t.Fatalf("before: %s", left)
 	}
 	end := make(chan struct{})
-	go waitFor(end)
-	if left := leaktest.Goroutines(); !strings.Contains(left, "leaktest_test.waitFor") {
+	go func() { <-end }()
+	const creator = "leaktest_test.TestAGoroutineIsFoundUntilItEnds"
+	if left := leaktest.Goroutines(); !strings.Contains(left, creator) {
 		t.Errorf("it is not found: %q", left)
 	}
-	if left := leaktest.Goroutines("leaktest_test.waitFor"); left != "" {
+	if left := leaktest.Goroutines(creator); left != "" {
 		t.Errorf("what is excepted is found: %s", left)
 	}
 	close(end)

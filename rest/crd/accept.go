@@ -29,8 +29,25 @@ type acceptor struct {
 	pattern              *regexp.Regexp
 	minLength, maxLength int64
 	minimum, maximum     float64
-	minCount, maxCount   int64 // of items or properties
+	ofItems, ofFields    countLimit
 }
+
+// countLimit is how many items or fields there may be. A schema can limit both, a
+// value has either.
+type countLimit struct{ min, max int64 }
+
+func newCountLimit(least, most *int64) countLimit {
+	l := countLimit{0, math.MaxInt64}
+	if least != nil {
+		l.min = *least
+	}
+	if most != nil {
+		l.max = *most
+	}
+	return l
+}
+
+func (l countLimit) allows(n int) bool { return int64(n) >= l.min && int64(n) <= l.max }
 
 // newAcceptor compiles a schema; none accepts everything.
 func newAcceptor(s *apiextensions.JSONSchemaProps) *acceptor {
@@ -39,8 +56,8 @@ func newAcceptor(s *apiextensions.JSONSchemaProps) *acceptor {
 	}
 	a := &acceptor{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString, required: s.Required,
-		minLength: 0, maxLength: math.MaxInt64, minCount: 0, maxCount: math.MaxInt64,
-		minimum: math.Inf(-1), maximum: math.Inf(1),
+		minLength: 0, maxLength: math.MaxInt64, minimum: math.Inf(-1), maximum: math.Inf(1),
+		ofItems: newCountLimit(s.MinItems, s.MaxItems), ofFields: newCountLimit(s.MinProperties, s.MaxProperties),
 	}
 	a.opaque = hasRareKeyword(s)
 	a.limit(s)
@@ -103,16 +120,6 @@ func (a *acceptor) limit(s *apiextensions.JSONSchemaProps) {
 	if s.MaxLength != nil {
 		a.maxLength = *s.MaxLength
 	}
-	for _, least := range []*int64{s.MinItems, s.MinProperties} {
-		if least != nil {
-			a.minCount = *least
-		}
-	}
-	for _, most := range []*int64{s.MaxItems, s.MaxProperties} {
-		if most != nil {
-			a.maxCount = *most
-		}
-	}
 }
 
 // accepts tells whether a value is valid beyond doubt.
@@ -160,7 +167,7 @@ func (a *acceptor) acceptsString(v string) bool {
 }
 
 func (a *acceptor) acceptsList(v []any) bool {
-	if n := int64(len(v)); n < a.minCount || n > a.maxCount || a.enum != nil {
+	if !a.ofItems.allows(len(v)) || a.enum != nil {
 		return false
 	}
 	for _, item := range v {
@@ -172,7 +179,7 @@ func (a *acceptor) acceptsList(v []any) bool {
 }
 
 func (a *acceptor) acceptsMap(v map[string]any) bool {
-	if n := int64(len(v)); n < a.minCount || n > a.maxCount || a.enum != nil {
+	if !a.ofFields.allows(len(v)) || a.enum != nil {
 		return false
 	}
 	for _, name := range a.required {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,6 +62,10 @@ func (c *codec) applyAgain(live, config *unstructured.Unstructured, fields map[s
 	entries := managedFieldsOf(live)
 	s := c.schemas[c.kind.Version]
 	if len(entries) == 0 || !c.isOf(manager)(entries[0]) || s.outline == nil {
+		return nil
+	}
+	// What kubectl applies it is also told of by an annotation, if there is one.
+	if manager == "kubectl" && live.GetAnnotations()[corev1.LastAppliedConfigAnnotation] != "" {
 		return nil
 	}
 	mine := entries[0].(map[string]any)

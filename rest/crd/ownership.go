@@ -2,6 +2,7 @@ package crd
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -154,6 +155,9 @@ type shaper struct{ text []byte }
 func (s *shaper) object(m map[string]any, merged *mergedLists, root bool) bool {
 	s.text = append(s.text, '{')
 	for _, key := range sortedKeys(m) {
+		if strings.IndexByte(key, 0) >= 0 {
+			return false // one shape could be spelled like another
+		}
 		s.text = append(append(s.text, key...), 0)
 		if root && key == "metadata" {
 			if !s.metadata(m[key]) {

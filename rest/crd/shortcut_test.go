@@ -68,6 +68,7 @@ spec:
           k: {type: array, x-kubernetes-list-type: set, items: {type: string}}
           l: {type: object, properties: {a: {type: string}, g: {type: array, items: {type: integer}}}}
           o: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: integer}}
+          p: {x-kubernetes-preserve-unknown-fields: true, minItems: 2, minProperties: 1, maxItems: 1, maxProperties: 3}
 status:
   acceptedNames: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
   conditions:
@@ -134,7 +135,7 @@ func randomValue(r *rand.Rand, depth int) any {
 func randomMap(r *rand.Rand, depth int) map[string]any {
 	m := map[string]any{}
 	for range r.IntN(5) {
-		m[string(rune('a'+r.IntN(13)))] = randomValue(r, depth)
+		m[string(rune('a'+r.IntN(16)))] = randomValue(r, depth)
 	}
 	return m
 }
@@ -208,6 +209,27 @@ func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
 	}
 	if canonical < 100 {
 		t.Fatalf("%d are canonical: the test shows nothing", canonical)
+	}
+}
+
+func TestShapesAreNotSpelledAlike(t *testing.T) {
+	v, _ := shortcutVersion(t)
+	c := v.Codec.(*codec)
+	spelled := map[string]map[string]any{}
+	for _, fields := range []map[string]any{
+		{"a\x00sb": int64(1)}, {"a": int64(1), "b": int64(2)}, {"a": map[string]any{"b": int64(1)}}, {"a": map[string]any{}, "b": int64(1)},
+		{"a": []any{}, "b": "x"}, {"a": []any{"x"}, "b": "x"}, {"a": []any{}, "sb": "x"}, {"a\x00": "x"}, {"a": nil},
+	} {
+		shape, ok := c.shapeOf(&unstructured.Unstructured{Object: map[string]any{"i": fields}})
+		if other, known := spelled[shape]; ok && known {
+			t.Errorf("%v and %v have one shape", fields, other)
+		}
+		if ok {
+			spelled[shape] = fields
+		}
+	}
+	if len(spelled) != 7 {
+		t.Errorf("%d shapes, want 7", len(spelled))
 	}
 }
 
@@ -525,8 +547,13 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 			fields[name] = value
 		}
 		fields["a"] = "a"
-		live := manager.UpdateNoErrors(v.Codec.New(), configuration(fields), "creator")
+		created := configuration(fields)
+		if r.IntN(4) == 0 { // as kubectl creates it
+			created.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"})
+		}
+		live := manager.UpdateNoErrors(v.Codec.New(), created, "creator")
 		live.(*unstructured.Unstructured).SetUID("u")
+		by := []string{"m", "kubectl"}[r.IntN(2)]
 		for range 6 {
 			for name := range fields { // the same fields, other values
 				if n, value := field(); n == name {
@@ -537,7 +564,7 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 				name, value := field()
 				fields[name] = value
 			}
-			config, applier, force := configuration(fields), []string{"m", "n"}[r.IntN(8)/7], r.IntN(4) > 0
+			config, applier, force := configuration(fields), []string{by, "n"}[r.IntN(8)/7], r.IntN(4) > 0
 			before, began := live.DeepCopyObject(), now()
 			want, err := manager.Apply(live.DeepCopyObject(), config.DeepCopy(), applier, force)
 			got, learn := c.Apply(live, config.DeepCopy(), applier, began)

@@ -304,7 +304,7 @@ func (p *patcher) mergeJSON(before []byte) (after []byte, complaints []error, er
 // about a patch or its outcome it leaves to mergeJSON, which has the words for it.
 func (p *patcher) mergeMaps(merger resource.MergePatcher, current runtime.Object) (obj runtime.Object, done bool, err error) {
 	patch := map[string]any{}
-	if duplicates, err := kjson.UnmarshalStrict(p.body, &patch); err != nil || len(duplicates) > 0 {
+	if duplicates, err := kjson.UnmarshalStrict(p.body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
 		return nil, false, nil
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
@@ -408,15 +408,53 @@ func (p *patcher) applyConfiguration(current runtime.Object, configuration *unst
 
 // parseConfiguration reads an apply configuration, and tells whether a strict
 // reader could have nothing against it. Most are JSON, which takes a tenth of the
-// time to read as such.
+// time to read as such, and says the same unless texts or numbers are unusual.
 func (p *patcher) parseConfiguration() (u *unstructured.Unstructured, strictly bool, err error) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
-	if complaints, err := kjson.UnmarshalStrict(p.body, &u.Object); err == nil && len(complaints) == 0 {
-		return u, true, nil
+	if isPlainYAML(p.body) {
+		if complaints, err := kjson.UnmarshalStrict(p.body, &u.Object); err == nil && len(complaints) == 0 && !hasFloats(u.Object) {
+			return u, true, nil
+		}
 	}
 	u.Object = map[string]any{}
 	if err := yaml.Unmarshal(p.body, &u.Object); err != nil {
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	return u, false, nil
+}
+
+// isPlainYAML tells of JSON that its texts are the same if it is read as YAML.
+// Outside of ASCII YAML knows other line breaks, and it has no pairs of surrogates.
+func isPlainYAML(body []byte) bool {
+	for i, c := range body {
+		switch {
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t', c > '~':
+			return false
+		case c == '\\' && i+1 < len(body) && (body[i+1] == 'u' || body[i+1] == '/'):
+			return false
+		}
+	}
+	return true
+}
+
+// hasFloats tells whether there is a number that is no integer, as JSON writes it.
+// YAML knows no difference between 1.0 and 1.
+func hasFloats(value any) bool {
+	switch value := value.(type) {
+	case float64:
+		return true
+	case map[string]any:
+		for _, v := range value {
+			if hasFloats(v) {
+				return true
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if hasFloats(v) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -119,6 +119,7 @@ func TestHostilePatches(t *testing.T) {
 		{"an object for a JSON patch", jsonPatch, `{}`, 400, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"},
 		{"10,000 levels of a JSON patch", jsonPatch, `[{"op":"add","path":"/spec/y","value":` + nested("[", "", "]", 10000) + `}]`, 400, "invalid JSON patch"},
 		{"half of a merge patch", merge, `{"spec":`, 400, "invalid JSON patch"},
+		{"nothing for a merge patch", merge, `null`, 400, "Invalid JSON Patch"},
 		{"10,000 levels of a merge patch", merge, `{"spec":` + nested(`{"a":`, "1", "}", 10000) + `}`, 400, "invalid JSON patch"},
 		{"10,000 levels of a configuration", apply, planet("a", nested(`{"a":`, "1", "}", 10000)), 400, "error decoding patch: error converting YAML to JSON: yaml: exceeded max depth of 10000"},
 		{"half of a configuration", apply, `{"apiVersion":`, 400, "error decoding patch: error converting YAML to JSON: yaml: line 1: did not find expected node content"},

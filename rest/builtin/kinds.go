@@ -38,6 +38,7 @@ type kind struct {
 	status *rules
 
 	columns []column
+	fields  selectable
 }
 
 // rules are what a kind asks of its objects beyond what all objects are asked.
@@ -63,12 +64,14 @@ var kinds = []kind{
 		names:            []string{"events", "event", "ev"},
 		createOnUpdate:   true,
 		columns:          eventColumns,
+		fields:           eventFields,
 	},
 	{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"),
 		names:            []string{"secrets", "secret"},
 		rules:            rules{prepare: prepareSecret},
 		columns:          secretColumns,
+		fields:           secretFields,
 	},
 	{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
@@ -123,7 +126,7 @@ func (k kind) resource(legacyAPIs bool) *resource.Resource {
 // the stored one.
 func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	kind := k.GroupKind().WithVersion(name)
-	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), nil)
+	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), k.fields)
 	strategy := tableStrategy{Scheme(), names.SimpleNameGenerator, k, k.rules}
 	// What an endpoint ignores it ignores in every version: fields may be managed in
 	// another.

@@ -24,7 +24,8 @@ func narrow(v *cel.Validator, s *structuralschema.Structural) {
 	if v == nil || s == nil {
 		return
 	}
-	if read, ok := fieldsRead(s.XValidations); ok {
+	// What has no properties is a map, or an object of any fields: all are looked at.
+	if read, ok := fieldsRead(s.XValidations); ok && s.Properties != nil {
 		narrowed := *s
 		narrowed.Properties = map[string]structuralschema.Structural{}
 		for name, property := range s.Properties {

@@ -635,6 +635,7 @@ properties:
         x-kubernetes-validations: [{rule: "self.all(x, x.e > 0)"}]
         items: {type: object, x-kubernetes-validations: [{rule: "self.e < 3"}], properties: {e: {type: integer}, f: {type: string}}}
       g: {type: object, x-kubernetes-validations: [{rule: "self == oldSelf"}], properties: {h: {type: integer}, i: {type: integer}}}
+      k: {type: object, x-kubernetes-validations: [{rule: "!has(self.x) || self.x < 2"}], additionalProperties: {type: integer}}
       j: {type: object, x-kubernetes-validations: [{rule: "self.?h.orValue(0) < 2"}], properties: {h: {type: integer}, i: {type: integer}}}
 `
 
@@ -672,7 +673,7 @@ func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
 		for field, value := range map[string]any{
 			"namespace": number(), "in-between": []any{"x", "y"}[r.IntN(2)], "c": map[string]any{"k": number(), fmt.Sprint(r.IntN(2)): number()},
 			"d": []any{map[string]any{"e": number()}, map[string]any{"f": "x"}}[:r.IntN(3)],
-			"g": map[string]any{"h": number()}, "j": map[string]any{"h": number(), "i": number()},
+			"g": map[string]any{"h": number()}, "j": map[string]any{"h": number(), "i": number()}, "k": map[string]any{[]string{"x", "y"}[r.IntN(2)]: number()},
 		} {
 			if r.IntN(3) > 0 {
 				spec[field] = value

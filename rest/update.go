@@ -39,14 +39,18 @@ func (r *request) update() error {
 	w := r.write(options, len(options.DryRun) > 0, options.FieldManager)
 	w.uid = metadata.GetUID()
 	body := obj
-	out, err := w.update(func(runtime.Object) (runtime.Object, error) {
+	wanted := func() (runtime.Object, error) {
 		if obj := body; obj != nil {
 			body = nil // the pipeline alters it; another attempt starts from the bytes again
 			return obj, nil
 		}
 		return r.decode(r.viewed(), options.FieldValidation)
-	})
+	}
+	out, err := w.update(func(runtime.Object) (runtime.Object, error) { return wanted() })
 	if w.missing && w.subresource == "" && r.version.Strategy.AllowCreateOnUpdate(r.ctx) {
+		if obj, err = wanted(); err != nil {
+			return err
+		}
 		if out, err = w.create(obj); err == nil {
 			return r.answer(http.StatusCreated, out.text)
 		}

@@ -32,6 +32,8 @@ type Cluster struct {
 	server   *rest.Server
 	services *services
 
+	converted map[string]bool // the definitions of WithConversion that there are
+
 	// transport is how the cluster reaches itself, and how its clients do if it
 	// is in process.
 	transport *clientgo.Transport
@@ -81,7 +83,10 @@ func New(opts ...Option) (*Cluster, error) {
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
 	}
-	c := &Cluster{settings: s, token: hex.EncodeToString(token)}
+	for _, one := range s.conversions {
+		s.services = append(s.services, one.service())
+	}
+	c := &Cluster{settings: s, token: hex.EncodeToString(token), converted: map[string]bool{}}
 	var err error
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)

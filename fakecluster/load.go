@@ -2,11 +2,13 @@ package fakecluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/tidwall/gjson"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -28,11 +31,19 @@ func (c *Cluster) load(ctx context.Context) error {
 	}
 	for i, obj := range c.settings.objects {
 		u, err := toUnstructured(obj)
+		if err == nil && isDefinition(u.GroupVersionKind()) {
+			err = c.prepareDefinition(u)
+		}
 		if err != nil {
 			return fmt.Errorf("object %d: %w", i, err)
 		}
 		if err := c.create(ctx, u); err != nil {
 			return fmt.Errorf("object %d, %s %q: %w", i, u.GetKind(), u.GetName(), err)
+		}
+	}
+	for _, one := range c.settings.conversions {
+		if !c.converted[one.definition] {
+			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithObjects brings a definition %s", one.definition)
 		}
 	}
 	// Last, because nobody answers for them yet.
@@ -50,10 +61,14 @@ func (c *Cluster) load(ctx context.Context) error {
 // folder.
 func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 	return eachManifest("CRD path", root, func(m manifest) error {
-		if kind := m.GroupVersionKind(); kind.GroupKind() != apiextensionsv1.Kind("CustomResourceDefinition") {
+		if kind := m.GroupVersionKind(); !isDefinition(kind) {
 			return fmt.Errorf("%s %q is not a CustomResourceDefinition", kind.Kind, m.GetName())
 		}
-		return c.install(ctx, c.services.trustConversion(m))
+		m, err := c.prepareManifest(m)
+		if err != nil {
+			return err
+		}
+		return c.install(ctx, m)
 	})
 }
 
@@ -105,6 +120,33 @@ func eachManifestOf(path string, visit func(manifest) error) error {
 		}
 	}
 	return nil
+}
+
+func isDefinition(kind schema.GroupVersionKind) bool {
+	return kind.GroupKind() == apiextensionsv1.Kind("CustomResourceDefinition")
+}
+
+// prepareManifest has the conversion webhook of a definition reach what the options say.
+func (c *Cluster) prepareManifest(m manifest) (manifest, error) {
+	converts := gjson.GetBytes(m.text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
+	if !converts && len(c.settings.conversions) == 0 {
+		return m, nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
+		return m, err
+	}
+	err := c.prepareDefinition(u)
+	if err == nil {
+		m.text, err = json.Marshal(u.Object)
+	}
+	return m, err
+}
+
+func (c *Cluster) prepareDefinition(u *unstructured.Unstructured) error {
+	c.services.trust(u, "spec", "conversion", "webhook", "clientConfig")
+	c.services.trust(u, "spec", "conversion", "webhookClientConfig") // in v1beta1
+	return c.convert(u)
 }
 
 // install creates a definition of the text it has in its manifest.

@@ -23,6 +23,7 @@ type settings struct {
 	tls                bool
 	seed               *uint64
 	services           []service
+	conversions        []conversion
 	admission          functions
 	audit              auditv1.Level
 	webhookPaths       []string

@@ -30,9 +30,10 @@ type service struct {
 
 // WithService has the cluster reach a handler by the reference of a Service, as
 // webhooks are configured with: a name in a namespace, and a port. The cluster
-// serves the handler over TLS with a certificate for name.namespace.svc; what
-// refers to it needs the CABundle of the cluster. The option may be given more
-// than once, and nothing need exist in the cluster for it.
+// serves the handler over TLS with a certificate for name.namespace.svc, and what
+// refers to it needs the CABundle of the cluster: in the conversion webhooks of
+// WithCRDPaths and WithObjects it is filled in. The option may be given more than
+// once, and nothing need exist in the cluster for it.
 //
 // Default: a reference to a service reaches nothing.
 func WithService(namespace, name string, port int, h http.Handler) Option {

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tidwall/gjson"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -133,30 +131,27 @@ func (s *services) trustWebhooks(u *unstructured.Unstructured) {
 	}
 }
 
-// trustConversion fills in the bundle of a definition whose objects are converted by
-// a service.
-func (s *services) trustConversion(m manifest) manifest {
-	if s.server.Port == 0 || !gjson.GetBytes(m.text, "spec.conversion.webhook.clientConfig.service").Exists() {
-		return m
-	}
-	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(m.text, &u.Object); err != nil {
-		return m // the server says what is wrong with it
-	}
-	s.trust(u, "spec", "conversion", "webhook", "clientConfig")
-	if text, err := json.Marshal(u.Object); err == nil {
-		m.text = text
-	}
-	return m
-}
-
-// trust fills in the bundle of a clientConfig that refers to a service, if there is
-// a server for those.
+// trust fills in the bundle of a clientConfig that refers to a service that is here.
 func (s *services) trust(u *unstructured.Unstructured, path ...string) {
 	config, ok, err := unstructured.NestedMap(u.Object, path...)
-	if !ok || err != nil || config["service"] == nil || s.server.Port == 0 {
+	if !ok || err != nil || !s.has(config["service"]) {
 		return
 	}
 	config["caBundle"] = base64.StdEncoding.EncodeToString(s.bundle())
 	_ = unstructured.SetNestedMap(u.Object, config, path...) // the path was there
+}
+
+// has tells whether a reference to a service reaches a handler or the test's server.
+func (s *services) has(service any) bool {
+	ref, ok := service.(map[string]any)
+	if !ok {
+		return false
+	}
+	namespace, _ := ref["namespace"].(string)
+	name, _ := ref["name"].(string)
+	port, ok := ref["port"].(int64)
+	if !ok {
+		port = 443
+	}
+	return s.server.Port != 0 || s.listeners[reference(namespace, name, int32(port))] != nil
 }

@@ -1,0 +1,120 @@
+package fakecluster
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ConversionFunc makes obj, which it changes, an object of another version, such as
+// example.com/v1. The apiVersion is set for it afterwards. An error fails the request
+// that needs the conversion, with the text of the error.
+//
+// It is called by several goroutines at once, as many as there are requests under way.
+// The context ends with the call of the webhook.
+//
+// A ConversionFunc is the http.Handler of a conversion webhook, for WithConversion and
+// WithService. It is called for one object of a review after the other.
+type ConversionFunc func(ctx context.Context, obj *unstructured.Unstructured, apiVersion string) error
+
+// ServeHTTP implements http.Handler: it answers a ConversionReview in the version that
+// it has.
+func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	// v1beta1 has the same fields.
+	var review apiextensionsv1.ConversionReview
+	if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if review.Request == nil {
+		http.Error(w, "a ConversionReview without a request", http.StatusBadRequest)
+		return
+	}
+	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID}
+	if converted, err := f.convertAll(req.Context(), review.Request); err != nil {
+		review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+	} else {
+		review.Response.Result = metav1.Status{Status: metav1.StatusSuccess}
+		review.Response.ConvertedObjects = converted
+	}
+	review.Request = nil
+	answer, err := json.Marshal(review)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answer) // the caller has gone, if it fails
+}
+
+func (f ConversionFunc) convertAll(ctx context.Context, r *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
+	converted := make([]runtime.RawExtension, len(r.Objects))
+	for i, raw := range r.Objects {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(raw.Raw); err != nil {
+			return nil, err
+		}
+		if err := f(ctx, u, r.DesiredAPIVersion); err != nil {
+			return nil, err
+		}
+		u.SetAPIVersion(r.DesiredAPIVersion)
+		converted[i].Object = u
+	}
+	return converted, nil
+}
+
+// conversion is a webhook that a definition is given.
+type conversion struct {
+	definition string
+	handler    http.Handler
+}
+
+// service is what reaches the webhook: it is called as the definition is.
+func (c conversion) service() service {
+	return service{metav1.NamespaceDefault, c.definition, 443, c.handler}
+}
+
+// WithConversion has the objects of a definition, such as crontabs.example.com, converted
+// by a webhook of the test's own: a ConversionFunc, or any other handler of
+// ConversionReviews, such as that of controller-runtime. The definition has to be one of
+// WithCRDPaths or WithObjects, in apiextensions.k8s.io/v1; its spec.conversion is replaced
+// by one that reaches the handler over TLS. The option may be given more than once.
+//
+// Definitions that refer to a conversion webhook themselves need WithService.
+//
+// Default: objects are converted as the definition says.
+func WithConversion(definition string, h http.Handler) Option {
+	return func(s *settings) { s.conversions = append(s.conversions, conversion{definition, h}) }
+}
+
+// convert has a definition converted as WithConversion says.
+func (c *Cluster) convert(definition *unstructured.Unstructured) error {
+	for _, one := range c.settings.conversions {
+		if one.definition != definition.GetName() {
+			continue
+		}
+		if v := apiextensionsv1.SchemeGroupVersion.String(); definition.GetAPIVersion() != v {
+			return fmt.Errorf("WithConversion: the definition %s is in %s, not %s", one.definition, definition.GetAPIVersion(), v)
+		}
+		c.converted[one.definition] = true
+		s := one.service()
+		return unstructured.SetNestedMap(definition.Object, map[string]any{
+			"strategy": string(apiextensionsv1.WebhookConverter),
+			"webhook": map[string]any{
+				"conversionReviewVersions": []any{apiextensionsv1.SchemeGroupVersion.Version},
+				"clientConfig": map[string]any{
+					"service":  map[string]any{"namespace": s.namespace, "name": s.name, "port": int64(s.port)},
+					"caBundle": base64.StdEncoding.EncodeToString(c.CABundle()),
+				},
+			},
+		}, "spec", "conversion")
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package fakecluster_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// parts makes hostPort host and port, and back, as the webhook of the documents does.
+func parts(_ context.Context, u *unstructured.Unstructured, apiVersion string) error {
+	if apiVersion == "example.com/v1beta1" {
+		host, _ := u.Object["host"].(string)
+		port, _ := u.Object["port"].(string)
+		u.Object["hostPort"] = host + ":" + port
+		return nil
+	}
+	hostPort, _ := u.Object["hostPort"].(string)
+	host, port, ok := strings.Cut(hostPort, ":")
+	if !ok {
+		return errors.New("hostPort could not be parsed into a separate host and port")
+	}
+	u.Object["host"], u.Object["port"] = host, port
+	return nil
+}
+
+const (
+	withoutWebhook = "../scenarios/versions/my-versioned-crontab.yaml"
+	withWebhook    = "../scenarios/versions/my-versioned-crontab-with-conversion.yaml"
+	inV1beta1      = "../scenarios/legacy/my-versioned-crontab-with-conversion.yaml"
+)
+
+// rewritten is a copy of a manifest with a text in place of another.
+func rewritten(t *testing.T, path, old, now string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q", path, old)
+	}
+	copied := t.TempDir() + "/crd.yaml"
+	must(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), old, now)), 0o600))
+	return copied
+}
+
+func convertsHostAndPort(t *testing.T, c *fakecluster.Cluster) {
+	t.Helper()
+	object := func(name, hostPort string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": name}, "hostPort": hostPort,
+		}}
+	}
+	create(t, cronTabsIn(c, "v1beta1"), object("a", "localhost:1234"))
+	got, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "version, host and port", []any{got.GetAPIVersion(), got.Object["host"], got.Object["port"], got.Object["hostPort"]},
+		[]any{"example.com/v1", "localhost", "1234", nil})
+
+	got.Object["port"] = "4321"
+	_, err = cronTabsIn(c, "v1").Update(t.Context(), got, metav1.UpdateOptions{})
+	must(t, err)
+	got, err = cronTabsIn(c, "v1beta1").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "hostPort", got.Object["hostPort"], any("localhost:4321"))
+
+	create(t, cronTabsIn(c, "v1beta1"), object("b", "localhost"))
+	_, err = cronTabsIn(c, "v1").Get(t.Context(), "b", metav1.GetOptions{})
+	fails(t, "get what cannot be converted", err,
+		"conversion webhook for example.com/v1beta1, Kind=CronTab failed: hostPort could not be parsed into a separate host and port")
+}
+
+func TestAGoFunctionConverts(t *testing.T) {
+	// A scaffold's definition says nothing of conversion, or has a service that is not there.
+	silent := rewritten(t, withWebhook, "  conversion:\n", "  x-ignored:\n")
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		for _, path := range []string{silent, withWebhook} {
+			c := fakecluster.Start(t, append(way, fakecluster.WithCRDPaths(path),
+				fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))...)
+			convertsHostAndPort(t, c)
+			fork := c.Fork(t)
+			must(t, cronTabsIn(fork, "v1").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+			must(t, cronTabsIn(fork, "v1beta1").Delete(t.Context(), "b", metav1.DeleteOptions{}))
+			convertsHostAndPort(t, fork)
+		}
+	})
+}
+
+func TestAGoFunctionConvertsInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		convertsHostAndPort(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook),
+			fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))))
+	})
+}
+
+func TestAGoFunctionConvertsADefinitionOfWithObjects(t *testing.T) {
+	source := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook))
+	definition, err := source.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), "crontabs.example.com", metav1.GetOptions{})
+	must(t, err)
+	definition.ObjectMeta = metav1.ObjectMeta{Name: definition.Name}
+	convertsHostAndPort(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(definition),
+		fakecluster.WithService("default", "example-conversion-webhook-server", 443, fakecluster.ConversionFunc(parts))))
+	definition.Spec.Conversion = nil
+	convertsHostAndPort(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(definition),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))))
+}
+
+// The bundle of a definition that refers to a service of the cluster is filled in,
+// whatever is there in its place.
+func TestDefinitionsTrustTheServicesThatTheyReferTo(t *testing.T) {
+	service := fakecluster.WithService("default", "example-conversion-webhook-server", 443, fakecluster.ConversionFunc(parts))
+	for rule, opts := range map[string][]fakecluster.Option{
+		"in v1":          {fakecluster.WithCRDPaths(withWebhook)},
+		"a placeholder":  {fakecluster.WithCRDPaths(rewritten(t, withWebhook, "      clientConfig:\n", "      clientConfig:\n        caBundle: Cg==\n"))},
+		"review v1beta1": {fakecluster.WithCRDPaths(rewritten(t, withWebhook, `["v1","v1beta1"]`, `["v1beta1"]`))},
+		"in v1beta1":     {fakecluster.WithCRDPaths(inV1beta1), fakecluster.WithLegacyAPIs()},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			convertsHostAndPort(t, fakecluster.Start(t, append(opts, service, fakecluster.InProcess())...))
+		})
+	}
+	t.Run("another service", func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithService("default", "other", 443, http.NotFoundHandler()))
+		definition, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), "crontabs.example.com", metav1.GetOptions{})
+		must(t, err)
+		equal(t, "bundle", string(definition.Spec.Conversion.Webhook.ClientConfig.CABundle), "")
+	})
+}
+
+func TestAConversionWithoutItsDefinitionIsRefused(t *testing.T) {
+	convert := fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))
+	equal(t, "no definition", refused(t, convert), "WithConversion: neither WithCRDPaths nor WithObjects brings a definition crontabs.example.com")
+	equal(t, "another version", refused(t, fakecluster.WithLegacyAPIs(), fakecluster.WithCRDPaths(inV1beta1), convert),
+		inV1beta1+": document 1: WithConversion: the definition crontabs.example.com is in apiextensions.k8s.io/v1beta1, not apiextensions.k8s.io/v1")
+	equal(t, "twice", refused(t, fakecluster.WithCRDPaths(withoutWebhook), convert, convert),
+		"WithService: crontabs.example.com.default.svc:443 is given twice")
+}
+
+func TestAConversionFuncRefusesWhatIsNoReview(t *testing.T) {
+	for body, want := range map[string]string{
+		"no":                        "invalid character 'o' in literal null (expecting 'u')\n",
+		`{}`:                        "a ConversionReview without a request\n",
+		`{"request":{"objects":1}}`: "json: cannot unmarshal number into Go struct field ConversionRequest.request.objects of type []runtime.RawExtension\n",
+	} {
+		w := httptest.NewRecorder()
+		fakecluster.ConversionFunc(parts).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+		equal(t, body, []any{w.Code, w.Body.String()}, []any{http.StatusBadRequest, want})
+	}
+}

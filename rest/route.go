@@ -155,12 +155,13 @@ func (s *Server) routePath(w http.ResponseWriter, req *http.Request) {
 }
 
 // documents are the OpenAPI documents of a catalogue. Those of the last one that
-// was asked for are kept.
+// was asked for are kept, and what they have in common with the next one.
 func (s *Server) documents(c *resource.Catalogue) *openapi.Documents {
-	if d := s.openAPI.Load(); d != nil && d.Of(c) {
-		return d
+	before := s.openAPI.Load()
+	if before != nil && before.Of(c) {
+		return before
 	}
-	d := openapi.New(c)
+	d := openapi.New(c, before)
 	s.openAPI.Store(d)
 	return d
 }

@@ -151,6 +151,10 @@ func (to call) read(response *http.Response) (answer, error) {
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", to.method, to.path, err)
 	}
 	a.body = string(data)
+	if object := map[string]any(nil); utiljson.Unmarshal(data, &object) == nil && object != nil {
+		a.body = object // whatever it is called: the index of OpenAPI comes as text
+		return a, nil
+	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
 		if err := utiljson.Unmarshal(data, &a.body); err != nil {
 			return a, fmt.Errorf("%s %s: %d with a body that is not JSON: %w", to.method, to.path, a.code, err)

@@ -1,11 +1,16 @@
 package openapi
 
 import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"k8s.io/kube-openapi/pkg/cached"
@@ -22,25 +27,42 @@ import (
 // concurrent use.
 type Documents struct {
 	catalogue *resource.Catalogue
-	v3        *handler3.OpenAPIService
+	versions  map[string]*document // by their paths below /openapi/v3
+	index     func() ([]byte, error)
 	v2        func() http.Handler
 }
 
-// New prepares the documents of a catalogue, without building any.
-func New(c *resource.Catalogue) *Documents {
-	d := &Documents{catalogue: c, v3: handler3.NewOpenAPIService()}
+// document is that of one version of a group.
+type document struct {
+	of      []*resource.OpenAPI
+	service *handler3.OpenAPIService
+}
+
+// New prepares the documents of a catalogue, without building any. Those of the
+// catalogue before, which may be nil, go on being of use where what they describe is
+// the same.
+func New(c *resource.Catalogue, before *Documents) *Documents {
+	d := &Documents{catalogue: c, versions: map[string]*document{}}
 	for _, g := range c.Groups() {
 		for _, name := range g.Versions {
 			path := "apis/" + g.Name + "/" + name
 			if g.Name == "" {
 				path = "api/" + name
 			}
-			d.v3.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-				document, err := groupVersion(g, name)
-				return document, uuid.NewString(), err
+			of := published(g, name)
+			if before != nil && before.versions[path] != nil && slices.Equal(before.versions[path].of, of) {
+				d.versions[path] = before.versions[path]
+				continue
+			}
+			service := handler3.NewOpenAPIService()
+			service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+				spec, err := merge(of)
+				return spec, uuid.NewString(), err
 			})))
+			d.versions[path] = &document{of, service}
 		}
 	}
+	d.index = sync.OnceValues(d.list)
 	d.v2 = sync.OnceValue(d.serviceV2)
 	return d
 }
@@ -50,46 +72,94 @@ func (d *Documents) Of(c *resource.Catalogue) bool { return d.catalogue == c }
 
 // ServeHTTP answers what is below /openapi.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	switch path := strings.TrimSuffix(req.URL.Path, "/"); {
-	case path == "/openapi/v2":
+	path := req.URL.Path
+	if path == "/openapi/v2" {
 		d.v2().ServeHTTP(w, req)
-	case path == "/openapi/v3":
-		d.v3.HandleDiscovery(w, req)
-	case strings.HasPrefix(path, "/openapi/v3/") && d.publishes(strings.TrimPrefix(path, "/openapi/v3/")):
-		d.v3.HandleGroupVersion(w, req)
-	default:
+		return
+	}
+	if path == "/openapi/v3" {
+		d.serveIndex(w, req)
+		return
+	}
+	name, ok := strings.CutPrefix(path, "/openapi/v3/")
+	if !ok {
 		http.NotFound(w, req)
+		return
 	}
+	one := d.versions[name]
+	if one == nil {
+		w.WriteHeader(http.StatusNotFound) // the real server has no words for it
+		return
+	}
+	one.service.HandleGroupVersion(w, req)
 }
 
-// publishes tells whether there is a document at a path below /openapi/v3.
-func (d *Documents) publishes(path string) bool {
-	if version, ok := strings.CutPrefix(path, "api/"); ok {
-		return d.catalogue.Group("").Serves(version)
+// serveIndex answers the index as text, as the real server does, and unlike it with a
+// hash of its own.
+func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
+	index, err := d.index()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	parts := strings.Split(path, "/")
-	if len(parts) != 3 || parts[0] != "apis" {
-		return false
-	}
-	g := d.catalogue.Group(parts[1])
-	return g != nil && g.Serves(parts[2])
+	w.Header().Set("Etag", fmt.Sprintf(`"%X"`, sha512.Sum512(index)))
+	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
 }
 
-// groupVersion is the document of one version of a group.
-func groupVersion(g *resource.Group, version string) (*spec3.OpenAPI, error) {
+// list is the index: the paths of all documents, with their hashes.
+func (d *Documents) list() ([]byte, error) {
+	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
+	for path, one := range d.versions {
+		var own answer
+		one.service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})
+		var index handler3.OpenAPIV3Discovery
+		if err := json.Unmarshal(own.Bytes(), &index); err != nil {
+			return nil, fmt.Errorf("OpenAPI of %s: %w", path, err)
+		}
+		maps.Copy(all.Paths, index.Paths)
+	}
+	return json.Marshal(all)
+}
+
+// answer is a response that stays here.
+type answer struct {
+	bytes.Buffer
+	header http.Header
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (*answer) WriteHeader(int) {}
+
+// published is what there is to say about a version of a group.
+func published(g *resource.Group, version string) []*resource.OpenAPI {
+	var all []*resource.OpenAPI
+	for _, r := range g.Resources {
+		if v := r.Version(version); v != nil && v.Served && !r.Unlisted && v.OpenAPI != nil {
+			all = append(all, v.OpenAPI)
+		}
+	}
+	return all
+}
+
+// merge makes one document of several.
+func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 	merged := &spec3.OpenAPI{
 		Version: "3.0.0", Info: info(),
 		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
 		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
 	}
-	for _, r := range g.Resources {
-		v := r.Version(version)
-		if v == nil || !v.Served || r.Unlisted || v.OpenAPI == nil {
-			continue
-		}
-		document, err := v.OpenAPI.V3()
+	for _, one := range of {
+		document, err := one.V3()
 		if err != nil {
-			return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
+			return nil, err
 		}
 		// The types that several refer to are the same wherever they come from.
 		if document.Components != nil {

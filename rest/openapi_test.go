@@ -1,0 +1,119 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/rest/openapi"
+	"github.com/fakecluster/fakecluster/rest/resource"
+)
+
+// described is a resource in v1 that counts how often it is looked at.
+func described(group string, looks *int) *resource.Resource {
+	r := &resource.Resource{Group: group}
+	r.Names.Plural, r.Names.Kind = "things", "Thing"
+	r.Versions = []*resource.Version{{Resource: r, Name: "v1", Served: true, OpenAPI: &resource.OpenAPI{
+		V3: func() (*spec3.OpenAPI, error) {
+			*looks++
+			return &spec3.OpenAPI{}, nil
+		},
+		V2: func() (*spec.Swagger, error) { return &spec.Swagger{}, nil },
+	}}}
+	return r
+}
+
+func getDocument(t *testing.T, h http.Handler, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequest(http.MethodGet, path, nil)
+	req.Header.Set("Authorization", "Bearer "+token)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// A change of one group has the document of no other built again, and one that nobody
+// asks for is never built.
+func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
+	var first, second, changed int
+	a, b := described("a.example.com", &first), described("b.example.com", &second)
+	before := openapi.New(resource.NewCatalogue(1, []*resource.Resource{a, b}, nil), nil)
+	if first+second != 0 {
+		t.Fatal("documents are built before they are asked for")
+	}
+	index := func(d *openapi.Documents) map[string]map[string]string {
+		var index struct{ Paths map[string]map[string]string }
+		if err := json.Unmarshal(getDocument(t, d, "/openapi/v3").Body.Bytes(), &index); err != nil {
+			t.Fatal(err)
+		}
+		return index.Paths
+	}
+	was := index(before)
+	after := openapi.New(resource.NewCatalogue(2, []*resource.Resource{a, described("b.example.com", &changed)}, nil), before)
+	is := index(after)
+	if first != 1 || second != 1 || changed != 1 {
+		t.Errorf("looked %d, %d, %d times at the resources, want once at each", first, second, changed)
+	}
+	if path := "apis/a.example.com/v1"; len(is) != 2 || is[path]["serverRelativeURL"] == "" || is[path]["serverRelativeURL"] != was[path]["serverRelativeURL"] {
+		t.Errorf("index %v after %v", is, was)
+	}
+	gone := openapi.New(resource.NewCatalogue(3, []*resource.Resource{a}, nil), after)
+	if w := getDocument(t, gone, "/openapi/v3/apis/b.example.com/v1"); w.Code != http.StatusNotFound {
+		t.Errorf("the document of a group that is gone: %d", w.Code)
+	}
+}
+
+// What the documents of OpenAPI are answered with, in each of their forms.
+func TestOpenAPIForms(t *testing.T) {
+	d := startInProcess(t).server
+	gv := schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
+	document := "/openapi/v3/apis/" + gv.String()
+	for _, test := range []struct {
+		path, accept string
+		code         int
+		contentType  string
+	}{
+		{"/openapi/v3", "application/json", 200, "text/plain; charset=utf-8"},
+		{document, "", 200, "application/json"},
+		{document, "application/com.github.proto-openapi.spec.v3@v1.0+protobuf", 200, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"},
+		{document, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", 200, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"},
+		{document, "text/html", 406, ""},
+		{"/openapi/v2", "", 200, "application/json"},
+		{"/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
+		{"/openapi/v2", "text/html", 406, ""},
+		{"/openapi/v3/", "", 404, ""},
+		{"/openapi/v3/apis/nobody.example.com/v1", "", 404, ""},
+		{"/openapi", "", 404, "text/plain; charset=utf-8"},
+	} {
+		w := getDocument(t, d, test.path, "Accept", test.accept)
+		if got := w.Header().Get("Content-Type"); w.Code != test.code || got != test.contentType {
+			t.Errorf("%s as %q: %d %s, want %d %s", test.path, test.accept, w.Code, got, test.code, test.contentType)
+		}
+		if w.Code != 200 {
+			continue
+		}
+		tag := w.Header().Get("Etag")
+		if again := getDocument(t, d, test.path, "Accept", test.accept, "If-None-Match", tag); tag == "" || again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+			t.Errorf("%s as %q, unless it is %s: %d, %d bytes, want 304 and none", test.path, test.accept, tag, again.Code, again.Body.Len())
+		}
+	}
+	hash := strings.Trim(getDocument(t, d, document).Header().Get("Etag"), `"`)
+	if w := getDocument(t, d, document+"?hash="+hash); w.Code != 200 || w.Header().Get("Cache-Control") != "public, immutable" {
+		t.Errorf("by its hash: %d %s", w.Code, w.Header().Get("Cache-Control"))
+	}
+	if w := getDocument(t, d, document+"?hash=OLD"); w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != document+"?hash="+hash {
+		t.Errorf("by an old hash: %d %s", w.Code, w.Header().Get("Location"))
+	}
+	if index := getDocument(t, d, "/openapi/v3").Body.String(); !strings.Contains(index, `"apis/`+gv.String()+`":{"serverRelativeURL":"`+document+"?hash="+hash+`"}`) {
+		t.Errorf("the index does not have the hash %s: %s", hash, index)
+	}
+}

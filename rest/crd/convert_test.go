@@ -60,3 +60,44 @@ status:
 		}
 	}
 }
+
+// BenchmarkNoneConversion shows one object in another version without a webhook: one
+// with the schema that it was written under, and one with a schema of its own, for
+// which the decoded object is converted and pruned.
+func BenchmarkNoneConversion(b *testing.B) {
+	v1, _ := shortcutVersion(b, "  - name: v1\n", "  - &v1\n    name: v1\n", "status:\n  acceptedNames", `  - {<<: *v1, name: v2, storage: false}
+  - name: v3
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+status:
+  acceptedNames`)
+	obj, _, err := v1.Codec.Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a","labels":{"a":"b"}},"spec":{"cronSpec":"* * * * */5","image":"my-awesome-cron-image","replicas":3}}`), mediaTypes[0].Serializer)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := v1.Codec.EncodeToStore(obj)
+	if err != nil {
+		b.Fatal(err)
+	}
+	record := store.Record{Value: string(text), Tag: v1.Identity}
+	b.Run("the same schema", func(b *testing.B) {
+		b.ReportAllocs()
+		c := v1.Resource.Version("v2").Codec.(*codec)
+		for b.Loop() {
+			if _, ok := c.View(record); !ok {
+				b.Fatal("no view")
+			}
+		}
+	})
+	b.Run("another schema", func(b *testing.B) {
+		b.ReportAllocs()
+		c, u := v1.Resource.Version("v3").Codec.(*codec), obj.(*unstructured.Unstructured)
+		for to := "v3"; b.Loop(); {
+			if _, err := c.convert(u, to); err != nil {
+				b.Fatal(err)
+			}
+			to = map[string]string{"v1": "v3", "v3": "v1"}[to]
+		}
+	})
+}

@@ -78,7 +78,7 @@ status:
 `
 
 // shortcutVersion compiles the definition, with some of its text replaced.
-func shortcutVersion(t *testing.T, replace ...string) (*resource.Version, *apiextensions.JSONSchemaProps) {
+func shortcutVersion(t testing.TB, replace ...string) (*resource.Version, *apiextensions.JSONSchemaProps) {
 	t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(strings.NewReplacer(replace...).Replace(shortcutDefinition)))
 	if err != nil {

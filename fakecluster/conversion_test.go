@@ -3,12 +3,14 @@ package fakecluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -154,4 +156,38 @@ func TestAConversionFuncRefusesWhatIsNoReview(t *testing.T) {
 		fakecluster.ConversionFunc(parts).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
 		equal(t, body, []any{w.Code, w.Body.String()}, []any{http.StatusBadRequest, want})
 	}
+}
+
+func TestAConversionThatHangsEndsAtItsTimeoutOrWithTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithConversion("crontabs.example.com",
+			fakecluster.ConversionFunc(func(ctx context.Context, _ *unstructured.Unstructured, _ string) error {
+				<-ctx.Done()
+				return ctx.Err()
+			})))
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1234",
+		}}
+		create(t, cronTabsIn(c, "v1beta1"), object)
+		get := func() (string, time.Duration) {
+			began := time.Now()
+			_, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+			return fmt.Sprint(err), time.Since(began)
+		}
+		const call = `conversion webhook for example.com/v1beta1, Kind=CronTab failed: Post "https://crontabs.example.com.default.svc:443/?timeout=30s": `
+		text, took := get()
+		if !strings.HasPrefix(text, call) || !strings.HasSuffix(text, "(Client.Timeout exceeded while awaiting headers)") || took != 30*time.Second {
+			t.Errorf("after %v: %s", took, text)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if text, took := get(); text == "<nil>" || took != 0 {
+				t.Errorf("%v after the end of the cluster: %s", took, text)
+			}
+		}()
+		synctest.Wait()
+		must(t, c.Close())
+		<-done
+	})
 }

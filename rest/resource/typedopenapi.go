@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -72,8 +73,23 @@ func doc(t reflect.Type) map[string]string {
 	if documented, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 		return documented.SwaggerDoc()
 	}
-	return nil
+	return generatedDocs()[modelName(t)]
 }
+
+// generatedDocs are the texts of the types that do not have their own with them, by
+// the names of the types: those of the kinds of apiextensions.k8s.io are only in what
+// upstream generates for its documents.
+var generatedDocs = sync.OnceValue(func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for name, of := range openapi.GetOpenAPIDefinitions(func(string) spec.Ref { return spec.Ref{} }) {
+		texts := map[string]string{"": of.Schema.Description}
+		for property, s := range of.Schema.Properties {
+			texts[property] = s.Description
+		}
+		all[name] = texts
+	}
+	return all
+})
 
 // of is the schema of a type where it is used.
 func (m *model) of(t reflect.Type) *spec.Schema {

@@ -64,6 +64,10 @@ func inOperatorsFolder(run func() int) int {
 	check(os.Chdir(folder))
 	check(os.MkdirAll("config/crd", 0o755))
 	check(os.WriteFile("config/crd/crontabs.yaml", crd, 0o644))
+	versioned, err := os.ReadFile(filepath.Join(repository, "scenarios/versions/my-versioned-crontab-with-conversion.yaml"))
+	check(err)
+	check(os.MkdirAll("config/versions", 0o755))
+	check(os.WriteFile("config/versions/crontabs.yaml", versioned, 0o644))
 	return run()
 }
 
@@ -74,6 +78,39 @@ func TestMyOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func ExampleWithConversion() {
+	// hostPort of v1beta1 is host and port in v1.
+	convert := func(_ context.Context, obj *unstructured.Unstructured, apiVersion string) error {
+		if apiVersion == "example.com/v1" {
+			hostPort, _ := obj.Object["hostPort"].(string)
+			obj.Object["host"], obj.Object["port"], _ = strings.Cut(hostPort, ":")
+		} else {
+			obj.Object["hostPort"] = fmt.Sprint(obj.Object["host"], ":", obj.Object["port"])
+		}
+		return nil
+	}
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/versions"),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(convert)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	in := func(version string) dynamic.ResourceInterface {
+		return c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "crontabs"}).Namespace("default")
+	}
+	ctx := context.Background()
+	_, err = in("v1beta1").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1234",
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := in("v1").Get(ctx, "a", metav1.GetOptions{})
+	fmt.Println(a.GetAPIVersion(), a.Object["host"], a.Object["port"], err)
+	// Output: example.com/v1 localhost 1234 <nil>
 }
 
 func ExampleWithAdmission() {

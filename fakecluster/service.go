@@ -28,6 +28,17 @@ type service struct {
 	handler         http.Handler
 }
 
+// check refuses what no reference can reach, and what would be the process's own mux.
+func (s service) check() error {
+	switch {
+	case s.namespace == "" || s.name == "" || s.port < 1 || s.port > 65535:
+		return fmt.Errorf("WithService: no reference reaches namespace %q, name %q, port %d", s.namespace, s.name, s.port)
+	case s.handler == nil:
+		return fmt.Errorf("WithService: %s has no handler", reference(s.namespace, s.name, int32(s.port)))
+	}
+	return nil
+}
+
 // WithService has the cluster reach a handler by the reference of a Service, as
 // webhooks are configured with: a name in a namespace, and a port. The cluster
 // serves the handler over TLS with a certificate for name.namespace.svc, and what
@@ -109,6 +120,10 @@ func listenServices(o settings, by *authority) (*services, error) {
 	}
 	for _, one := range o.services {
 		ref := reference(one.namespace, one.name, int32(one.port))
+		if err := one.check(); err != nil {
+			s.close()
+			return nil, err
+		}
 		if s.listeners[ref] != nil {
 			s.close()
 			return nil, fmt.Errorf("WithService: %s is given twice", ref)

@@ -179,3 +179,17 @@ func TestTheCertificateOfAService(t *testing.T) {
 		t.Errorf("a service that is not there listens at %q", url)
 	}
 }
+
+func TestServicesThatNothingCanReachAreRefused(t *testing.T) {
+	h := http.NotFoundHandler()
+	for want, option := range map[string]fakecluster.Option{
+		`WithService: no reference reaches namespace "", name "a", port 443`:          fakecluster.WithService("", "a", 443, h),
+		`WithService: no reference reaches namespace "default", name "", port 443`:    fakecluster.WithService("default", "", 443, h),
+		`WithService: no reference reaches namespace "default", name "a", port 0`:     fakecluster.WithService("default", "a", 0, h),
+		`WithService: no reference reaches namespace "default", name "a", port 65536`: fakecluster.WithService("default", "a", 65536, h),
+		`WithService: a.default.svc:443 has no handler`:                               fakecluster.WithService("default", "a", 443, nil),
+		`WithService: crontabs.example.com.default.svc:443 has no handler`:            fakecluster.WithConversion("crontabs.example.com", nil),
+	} {
+		equal(t, "refusal", refused(t, option), want)
+	}
+}

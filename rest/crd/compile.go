@@ -227,7 +227,7 @@ func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryr
 			return nil, err
 		}
 	}
-	return newTableOf(external)
+	return newTableOf(external), nil
 }
 
 // deprecationWarning is the text that the definition gives, or one that names

@@ -24,17 +24,19 @@ type table struct {
 	sketches bool
 }
 
-func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) (registryrest.TableConvertor, error) {
+// newTableOf makes the printer. A column whose path nobody can read is accepted with
+// its definition; it and those after it are not printed.
+func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) registryrest.TableConvertor {
 	convertor, err := tableconvertor.New(columns)
 	if err != nil {
-		return nil, err
+		return table{TableConvertor: convertor}
 	}
 	t := table{TableConvertor: convertor, sketches: true}
 	for _, column := range columns {
 		path := plainPath(column.JSONPath)
 		t.paths, t.sketches = append(t.paths, path), t.sketches && path != ""
 	}
-	return t, nil
+	return t
 }
 
 // ReadCells implements resource.CellReader.

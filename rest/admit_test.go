@@ -149,7 +149,7 @@ func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 	c.must("POST", "/api/v1/namespaces/n/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
 	p.validate = func(w *restadmission.Write) error {
 		if w.GetOperation() == admission.Delete && w.GetKind().Kind == "ConfigMap" {
-			expect(t, "who deletes", w.GetUserInfo().GetName(), "system:apiserver")
+			expect(t, "who deletes", w.GetUserInfo().GetName(), "system:serviceaccount:kube-system:namespace-controller")
 			return errors.New("not this one")
 		}
 		return nil

@@ -103,6 +103,14 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	if _, _, err := registryrest.BeforeDelete(w.version.Strategy, w.ctx, obj, options); err != nil {
 		return outcome{}, err
 	}
+	s, hasContent := w.version.Strategy.(resource.DeletionStrategy)
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return outcome{}, err
+	}
+	if hasContent && metadata.GetDeletionTimestamp() != nil && s.ContentRemains(obj) {
+		return w.outcome(record, obj) // there is nothing to do, and nobody to ask
+	}
 	asked := obj
 	if !w.chain.Empty() {
 		asked = obj.DeepCopyObject()
@@ -113,21 +121,12 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	if err := w.validate(admission.Delete, nil, asked); err != nil {
 		return outcome{}, err
 	}
-	metadata, err := meta.Accessor(obj)
-	if err != nil {
-		return outcome{}, err
-	}
-	if s, ok := w.version.Strategy.(resource.DeletionStrategy); ok {
-		if metadata.GetDeletionTimestamp() == nil {
-			if _, ok := s.(registryrest.GarbageCollectionDeleteStrategy); ok {
-				metadata.SetFinalizers(propagationFinalizers(metadata.GetFinalizers(), options))
-			}
-			s.BeginDeletion(obj, w.now())
-			return w.commitUpdate(record, obj)
+	if hasContent && metadata.GetDeletionTimestamp() == nil {
+		if _, ok := s.(registryrest.GarbageCollectionDeleteStrategy); ok {
+			metadata.SetFinalizers(propagationFinalizers(metadata.GetFinalizers(), options))
 		}
-		if s.ContentRemains(obj) {
-			return w.outcome(record, obj)
-		}
+		s.BeginDeletion(obj, w.now())
+		return w.commitUpdate(record, obj)
 	}
 	finalizers := propagationFinalizers(metadata.GetFinalizers(), options)
 	if len(finalizers) == 0 {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	restadmission "github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/rest/lifecycle"
 	"github.com/fakecluster/fakecluster/rest/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -40,7 +41,13 @@ var garbageCollector = &user.DefaultInfo{
 	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
 }
 
-const garbageCollectorManager = "kube-controller-manager"
+// namespaceController is who empties namespaces, in the same program.
+var namespaceController = &user.DefaultInfo{
+	Name:   "system:serviceaccount:kube-system:namespace-controller",
+	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
+}
+
+const controllersManager = "kube-controller-manager"
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
 	err := r.refresh()
@@ -103,11 +110,22 @@ func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was 
 	return w.unlessObsolete(err, was)
 }
 
-func (r reactions) Delete(ctx context.Context, res *resource.Resource, namespace, name string) error {
+func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
+	w := r.writeOf(ctx, namespaceController, res, namespace, name)
+	w.collection = true
+	policy := metav1.DeletePropagationBackground
+	return w.removeForReaction(&metav1.DeleteOptions{PropagationPolicy: &policy})
+}
+
+func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, namespace, name string) error {
 	w := r.write(ctx, res, namespace, name)
-	options := &metav1.DeleteOptions{}
+	w.chain = &restadmission.Chain{}
+	return w.removeForReaction(&metav1.DeleteOptions{})
+}
+
+func (w *write) removeForReaction(options *metav1.DeleteOptions) error {
 	w.options = options
-	finish := r.audited(w, "delete")
+	finish := w.audited(w, "delete")
 	_, err := w.remove(options)
 	err = w.unlessObsolete(err, store.Record{})
 	finish(err)
@@ -159,17 +177,26 @@ func (r reactions) All() (store.List, error)              { return r.store.List(
 
 func (r reactions) Watch(after int64) (*store.Cursor, error) { return r.store.Watch("", after) }
 
-// write is a write of the server's own.
+// write is a write of the server's own. What becomes of a namespace is written by
+// its controller.
 func (r reactions) write(ctx context.Context, res *resource.Resource, namespace, name string) *write {
+	if res == r.namespaces {
+		return r.writeOf(ctx, namespaceController, res, namespace, name)
+	}
 	ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), controller)
 	return &write{Server: r.Server, ctx: ctx, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
 }
 
-// collect is a write of the garbage collector's. It goes to the preferred version,
-// as those of a program that knows kinds from discovery do.
+// collect is a write of the garbage collector's.
 func (r reactions) collect(ctx context.Context, res *resource.Resource, was store.Record) *write {
-	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-	w.ctx, w.manager = apirequest.WithUser(w.ctx, garbageCollector), garbageCollectorManager
+	return r.writeOf(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+}
+
+// writeOf is a write of a controller's. It goes to the preferred version, as those of
+// a program that knows kinds from discovery do.
+func (r reactions) writeOf(ctx context.Context, by user.Info, res *resource.Resource, namespace, name string) *write {
+	w := &write{Server: r.Server, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllersManager}
+	w.ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), by)
 	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
 		w.version = res.Versions[i]
 	}

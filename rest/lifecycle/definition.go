@@ -99,7 +99,7 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		left, err := r.deleteObjects(ctx, catalogue.Definition(name), "")
+		left, err := r.deleteObjects(ctx, catalogue.Definition(name))
 		if errors.Is(err, ErrConflict) {
 			return err
 		}
@@ -138,18 +138,19 @@ func hasCondition(definition *apiextensions.CustomResourceDefinition, want apiex
 	return have != nil && have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message
 }
 
-// deleteObjects deletes the objects of a definition, in one namespace or all,
-// and returns how many remain because something holds them back.
-func (r *Reactor) deleteObjects(ctx context.Context, d *resource.Definition, namespace string) (left int, err error) {
+// deleteObjects deletes the objects of a definition, and returns how many remain
+// because something holds them back.
+func (r *Reactor) deleteObjects(ctx context.Context, d *resource.Definition) (left int, err error) {
 	if d == nil || d.Resource == nil {
 		return 0, nil
 	}
-	return r.deleteAll(ctx, d.Resource, namespace)
+	return r.deleteAll(ctx, d.Resource, "", r.server.DeleteInstance)
 }
 
 // deleteAll deletes all objects of a resource, in one namespace or all, and
 // returns how many remain. Those that are being deleted already are left alone.
-func (r *Reactor) deleteAll(ctx context.Context, res *resource.Resource, namespace string) (left int, err error) {
+func (r *Reactor) deleteAll(ctx context.Context, res *resource.Resource, namespace string,
+	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (left int, err error) {
 	records, err := r.server.List(res, namespace)
 	if err != nil {
 		return 0, err
@@ -160,7 +161,7 @@ func (r *Reactor) deleteAll(ctx context.Context, res *resource.Resource, namespa
 			continue
 		}
 		ns, name := gjson.Get(record.Value, "metadata.namespace").Str, gjson.Get(record.Value, "metadata.name").Str
-		if err := r.server.Delete(ctx, res, ns, name); err != nil && !apierrors.IsNotFound(err) {
+		if err := deleteOne(ctx, res, ns, name); err != nil && !apierrors.IsNotFound(err) {
 			failed = append(failed, err)
 		}
 	}

@@ -77,7 +77,7 @@ func (r *Reactor) emptyNamespace(ctx context.Context, catalogue *resource.Catalo
 			if !res.Namespaced {
 				continue
 			}
-			if _, err := r.deleteAll(ctx, res, name); errors.Is(err, ErrConflict) {
+			if _, err := r.deleteAll(ctx, res, name, r.server.DeleteContent); errors.Is(err, ErrConflict) {
 				return content, err
 			} else if err != nil {
 				content.failed = append(content.failed, err.Error())

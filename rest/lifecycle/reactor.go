@@ -52,8 +52,12 @@ type Server interface {
 	ApplyStatus(ctx context.Context, r *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error
 	// Rewrite puts an object through the pipeline as it is.
 	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
-	// Delete deletes an object as a client would.
-	Delete(ctx context.Context, r *resource.Resource, namespace, name string) error
+	// DeleteContent deletes an object of a namespace that is being emptied, as the
+	// namespace controller does: by a delete of the whole collection.
+	DeleteContent(ctx context.Context, r *resource.Resource, namespace, name string) error
+	// DeleteInstance deletes an object of a definition that is being deleted. Admission
+	// is not asked: a real server goes to the storage directly.
+	DeleteInstance(ctx context.Context, r *resource.Resource, namespace, name string) error
 
 	// Amend changes the metadata of the object of a record, as the garbage
 	// collector, and Collect deletes it. They fail with ErrConflict if the object

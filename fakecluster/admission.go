@@ -2,7 +2,9 @@ package fakecluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	upstream "k8s.io/apiserver/pkg/admission"
 
 	"github.com/fakecluster/fakecluster/rest/admission"
@@ -24,7 +27,7 @@ type AdmissionRequest struct {
 	admissionv1.AdmissionRequest
 
 	// Object is the object to be, in the version of the request; nil for a delete. A
-	// function that mutates may change it.
+	// function that mutates may change it, to whatever encoding/json can encode.
 	Object *unstructured.Unstructured
 	// OldObject is the object as it is; nil for a create.
 	OldObject *unstructured.Unstructured
@@ -123,11 +126,14 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 	if err := mutate(ctx, r); err != nil {
 		return refusal(w, err)
 	}
-	if was != nil && r.Object == nil {
+	if was != nil && (r.Object == nil || r.Object.Object == nil) {
 		return apierrors.NewInternalError(errors.New("a function of WithAdmission has taken the object away"))
 	}
 	if was == nil || equality.Semantic.DeepEqual(was.Object, r.Object.Object) {
 		return nil
+	}
+	if err := asJSON(r.Object); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("a function of WithAdmission has made an object that is no JSON: %w", err))
 	}
 	var is runtime.Object = r.Object
 	if typed := versioned.VersionedObject.Object(); !isMap(typed) {
@@ -140,6 +146,17 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 	}
 	w.GetObjectDefaulter().Default(is)
 	return w.Replace(is)
+}
+
+// asJSON makes JSON's own types of those that Go code likes to put into an object: an
+// int, a map of strings, a struct.
+func asJSON(u *unstructured.Unstructured) error {
+	text, err := json.Marshal(u.Object)
+	if err != nil {
+		return err
+	}
+	u.Object = nil
+	return utiljson.Unmarshal(text, &u.Object)
 }
 
 func isMap(obj runtime.Object) bool {

@@ -21,8 +21,12 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := defined(t, append(way, fakecluster.WithAdmission(
 			func(_ context.Context, r *fakecluster.AdmissionRequest) error {
-				if r.Name == "taken" {
+				switch r.Name {
+				case "taken":
 					r.Object = nil
+					return nil
+				case "emptied":
+					r.Object.Object = nil
 					return nil
 				}
 				if r.Operation == admissionv1.Create && r.Kind.Kind != "CustomResourceDefinition" {
@@ -53,6 +57,8 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		equal(t, "it is so", apierrors.IsBadRequest(err), true)
 		_, err = inDefault(c).Create(t.Context(), cronTab("taken"), metav1.CreateOptions{})
 		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
+		_, err = inDefault(c).Create(t.Context(), cronTab("emptied"), metav1.CreateOptions{})
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
 		err = inDefault(c).Delete(t.Context(), "mine", metav1.DeleteOptions{})
 		fails(t, "delete", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
 
@@ -67,6 +73,36 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		err = inDefault(fork).Delete(t.Context(), "mine", metav1.DeleteOptions{})
 		fails(t, "delete in a fork", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
 	})
+}
+
+func TestWhatAdmissionFunctionsPutIntoAnObjectIsJSON(t *testing.T) {
+	var put any
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithAdmission(
+		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			switch r.Kind.Kind {
+			case "CronTab":
+				r.Object.Object["spec"] = put
+			case "ConfigMap":
+				r.Object.Object["data"] = put
+			}
+			return nil
+		}, nil))
+	put = map[string]any{"image": "i", "replicas": 3}
+	equal(t, "an int", create(t, inDefault(c), cronTab("a")).Object["spec"], any(object{"image": "i", "replicas": int64(3)}))
+	put = struct {
+		Image string `json:"image"`
+	}{"i"}
+	equal(t, "a struct", create(t, inDefault(c), cronTab("b")).Object["spec"], any(object{"image": "i"}))
+	put = map[string]string{"image": "i"}
+	equal(t, "a map of strings", create(t, inDefault(c), cronTab("c")).Object["spec"], any(object{"image": "i"}))
+	configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+	cm := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a"}}}
+	made, err := configMaps.Create(t.Context(), cm, metav1.CreateOptions{})
+	must(t, err)
+	equal(t, "a map of strings in a ConfigMap", made.Object["data"], any(object{"image": "i"}))
+	put = make(chan int)
+	_, err = inDefault(c).Create(t.Context(), cronTab("d"), metav1.CreateOptions{})
+	fails(t, "a channel", err, "Internal error occurred: a function of WithAdmission has made an object that is no JSON: json: unsupported type: chan int")
 }
 
 func managersOf(u *unstructured.Unstructured) (names []string) {

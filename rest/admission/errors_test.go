@@ -19,6 +19,7 @@ const root = "../.."
 // sources are the files whose refusals reach clients.
 var sources = []string{
 	"rest/admission/*.go", "rest/admission/webhook/*.go", "rest/builtin/webhookvalidation.go", "rest/deadline.go",
+	"rest/admit.go", "fakecluster/admission.go",
 }
 
 // policies are the packages of admission policies, where every text is one, but for

@@ -166,7 +166,7 @@ func isMap(obj runtime.Object) bool {
 
 // refusal is the answer to what a function refuses.
 func refusal(w *admission.Write, err error) error {
-	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
 		return err
 	}
 	return upstream.NewForbidden(w, err)

@@ -40,6 +40,8 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 					return errors.New("not with me")
 				case "teapot":
 					return apierrors.NewBadRequest("a teapot")
+				case "unreasonable":
+					return fmt.Errorf("wrapped: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 418, Message: "without a reason"}})
 				}
 				if r.Operation == admissionv1.Delete {
 					return fmt.Errorf("it stays as it is: %v", r.OldObject.GetLabels())
@@ -55,6 +57,8 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		_, err = inDefault(c).Create(t.Context(), cronTab("teapot"), metav1.CreateOptions{})
 		fails(t, "create", err, "a teapot")
 		equal(t, "it is so", apierrors.IsBadRequest(err), true)
+		_, err = inDefault(c).Create(t.Context(), cronTab("unreasonable"), metav1.CreateOptions{})
+		fails(t, "create", err, "without a reason")
 		_, err = inDefault(c).Create(t.Context(), cronTab("taken"), metav1.CreateOptions{})
 		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
 		_, err = inDefault(c).Create(t.Context(), cronTab("emptied"), metav1.CreateOptions{})

@@ -3,6 +3,7 @@ package resource
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
@@ -31,7 +32,7 @@ type TypedCodec struct {
 // its objects in the hub version. A field selector may name metadata.name,
 // metadata.namespace and the given fields.
 func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, selectable map[string]func(runtime.Object) string) *TypedCodec {
-	codecs := serializer.NewCodecFactory(scheme)
+	codecs := codecsOf(scheme)
 	plain := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
 	return &TypedCodec{
 		kind:    kind,
@@ -42,6 +43,18 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 		stored:  codecs.DecoderToVersion(plain, hub),
 		fields:  selectable,
 	}
+}
+
+// factories are the codec factories of the process's few schemes, which take a while
+// to make.
+var factories sync.Map // of *runtime.Scheme to serializer.CodecFactory
+
+func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
+	if known, ok := factories.Load(scheme); ok {
+		return known.(serializer.CodecFactory)
+	}
+	made, _ := factories.LoadOrStore(scheme, serializer.NewCodecFactory(scheme))
+	return made.(serializer.CodecFactory)
 }
 
 // Serializer is what the kind can be read and written as: JSON, YAML and

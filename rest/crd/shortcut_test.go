@@ -366,9 +366,11 @@ properties:
   metadata: {type: object, properties: {name: {type: string, maxLength: 3}}}
 `
 
-func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
+// structuralOf is a schema, given as YAML.
+func structuralOf(t *testing.T, schema string) *structuralschema.Structural {
+	t.Helper()
 	var v1 apiextensionsv1.JSONSchemaProps
-	if err := yaml.Unmarshal([]byte(outlinedSchema), &v1); err != nil {
+	if err := yaml.Unmarshal([]byte(schema), &v1); err != nil {
 		t.Fatal(err)
 	}
 	var props apiextensions.JSONSchemaProps
@@ -379,6 +381,11 @@ func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return structural
+}
+
+func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
+	structural := structuralOf(t, outlinedSchema)
 	o, r := newOutline(structural), randomSource(t)
 	settled := 0
 	for range 40_000 {
@@ -417,18 +424,7 @@ func TestAnOutlineKnowsOfEmbeddedResourcesAndLists(t *testing.T) {
 		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`, false, false},
 		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object}}}}`, false, true},
 	} {
-		var v1 apiextensionsv1.JSONSchemaProps
-		if err := yaml.Unmarshal([]byte(c.schema), &v1); err != nil {
-			t.Fatal(err)
-		}
-		var props apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
-			t.Fatal(err)
-		}
-		structural, err := structuralschema.NewStructural(&props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		structural := structuralOf(t, c.schema)
 		if o := newOutline(structural); o.embedded != c.embedded || o.lists != c.lists {
 			t.Errorf("%s: embedded %v, lists %v", c.schema, o.embedded, o.lists)
 		}
@@ -640,18 +636,7 @@ properties:
 `
 
 func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
-	var v1 apiextensionsv1.JSONSchemaProps
-	if err := yaml.Unmarshal([]byte(ruledSchema), &v1); err != nil {
-		t.Fatal(err)
-	}
-	var props apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
-		t.Fatal(err)
-	}
-	structural, err := structuralschema.NewStructural(&props)
-	if err != nil {
-		t.Fatal(err)
-	}
+	structural := structuralOf(t, ruledSchema)
 	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), randomSource(t)
 	spec := narrowed.Properties["spec"]
 	if got := slices.Sorted(maps.Keys(spec.Schema.Properties)); !slices.Equal(got, []string{"a", "b", "in-between", "namespace"}) {

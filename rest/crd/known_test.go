@@ -251,3 +251,21 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 		t.Error("two schemas have one identity")
 	}
 }
+
+func TestADefinitionWhoseSpecChangesIsNotAbridged(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	read := func(name string) runtime.Object {
+		obj, _, err := c.Decode(knownDefinitions(t)[name], serializer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	is, was := read("two versions alike"), read("two versions that differ")
+	if _, _, ok := c.Abridge(is, is); !ok {
+		t.Error("one whose spec stays is not")
+	}
+	if _, _, ok := c.Abridge(is, was); ok {
+		t.Error("one whose spec changes is, though both specs are known")
+	}
+}

@@ -532,8 +532,9 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 			func() (string, any) { return "l", map[string]any{"a": []string{"p", "q"}[r.IntN(2)]} },
 			func() (string, any) { return "o", map[string]any{"x": int64(r.IntN(2)), "y": int64(1)} },
 			func() (string, any) { return "k", []any{"x"} },
-			func() (string, any) { return "a", int64(1) }, // of a wrong type
-		}[r.IntN(9)]()
+			func() (string, any) { return "a", int64(1) },        // of a wrong type
+			func() (string, any) { return "g", []any{int64(1)} }, // with items of one
+		}[r.IntN(10)]()
 	}
 	shortcuts, changes, noops := 0, 0, 0
 	for range objects {
@@ -688,5 +689,33 @@ func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
 	}
 	if len(said) < 15 {
 		t.Errorf("%d different errors: the test shows little", len(said))
+	}
+}
+
+func TestFieldsAreOwnedAsTheSchemaHasThem(t *testing.T) {
+	o := newOutline(structuralOf(t, `
+type: object
+properties:
+  a: {type: object, properties: {b: {type: string}}}
+  c: {type: object, x-kubernetes-map-type: atomic, properties: {d: {type: string}}}
+  e: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+  f: {type: array, items: {type: object, properties: {g: {type: string}}}}
+  h: {type: object, additionalProperties: {type: string}}
+  i: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`))
+	for fields, want := range map[string]bool{
+		`{"f:a":{"f:b":{}},"f:c":{},"f:f":{},"f:h":{"f:x":{}}}`: true,
+		`{"f:metadata":{"f:finalizers":{"v:\"x\"":{}}}}`:        true,
+		`{"f:a":{".":{},"f:b":{}}}`:                             true,
+		`{"f:a":{}}`:                                            false, `{"f:c":{"f:d":{}}}`: false, `{"f:a":{"f:b":{"f:x":{}}}}`: false, `{"f:f":{"f:g":{}}}`: false,
+		`{"f:e":{"v:\"x\"":{}}}`: false, `{"f:unknown":{}}`: false, `{"f:i":{}}`: false, `{"f:h":{}}`: false, `{"x":{}}`: false,
+	} {
+		var decoded map[string]any
+		if err := json.Unmarshal([]byte(fields), &decoded); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.owns(decoded); got != want {
+			t.Errorf("%s: %v", fields, got)
+		}
 	}
 }

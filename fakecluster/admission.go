@@ -16,7 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	upstream "k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/rest/admission"
+	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
 // AdmissionRequest is a write that a function of the test's own is asked about.

@@ -12,7 +12,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fakecluster/fakecluster/rest/content"
+	"github.com/fakecluster/fakecluster/internal/content"
 )
 
 // manifest is one object of a file.

@@ -15,8 +15,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

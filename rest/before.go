@@ -8,7 +8,7 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // beforeCreate lets the strategy prepare a new object, and validates it. It is

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/rest/crd"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

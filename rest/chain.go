@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/admission/policy"
-	"github.com/fakecluster/fakecluster/rest/admission/webhook"
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/admission/policy"
+	"github.com/fakecluster/fakecluster/internal/admission/webhook"
 	"github.com/fakecluster/fakecluster/store"
 )
 

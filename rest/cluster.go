@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

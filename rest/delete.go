@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

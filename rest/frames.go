@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // frames are what watchers of one view of one change share: whoever comes first

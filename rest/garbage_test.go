@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/rest"
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
 	"github.com/fakecluster/fakecluster/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/rest/crd"
+	"github.com/fakecluster/fakecluster/internal/crd"
 )
 
 // hooks are the clients that call admission webhooks, each made when it is needed.

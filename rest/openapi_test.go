@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/rest/openapi"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/openapi"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // described is a resource in v1 that counts how often it is looked at.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
 const policyConfigMaps = "/api/v1/namespaces/default/configmaps"

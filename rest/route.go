@@ -15,9 +15,9 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fakecluster/fakecluster/rest/discovery"
-	"github.com/fakecluster/fakecluster/rest/openapi"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/openapi"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // request is one request for a resource, on its way to its verb.

@@ -15,12 +15,12 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/builtin"
-	"github.com/fakecluster/fakecluster/rest/crd"
-	"github.com/fakecluster/fakecluster/rest/lifecycle"
-	"github.com/fakecluster/fakecluster/rest/openapi"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/openapi"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apiserver/pkg/warning"
 
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
 func TestWarningsComeOnceAndAreCutWhenTheyAreTooMany(t *testing.T) {

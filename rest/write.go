@@ -17,8 +17,8 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 
-	restadmission "github.com/fakecluster/fakecluster/rest/admission"
-	"github.com/fakecluster/fakecluster/rest/resource"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 

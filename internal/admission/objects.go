@@ -1,0 +1,65 @@
+package admission
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// objects implements admission.ObjectInterfaces for one kind.
+type objects struct {
+	resource.Objects
+	cluster Cluster
+}
+
+func (o objects) GetObjectCreater() runtime.ObjectCreater     { return o }
+func (o objects) GetObjectTyper() runtime.ObjectTyper         { return o }
+func (o objects) GetObjectDefaulter() runtime.ObjectDefaulter { return o }
+func (o objects) GetObjectConvertor() runtime.ObjectConvertor { return o }
+
+func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper {
+	return equivalents{o.cluster.Catalogue()}
+}
+
+// equivalents says which resources are the same objects in other versions.
+type equivalents struct{ catalogue *resource.Catalogue }
+
+// EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The
+// resource itself is among them.
+func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, subresource string) []schema.GroupVersionResource {
+	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
+	if r == nil {
+		return nil
+	}
+	var all []schema.GroupVersionResource
+	for _, v := range r.Versions {
+		if v.Served && (subresource == "" || v.Subresource[subresource] != nil) {
+			all = append(all, v.GroupVersionResource())
+		}
+	}
+	return all
+}
+
+// KindFor implements runtime.EquivalentResourceMapper.
+func (e equivalents) KindFor(gvr schema.GroupVersionResource, subresource string) schema.GroupVersionKind {
+	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
+	if r == nil {
+		return schema.GroupVersionKind{}
+	}
+	v := r.Version(gvr.Version)
+	if v == nil || !v.Served {
+		return schema.GroupVersionKind{}
+	}
+	if subresource == "" {
+		return v.Kind()
+	}
+	s := v.Subresource[subresource]
+	switch {
+	case s == nil:
+		return schema.GroupVersionKind{}
+	case s.Projection != nil:
+		return s.Projection.View().Kind()
+	}
+	return v.Kind()
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/fakecluster/fakecluster/internal/admission/expression"
+)
+
+// evaluator is what the specs of policies of both kinds are compiled to in common.
+// What does not compile says so when it is evaluated.
+type evaluator struct {
+	constraints *match
+	conditions  matchconditions.Matcher // nil: none
+	err         error                   // there is no compiler
+	// usesNamespace says that an expression may look at namespaceObject.
+	usesNamespace bool
+}
+
+// environments is what expressions are compiled in.
+var environments = sync.OnceValue(func() *environment.EnvSet {
+	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+})
+
+func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables []admissionregistrationv1.Variable,
+	conditions []admissionregistrationv1.MatchCondition, failure *admissionregistrationv1.FailurePolicyType,
+	decls plugincel.OptionalVariableDeclarations) (evaluator, *plugincel.CompositedCompiler) {
+	e := evaluator{constraints: newMatch(constraints)}
+	compiler, err := plugincel.NewCompositedCompiler(environments())
+	if err != nil {
+		e.err = err
+		return e, nil
+	}
+	compiler.CompileAndStoreVariables(expression.Variables(variables), decls, environment.StoredExpressions)
+	for _, v := range variables {
+		e.sees(v.Expression)
+	}
+	if len(conditions) > 0 {
+		accessors := make([]plugincel.ExpressionAccessor, len(conditions))
+		for i := range conditions {
+			accessors[i] = (*matchconditions.MatchCondition)(&conditions[i])
+		}
+		e.conditions = matchconditions.NewMatcher(compiler.CompileCondition(accessors, decls, environment.StoredExpressions),
+			failure, "policy", "validate", "")
+	}
+	return e, compiler
+}
+
+func (e *evaluator) sees(text string) {
+	e.usesNamespace = e.usesNamespace || strings.Contains(text, plugincel.NamespaceVarName)
+}
+
+// validatingEvaluator is what a ValidatingAdmissionPolicy is compiled to.
+type validatingEvaluator struct {
+	evaluator
+	validations, messages, annotations plugincel.ConditionEvaluator
+	hasMessages, hasAnnotations        bool
+}
+
+func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) *validatingEvaluator {
+	decls := expression.Declarations(spec.ParamKind)
+	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
+	v := &validatingEvaluator{evaluator: common, hasAnnotations: len(spec.AuditAnnotations) > 0}
+	if v.err != nil {
+		return v
+	}
+	validations := make([]plugincel.ExpressionAccessor, len(spec.Validations))
+	messages := make([]plugincel.ExpressionAccessor, len(spec.Validations))
+	annotations := make([]plugincel.ExpressionAccessor, len(spec.AuditAnnotations))
+	for i := range spec.Validations {
+		of := &spec.Validations[i]
+		validations[i] = expression.Validation{Validation: of}
+		v.sees(of.Expression)
+		if of.MessageExpression != "" {
+			messages[i] = expression.Message(of.MessageExpression)
+			v.hasMessages = true
+			v.sees(of.MessageExpression)
+		}
+	}
+	for i, a := range spec.AuditAnnotations {
+		annotations[i] = expression.AuditAnnotation{Key: a.Key, Value: a.ValueExpression}
+		v.sees(a.ValueExpression)
+	}
+	v.validations = compiler.CompileCondition(validations, decls, environment.StoredExpressions)
+	v.annotations = compiler.CompileCondition(annotations, decls, environment.StoredExpressions)
+	decls.HasAuthorizer = false
+	v.messages = compiler.CompileCondition(messages, decls, environment.StoredExpressions)
+	return v
+}
+
+// mutatingEvaluator is what a MutatingAdmissionPolicy is compiled to.
+type mutatingEvaluator struct {
+	evaluator
+	patchers []patch.Patcher
+	// compiler makes the context that patchers find the variables in.
+	compiler *plugincel.CompositedCompiler
+}
+
+func compileMutating(spec *admissionregistrationv1.MutatingAdmissionPolicySpec) *mutatingEvaluator {
+	decls := expression.Declarations(spec.ParamKind)
+	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
+	m := &mutatingEvaluator{evaluator: common, compiler: compiler}
+	if m.err != nil {
+		return m
+	}
+	decls.HasPatchTypes = true
+	for _, mutation := range spec.Mutations {
+		switch {
+		case mutation.PatchType == admissionregistrationv1.PatchTypeJSONPatch && mutation.JSONPatch != nil:
+			e := &patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression}
+			m.sees(e.Expression)
+			m.patchers = append(m.patchers, patch.NewJSONPatcher(m.compiler.CompileMutatingEvaluator(e, decls, environment.StoredExpressions)))
+		case mutation.PatchType == admissionregistrationv1.PatchTypeApplyConfiguration && mutation.ApplyConfiguration != nil:
+			e := &patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression}
+			m.sees(e.Expression)
+			m.patchers = append(m.patchers, patch.NewApplyConfigurationPatcher(m.compiler.CompileMutatingEvaluator(e, decls, environment.StoredExpressions)))
+		}
+	}
+	m.patchers = slices.Clip(m.patchers)
+	return m
+}

@@ -1,0 +1,242 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	upstream "k8s.io/apiserver/pkg/admission"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// invocation is a policy that is to change an object, with one of its bindings and
+// one parameter.
+type invocation struct {
+	policy  *mutatingPolicy
+	binding *mutatingBinding
+	as      matched
+	param   runtime.Object
+}
+
+// mutationError says that a policy could not be carried out. Its binding is nil if
+// it is the policy itself.
+type mutationError struct {
+	policy  *mutatingPolicy
+	binding *mutatingBinding
+	err     error
+	reason  metav1.StatusReason
+}
+
+func (e *mutationError) Error() string {
+	if e.binding == nil {
+		return fmt.Sprintf("policy %q denied request: %v", e.policy.Name, e.err)
+	}
+	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", e.policy.Name, e.binding.Name, e.err)
+}
+
+// Mutate implements admission.Plugin. There is nothing to change where something is
+// deleted.
+func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
+	if len(p.mutating) == 0 || w.GetOperation() == upstream.Delete || exempt[w.GetResource().GroupResource()] {
+		return nil
+	}
+	r := newRequest(w)
+	var invocations []invocation
+	var failed []mutationError
+	for i := range p.mutating {
+		more, errs := p.mutating[i].invocations(r)
+		invocations, failed = append(invocations, more...), append(failed, errs...)
+	}
+	if len(invocations) > 0 {
+		errs, err := r.invoke(ctx, invocations)
+		if err != nil {
+			return err
+		}
+		failed = append(failed, errs...)
+	}
+	failed = slices.DeleteFunc(failed, func(e mutationError) bool {
+		return failurePolicy(e.policy.Spec.FailurePolicy) == admissionregistrationv1.Ignore
+	})
+	if len(failed) == 0 {
+		return nil
+	}
+	return mutationStatus(w, failed)
+}
+
+// mutationStatus is the answer to a request that policies could not be carried out
+// for. It speaks for the first.
+func mutationStatus(a upstream.Attributes, failed []mutationError) error {
+	err := upstream.NewForbidden(a, errors.New("admission request denied by policy"))
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	status.ErrStatus.Message = failed[0].Error()
+	if failed[0].reason != "" {
+		status.ErrStatus.Reason = failed[0].reason
+	}
+	for _, e := range failed {
+		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: e.Error()})
+	}
+	return status
+}
+
+// invocations are what the policy is to do about the request.
+func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mutationError) {
+	misconfigured := func(b *mutatingBinding, what string, err error) {
+		failed = append(failed, mutationError{policy: p, binding: b, err: fmt.Errorf("failed to configure %s: %w", what, err)})
+	}
+	as, matches, err := p.constraints.matches(r)
+	if err != nil {
+		misconfigured(nil, "policy", err)
+		return nil, failed
+	}
+	if !matches {
+		return nil, nil
+	}
+	source, err := paramVersion(p.Spec.ParamKind, r)
+	if err != nil {
+		misconfigured(nil, "policy", err)
+		return nil, failed
+	}
+	for i := range p.bindings {
+		b := &p.bindings[i]
+		if b.match != nil {
+			_, matches, err := b.match.matches(r)
+			if err != nil {
+				misconfigured(b, "binding", err)
+			}
+			if err != nil || !matches {
+				continue
+			}
+		}
+		if _, err := r.as(as.kind); err != nil {
+			misconfigured(nil, "policy", err)
+			continue
+		}
+		params, err := paramsOf(p.Spec.ParamKind, source, b.Spec.ParamRef, r)
+		if err != nil {
+			misconfigured(b, "binding", err)
+			continue
+		}
+		for _, param := range params {
+			all = append(all, invocation{p, b, as, param})
+		}
+	}
+	return all, failed
+}
+
+// invoke carries out the invocations, each on what the ones before have made of the
+// object. An error other than those of policies ends it.
+func (r *request) invoke(ctx context.Context, invocations []invocation) (failed []mutationError, err error) {
+	again := reinvocationOf(r.GetReinvocationContext())
+	again.begin(r.GetObject())
+	defer func() { again.end(r.GetObject()) }()
+
+	var namespace *corev1.Namespace
+	if slices.ContainsFunc(invocations, func(i invocation) bool { return i.policy.usesNamespace }) {
+		if namespace, err = r.namespaceObject(); err != nil {
+			return nil, err
+		}
+	}
+	var last *upstream.VersionedAttributes
+	for _, i := range invocations {
+		if i.policy.err != nil {
+			failed = append(failed, mutationError{i.policy, i.binding, i.policy.err, metav1.StatusReasonInvalid})
+			continue
+		}
+		versioned, err := r.as(i.as.kind)
+		if err != nil {
+			return nil, apierrors.NewInternalError(err)
+		}
+		if i.policy.conditions != nil {
+			outcome := i.policy.conditions.Match(ctx, versioned, i.param, r.authorizer())
+			if outcome.Error != nil {
+				failed = append(failed, mutationError{i.policy, i.binding, outcome.Error, metav1.StatusReasonInvalid})
+				continue
+			}
+			if !outcome.Matches {
+				continue
+			}
+		}
+		if again.skips(i) {
+			continue
+		}
+		before := versioned.VersionedObject.Object()
+		for _, patcher := range i.policy.patchers {
+			last = versioned
+			if before == nil {
+				continue
+			}
+			err := r.patch(ctx, patcher, i, versioned, namespace)
+			var status *apierrors.StatusError
+			if errors.As(err, &status) {
+				return nil, status
+			}
+			if err != nil {
+				failed = append(failed, mutationError{i.policy, i.binding, err, metav1.StatusReasonInvalid})
+			}
+		}
+		again.invoked(i, !equality.Semantic.DeepEqual(before, versioned.VersionedObject.Object()))
+	}
+	if last == nil || !last.Dirty {
+		return failed, nil
+	}
+	again.changed()
+	if err := r.Replace(last.VersionedObject.Object()); err != nil {
+		return nil, apierrors.NewInternalError(fmt.Errorf("failed to convert object: %w", err))
+	}
+	return failed, nil
+}
+
+// patch puts what one mutation makes of the object in its place, defaulted.
+func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation, versioned *upstream.VersionedAttributes, namespace *corev1.Namespace) error {
+	types, err := r.types(i.as)
+	if err != nil {
+		return err
+	}
+	patched, err := patcher.Patch(i.policy.compiler.CreateContext(ctx), patch.Request{
+		MatchedResource:     i.as.resource,
+		VersionedAttributes: versioned,
+		ObjectInterfaces:    r.Write,
+		OptionalVariables:   plugincel.OptionalVariableBindings{VersionedParams: i.param, Authorizer: r.authorizer()},
+		Namespace:           namespace,
+		TypeConverter:       types,
+	}, celconfig.RuntimeCELCostBudget)
+	if err != nil {
+		return err
+	}
+	if _, isMap := versioned.VersionedObject.Object().(*unstructured.Unstructured); !isMap {
+		if patched, err = r.GetObjectConvertor().ConvertToVersion(patched, versioned.VersionedKind.GroupVersion()); err != nil {
+			return err
+		}
+		patched.GetObjectKind().SetGroupVersionKind(versioned.VersionedKind)
+	}
+	r.GetObjectDefaulter().Default(patched)
+	versioned.UpdateObject(patched)
+	return nil
+}
+
+// types are what is known of the types of what the policy sees.
+func (r *request) types(as matched) (managedfields.TypeConverter, error) {
+	if res := r.Cluster.Catalogue().Resource(as.resource.Group, as.resource.Resource); res != nil {
+		if v := res.Version(as.resource.Version); v != nil && v.Types != nil {
+			return v.Types()
+		}
+	}
+	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf(
+		"Resource kind %s not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.", as.kind))
+}

@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// paramVersion is the version of the resource whose objects are the parameters of a
+// policy; nil: it has none.
+func paramVersion(kind *admissionregistrationv1.ParamKind, r *request) (*resource.Version, error) {
+	if kind == nil {
+		return nil, nil
+	}
+	gv, err := schema.ParseGroupVersion(kind.APIVersion)
+	if err != nil {
+		return nil, fmt.Errorf("failed to parse paramKind APIVersion: %w", err)
+	}
+	if v := versionOf(r.Cluster.Catalogue(), gv.WithKind(kind.Kind)); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%v'", gv.WithKind(kind.Kind))
+}
+
+// versionOf is the version that serves a kind, or nil.
+func versionOf(c *resource.Catalogue, kind schema.GroupVersionKind) *resource.Version {
+	group := c.Group(kind.Group)
+	if group == nil {
+		return nil
+	}
+	for _, res := range group.Resources {
+		if res.Names.Kind != kind.Kind {
+			continue
+		}
+		if v := res.Version(kind.Version); v != nil && v.Served {
+			return v
+		}
+	}
+	return nil
+}
+
+// paramsOf are the parameters that a binding is carried out with, one after the
+// other; nil is one, too: none. There may be none at all, and nothing to carry out.
+func paramsOf(kind *admissionregistrationv1.ParamKind, v *resource.Version, ref *admissionregistrationv1.ParamRef, r *request) ([]runtime.Object, error) {
+	if v == nil || ref == nil {
+		return []runtime.Object{nil}, nil
+	}
+	if v.Review != nil {
+		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // nor ever: there are no objects
+	}
+	namespace := ""
+	switch {
+	case !v.Resource.Namespaced && ref.Namespace != "":
+		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+	case !v.Resource.Namespaced:
+	case ref.Namespace != "":
+		namespace = ref.Namespace
+	case r.namespace != "":
+		namespace = r.namespace
+	default:
+		return nil, errors.New("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+	}
+	found, err := findParams(v, ref, namespace, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 && ref.ParameterNotFoundAction != nil && *ref.ParameterNotFoundAction == admissionregistrationv1.DenyAction {
+		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
+	}
+	for i, obj := range found {
+		if found[i], err = asMap(obj, v.Kind()); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func findParams(v *resource.Version, ref *admissionregistrationv1.ParamRef, namespace string, r *request) ([]runtime.Object, error) {
+	if ref.Name != "" {
+		obj, err := r.Cluster.Get(v, namespace, ref.Name)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []runtime.Object{obj}, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
+	if err != nil {
+		return nil, err
+	}
+	return r.Cluster.List(v, namespace, selector)
+}
+
+// asMap is a parameter as expressions see it: a map, with its kind.
+func asMap(obj runtime.Object, kind schema.GroupVersionKind) (runtime.Object, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	admissionauthorizer "k8s.io/apiserver/pkg/admission/plugin/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// request is a write as policies look at it. What they need of it is found out
+// when the first of them does, and once.
+type request struct {
+	*restadmission.Write
+	resource    schema.GroupVersionResource
+	subresource string
+	operation   admission.Operation
+	namespace   string // of the object; a namespace is in itself
+	name        string
+
+	equivalents []schema.GroupVersionResource // without the resource itself
+	knowsOthers bool
+	versions    map[schema.GroupVersionKind]*admission.VersionedAttributes
+	in          func() (*corev1.Namespace, error)
+	labels      func() objectLabels
+	authz       authorizer.UnconditionalAuthorizer
+}
+
+func newRequest(w *restadmission.Write) *request {
+	r := &request{
+		Write: w, resource: w.GetResource(), subresource: w.GetSubresource(), operation: w.GetOperation(),
+		namespace: w.GetNamespace(), name: w.GetName(),
+	}
+	r.in = sync.OnceValues(func() (*corev1.Namespace, error) { return w.Cluster.Namespace(r.namespace) })
+	r.labels = sync.OnceValue(func() objectLabels { return objectLabels{labelsOf(w.GetObject()), labelsOf(w.GetOldObject())} })
+	return r
+}
+
+// objectLabels are what an objectSelector looks at: the labels of the object and of
+// the old one; nil: it is not there.
+type objectLabels struct{ is, was labels.Set }
+
+// others are the resource in its other versions.
+func (r *request) others() []schema.GroupVersionResource {
+	if !r.knowsOthers {
+		r.knowsOthers = true
+		for _, gvr := range r.GetEquivalentResourceMapper().EquivalentResourcesFor(r.resource, r.subresource) {
+			if gvr != r.resource {
+				r.equivalents = append(r.equivalents, gvr)
+			}
+		}
+	}
+	return r.equivalents
+}
+
+// as is the write with its objects in the version of a kind.
+func (r *request) as(kind schema.GroupVersionKind) (*admission.VersionedAttributes, error) {
+	if known := r.versions[kind]; known != nil {
+		return known, nil
+	}
+	versioned, err := admission.NewVersionedAttributes(r.Write, kind, r.Write)
+	if err != nil {
+		return nil, err
+	}
+	if r.versions == nil {
+		r.versions = map[schema.GroupVersionKind]*admission.VersionedAttributes{}
+	}
+	r.versions[kind] = versioned
+	return versioned, nil
+}
+
+func (r *request) authorizer() authorizer.UnconditionalAuthorizer {
+	if r.authz == nil {
+		r.authz = admissionauthorizer.NewCachingAuthorizer(restadmission.AlwaysAllow)
+	}
+	return r.authz
+}
+
+// namespaceObject is the namespace that expressions see: none for what is in no
+// namespace, and for namespaces.
+func (r *request) namespaceObject() (*corev1.Namespace, error) {
+	if r.namespace == "" || r.GetKind() == corev1.SchemeGroupVersion.WithKind("Namespace") {
+		return nil, nil
+	}
+	return r.in()
+}
+
+// namespaceLabels are what a namespaceSelector looks at.
+func (r *request) namespaceLabels() (labels.Set, error) {
+	if r.resource.Resource == "namespaces" && r.subresource == "" && r.operation != admission.Delete {
+		metadata, err := meta.Accessor(r.GetObject())
+		if err != nil {
+			return nil, err
+		}
+		return metadata.GetLabels(), nil
+	}
+	namespace, err := r.in()
+	if err != nil {
+		return nil, err
+	}
+	return namespace.Labels, nil
+}
+
+func labelsOf(obj runtime.Object) labels.Set {
+	if obj == nil {
+		return nil
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil
+	}
+	if set := metadata.GetLabels(); set != nil {
+		return set
+	}
+	return labels.Set{}
+}

@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// resolve is the schema of a kind as it is published, with what it refers to put in.
+func resolve(kind schema.GroupVersionKind, c *resource.Catalogue) (*spec.Schema, error) {
+	v := versionOf(c, kind)
+	if v == nil || v.OpenAPI == nil {
+		return nil, errNoSchema
+	}
+	document, err := v.OpenAPI.V3()
+	if err != nil {
+		return nil, err
+	}
+	if document.Components == nil {
+		return nil, errNoSchema
+	}
+	for name, s := range document.Components.Schemas {
+		if !isOf(s, kind) {
+			continue
+		}
+		return resolver.PopulateRefs(func(ref string) (*spec.Schema, bool) {
+			s, ok := document.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]]
+			return s, ok
+		}, name)
+	}
+	return nil, errNoSchema
+}
+
+// isOf tells whether a schema says that it is that of a kind.
+func isOf(s *spec.Schema, kind schema.GroupVersionKind) bool {
+	kinds, _ := s.Extensions["x-kubernetes-group-version-kind"].([]any)
+	for _, k := range kinds {
+		of, _ := k.(map[string]any)
+		if of["group"] == kind.Group && of["version"] == kind.Version && of["kind"] == kind.Kind {
+			return true
+		}
+	}
+	return false
+}

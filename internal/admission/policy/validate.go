@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// denial is a decision against a request. Its binding is nil if the policy itself
+// cannot be carried out.
+type denial struct {
+	policy  *validatingPolicy
+	binding *validatingBinding
+	decision
+}
+
+func (d *denial) Error() string {
+	if d.binding == nil {
+		return fmt.Sprintf("ValidatingAdmissionPolicy '%s' denied request: %s", d.policy.Name, d.message)
+	}
+	return fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", d.policy.Name, d.binding.Name, d.message)
+}
+
+// verdict collects the decisions about one request.
+type verdict struct {
+	denials  []denial
+	failures []failure // for the audit
+}
+
+// misconfigured denies by a policy that cannot be carried out, if it is to fail
+// then.
+func (v *verdict) misconfigured(p *validatingPolicy, b *validatingBinding, err error) {
+	what := "policy"
+	if b != nil {
+		what = "binding"
+	}
+	switch policy := failurePolicy(p.Spec.FailurePolicy); policy {
+	case admissionregistrationv1.Ignore:
+	case admissionregistrationv1.Fail:
+		v.denials = append(v.denials, denial{p, b, decision{message: fmt.Sprintf("failed to configure %s: %v", what, err)}})
+	default:
+		v.denials = append(v.denials, denial{p, b, decision{message: fmt.Sprintf("unrecognized failure policy: '%v'", policy)}})
+	}
+}
+
+func failurePolicy(p *admissionregistrationv1.FailurePolicyType) admissionregistrationv1.FailurePolicyType {
+	if p == nil {
+		return admissionregistrationv1.Fail
+	}
+	return *p
+}
+
+// Validate implements admission.Plugin.
+func (p *plugin) Validate(ctx context.Context, w *admission.Write) error {
+	if len(p.validating) == 0 || exempt[w.GetResource().GroupResource()] {
+		return nil
+	}
+	r, v := newRequest(w), &verdict{}
+	for i := range p.validating {
+		if err := p.validating[i].validate(ctx, r, v); err != nil {
+			return err
+		}
+	}
+	publishFailures(w, v.failures)
+	if len(v.denials) == 0 {
+		return nil
+	}
+	return v.denials[0].status(w)
+}
+
+// validate collects what the policy and its bindings decide.
+func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict) error {
+	as, matches, err := p.constraints.matches(r)
+	if err != nil {
+		v.misconfigured(p, nil, err)
+		return nil
+	}
+	if !matches {
+		return nil
+	}
+	source, err := paramVersion(p.Spec.ParamKind, r)
+	if err != nil {
+		v.misconfigured(p, nil, err)
+		return nil
+	}
+	var collected annotations
+	for i := range p.bindings {
+		b := &p.bindings[i]
+		if b.match != nil {
+			_, matches, err := b.match.matches(r)
+			if err != nil {
+				v.misconfigured(p, b, err)
+			}
+			if err != nil || !matches {
+				continue
+			}
+		}
+		params, err := paramsOf(p.Spec.ParamKind, source, b.Spec.ParamRef, r)
+		if err != nil {
+			v.misconfigured(p, b, err)
+			continue
+		}
+		if len(params) == 0 {
+			continue
+		}
+		versioned, err := r.as(as.kind)
+		if err != nil {
+			v.misconfigured(p, b, fmt.Errorf("failed to convert object version: %w", err))
+			continue
+		}
+		var namespace *corev1.Namespace
+		if p.usesNamespace {
+			if namespace, err = r.namespaceObject(); err != nil {
+				return err
+			}
+		}
+		for _, param := range params {
+			result := p.evaluate(ctx, as.resource, versioned, param, namespace, r.authorizer())
+			v.enforce(ctx, p, b, result.decisions)
+			for _, a := range result.annotations {
+				if a.err != "" {
+					v.denials = append(v.denials, denial{p, b, decision{message: a.err}})
+					continue
+				}
+				collected.add(a.key, a.value)
+			}
+		}
+	}
+	collected.publish(p.Name, r.Write)
+	return nil
+}
+
+// enforce does with decisions against the request what the binding says.
+func (v *verdict) enforce(ctx context.Context, p *validatingPolicy, b *validatingBinding, decisions []decision) {
+	for i, d := range decisions {
+		if d.admits {
+			continue
+		}
+		for _, action := range b.Spec.ValidationActions {
+			switch action {
+			case admissionregistrationv1.Deny:
+				v.denials = append(v.denials, denial{p, b, d})
+			case admissionregistrationv1.Audit:
+				v.failures = append(v.failures, failure{
+					Message: d.message, Policy: p.Name, Binding: b.Name, ExpressionIndex: i, ValidationActions: b.Spec.ValidationActions,
+				})
+			case admissionregistrationv1.Warn:
+				warning.AddWarning(ctx, "", fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", p.Name, b.Name, d.message))
+			}
+		}
+	}
+}
+
+// status is the answer to a request that is denied.
+func (d *denial) status(a upstream.Attributes) error {
+	err := upstream.NewForbidden(a, d)
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	reason := d.reason
+	if reason == "" {
+		reason = metav1.StatusReasonInvalid
+	}
+	status.ErrStatus.Reason = reason
+	status.ErrStatus.Code = codeOf(reason)
+	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: d.Error()})
+	return status
+}
+
+func codeOf(reason metav1.StatusReason) int32 {
+	switch reason {
+	case metav1.StatusReasonForbidden:
+		return http.StatusForbidden
+	case metav1.StatusReasonUnauthorized:
+		return http.StatusUnauthorized
+	case metav1.StatusReasonRequestEntityTooLarge:
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusUnprocessableEntity
+}

@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	upstream "k8s.io/apiserver/pkg/admission"
+	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// call asks the webhook and returns what it says, if that is no refusal. What
+// went wrong with the call itself is an ErrCallingWebhook, for the failure policy
+// to judge.
+func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*verdict, error) {
+	if err := w.allowDryRun(attr); err != nil {
+		return nil, err
+	}
+	r, err := newReview(uuid.NewUUID(), w.AdmissionReviewVersions, attr, to)
+	if err != nil {
+		return nil, w.failed(fmt.Errorf("could not create admission objects: %w", err))
+	}
+	if err := w.send(ctx, write, r); err != nil {
+		return nil, err
+	}
+	said, err := r.verdict(mutating)
+	if err != nil {
+		return nil, w.failed(fmt.Errorf("received invalid webhook response: %w", err))
+	}
+	for key, value := range said.AuditAnnotations {
+		key = w.Name + "/" + key
+		if err := attr.Attributes.AddAnnotation(key, value); err != nil {
+			klog.Warningf("Failed to set admission audit annotation %s to %s for webhook %s: %v", key, value, w.Name, err)
+		}
+	}
+	for _, text := range said.Warnings {
+		warning.AddWarning(ctx, "", text)
+	}
+	if !said.Allowed {
+		return nil, webhookerrors.ToStatusErr(w.Name, said.Result)
+	}
+	return said, nil
+}
+
+// allowDryRun keeps dry runs from webhooks that would do something.
+func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
+	if !attr.IsDryRun() {
+		return nil
+	}
+	if w.SideEffects == nil {
+		//lint:ignore ST1005 the real server says it so
+		return w.failed(errors.New("Webhook SideEffects is nil"))
+	}
+	if *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+		return webhookerrors.NewDryRunUnsupportedErr(w.Name)
+	}
+	return nil
+}
+
+// send sends the question and reads the answer.
+func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) error {
+	client, err := write.Cluster.HookClient(w.client())
+	if err != nil {
+		return w.failed(fmt.Errorf("could not get REST client: %w", err))
+	}
+	if w.TimeoutSeconds != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(*w.TimeoutSeconds)*time.Second)
+		defer cancel()
+	}
+	request := client.Post().Body(r.question)
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := time.Until(deadline); left > 0 {
+			request.Timeout(roundUp(left))
+		}
+	}
+	if err := request.Do(ctx).Into(r.answer); err != nil {
+		return w.failed(fmt.Errorf("failed to call webhook: %w", err))
+	}
+	return nil
+}
+
+// roundUp makes whole seconds of what is told to the webhook.
+func roundUp(d time.Duration) time.Duration {
+	if whole := d.Truncate(time.Second); whole != d {
+		return whole + time.Second
+	}
+	return d
+}
+
+func (w *webhook) failed(reason error) error {
+	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason}
+}
+
+// judge applies the failure policy: it returns the answer of the request, or nil
+// and that the write goes on although the call has failed.
+func (w *webhook) judge(ctx context.Context, err error) (failedOpen bool, _ error) {
+	var failed *webhookutil.ErrCallingWebhook
+	if !errors.As(err, &failed) {
+		return false, err
+	}
+	if !w.ignores() {
+		return false, apierrors.NewInternalError(err)
+	}
+	// When the request itself is over there is no going on.
+	return !errors.Is(failed.Reason, context.Canceled), over(ctx)
+}
+
+// over is the answer of a request whose time is up, or nil.
+func over(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
+}

@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/object"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// invocation says which write a webhook is called for: as which version, by its
+// rules.
+type invocation struct {
+	resource    schema.GroupVersionResource
+	subresource string
+	kind        schema.GroupVersionKind
+}
+
+// versions gives the write with its objects in a version.
+type versions interface {
+	in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes, error)
+}
+
+// match tells whether the webhook is to be called for the write, which attr
+// describes as it is now; nil: it is not.
+func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (*invocation, error) {
+	selected, namespaceErr := w.matchNamespace(write, attr)
+	if !selected && namespaceErr == nil {
+		return nil, nil
+	}
+	objects := object.Matcher{}
+	selected, objectErr := objects.MatchObjectSelector(w, attr)
+	if !selected && objectErr == nil {
+		return nil, nil
+	}
+	call := w.matchRules(write, attr)
+	if call == nil {
+		return nil, nil
+	}
+	// What cannot be selected matters only to those whose rules match.
+	if namespaceErr != nil {
+		return nil, namespaceErr
+	}
+	if objectErr != nil {
+		return nil, objectErr
+	}
+	if w.conditions == nil {
+		return call, nil
+	}
+	versioned, err := v.in(call.kind)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	result := w.conditions.Match(ctx, versioned, nil, admission.AlwaysAllow)
+	if result.Error != nil {
+		return nil, apierrors.NewForbidden(attr.GetResource().GroupResource(), attr.GetName(), result.Error)
+	}
+	if !result.Matches {
+		return nil, nil
+	}
+	return call, nil
+}
+
+// matchNamespace holds the namespaceSelector against the labels of the namespace
+// that is written to, or of the one that is written. Other cluster-scoped writes
+// it does not touch.
+func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attributes) (bool, error) {
+	isNamespace := attr.GetResource().Resource == "namespaces"
+	if attr.GetNamespace() == "" && !isNamespace {
+		return true, nil
+	}
+	if w.namespacesErr != nil {
+		return false, apierrors.NewInternalError(w.namespacesErr)
+	}
+	if w.namespaces.Empty() {
+		return true, nil
+	}
+	if isNamespace && attr.GetSubresource() == "" && attr.GetOperation() != upstream.Delete {
+		metadata, err := meta.Accessor(attr.GetObject())
+		if err != nil {
+			return false, apierrors.NewInternalError(err)
+		}
+		return w.namespaces.Matches(labels.Set(metadata.GetLabels())), nil
+	}
+	namespace, err := write.Cluster.Namespace(attr.GetNamespace())
+	if apierrors.IsNotFound(err) {
+		return false, err
+	}
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	return w.namespaces.Matches(labels.Set(namespace.Labels)), nil
+}
+
+// matchRules finds the version that the rules name: the one of the request or, if
+// equivalent ones are welcome, another.
+func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *invocation {
+	for _, r := range w.Rules {
+		if m := (rules.Matcher{Rule: r, Attr: attr}); m.Matches() {
+			return &invocation{attr.GetResource(), attr.GetSubresource(), attr.GetKind()}
+		}
+	}
+	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Equivalent {
+		return nil
+	}
+	mapper := write.GetEquivalentResourceMapper()
+	equivalents := mapper.EquivalentResourcesFor(attr.GetResource(), attr.GetSubresource())
+	for _, r := range w.Rules {
+		for _, equivalent := range equivalents {
+			if equivalent == attr.GetResource() {
+				continue
+			}
+			if m := (rules.Matcher{Rule: r, Attr: inVersion{attr, equivalent}}); m.Matches() {
+				return &invocation{equivalent, attr.GetSubresource(), mapper.KindFor(equivalent, attr.GetSubresource())}
+			}
+		}
+	}
+	return nil
+}
+
+// inVersion is a write as if it had been requested in another version.
+type inVersion struct {
+	upstream.Attributes
+	resource schema.GroupVersionResource
+}
+
+func (a inVersion) GetResource() schema.GroupVersionResource { return a.resource }

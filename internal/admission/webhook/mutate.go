@@ -1,0 +1,157 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// Mutate implements admission.Plugin.
+func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
+	if len(w.mutating) == 0 || rules.IsExemptAdmissionConfigurationResource(write) {
+		return nil
+	}
+	m := &mutation{write: write, rounds: roundsOf(write)}
+	m.rounds.begin(write.GetObject())
+	for i, hook := range w.mutating {
+		if err := m.ask(ctx, hook, i); err != nil {
+			return err
+		}
+	}
+	if m.patched {
+		if err := write.Replace(m.versioned.VersionedObject.Object()); err != nil {
+			return err
+		}
+	}
+	m.rounds.end(write.GetObject())
+	return nil
+}
+
+// mutation is a write on its way through the mutating webhooks, in the version
+// that the last one was shown it in.
+type mutation struct {
+	write     *admission.Write
+	rounds    *rounds
+	versioned *upstream.VersionedAttributes // nil before the first
+	patched   bool
+}
+
+// in implements versions. What the last webhook made of the object goes from
+// version to version.
+func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes, error) {
+	var err error
+	if m.versioned == nil {
+		m.versioned, err = upstream.NewVersionedAttributes(m.write, kind, m.write)
+	} else {
+		err = upstream.ConvertVersionedAttributes(m.versioned, kind, m.write)
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return m.versioned, nil
+}
+
+// ask calls the webhook of that place, if it is to be called.
+func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
+	var attr upstream.Attributes = m.write
+	if m.versioned != nil {
+		attr = m.versioned
+	}
+	to, err := hook.match(ctx, m.write, attr, m)
+	if err != nil {
+		return err
+	}
+	if to == nil || m.rounds.second && !m.rounds.again[hook.id] {
+		return nil // one that was not called in the first round is not in the second
+	}
+	versioned, err := m.in(to.kind)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	note := annotator{attr: versioned, hook: hook, place: fmt.Sprintf("round_%d_index_%d", m.rounds.number(), place)}
+	changed, err := m.call(ctx, hook, versioned, to, note)
+	if changed {
+		m.rounds.changed()
+		m.write.GetReinvocationContext().SetShouldReinvoke()
+	}
+	if p := hook.ReinvocationPolicy; p != nil && *p == admissionregistrationv1.IfNeededReinvocationPolicy {
+		m.rounds.called[hook.id] = true
+	}
+	if err == nil {
+		return nil
+	}
+	failedOpen, err := hook.judge(ctx, err)
+	if failedOpen {
+		note.failedOpen()
+	}
+	return err
+}
+
+// call calls the webhook and applies its patch.
+func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.VersionedAttributes, to *invocation, note annotator) (changed bool, err error) {
+	defer func() { note.mutated(changed) }()
+	said, err := hook.call(ctx, m.write, attr, to, true)
+	if err != nil || len(said.Patch) == 0 {
+		return false, err
+	}
+	patch, err := jsonpatch.DecodePatch(said.Patch)
+	if err != nil {
+		return false, hook.failed(fmt.Errorf("received undecodable patch in webhook response: %w", err))
+	}
+	if len(patch) == 0 {
+		return false, nil
+	}
+	was := attr.VersionedObject.Object()
+	if was == nil {
+		return false, apierrors.NewInternalError(fmt.Errorf(
+			"admission webhook %q attempted to modify the object, which is not supported for this operation", hook.Name))
+	}
+	if said.patchType != admissionv1.PatchTypeJSONPatch {
+		return false, hook.failed(fmt.Errorf("unsupported patch type %q", said.patchType))
+	}
+	is, err := m.apply(patch, attr)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	changed = !equality.Semantic.DeepEqual(was, is)
+	note.patched(patch)
+	attr.UpdateObject(is)
+	m.patched = true
+	m.write.GetObjectDefaulter().Default(is)
+	return changed, nil
+}
+
+// apply is what a patch makes of the object.
+func (m *mutation) apply(patch jsonpatch.Patch, attr *upstream.VersionedAttributes) (runtime.Object, error) {
+	serializer := json.NewSerializerWithOptions(json.DefaultMetaFactory, m.write.GetObjectCreater(), m.write.GetObjectTyper(), json.SerializerOptions{})
+	was := attr.VersionedObject.Object()
+	before, err := runtime.Encode(serializer, was)
+	if err != nil {
+		return nil, err
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		return nil, err
+	}
+	var is runtime.Object = &unstructured.Unstructured{}
+	if _, isMap := was.(*unstructured.Unstructured); !isMap {
+		if is, err = m.write.GetObjectCreater().New(attr.VersionedKind); err != nil {
+			return nil, err
+		}
+	}
+	is, _, err = serializer.Decode(after, nil, is)
+	return is, err
+}

@@ -1,0 +1,59 @@
+package webhook
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// pluginName is where the rounds of a write are kept in its reinvocation context.
+const pluginName = "MutatingAdmissionWebhook"
+
+// rounds tell which webhooks have to see a write again, because its object was
+// changed after they had seen it: by another webhook or, between the
+// rounds, by another plugin.
+type rounds struct {
+	second bool
+	output runtime.Object  // of the first round
+	called map[string]bool // those that want to be called again, since the last change
+	again  map[string]bool // those that will be
+}
+
+func roundsOf(write *admission.Write) *rounds {
+	context := write.GetReinvocationContext()
+	r, ok := context.Value(pluginName).(*rounds)
+	if !ok {
+		r = &rounds{called: map[string]bool{}, again: map[string]bool{}}
+		context.SetValue(pluginName, r)
+	}
+	r.second = context.IsReinvoke()
+	return r
+}
+
+func (r *rounds) number() int {
+	if r.second {
+		return 1
+	}
+	return 0
+}
+
+func (r *rounds) begin(obj runtime.Object) {
+	if r.second && !equality.Semantic.DeepEqual(r.output, obj) {
+		r.changed()
+	}
+}
+
+// end keeps the object, if anybody might want to see it again.
+func (r *rounds) end(obj runtime.Object) {
+	if len(r.called) > 0 && obj != nil {
+		r.output = obj.DeepCopyObject()
+	}
+}
+
+func (r *rounds) changed() {
+	maps.Copy(r.again, r.called)
+	clear(r.called)
+}

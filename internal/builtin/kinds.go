@@ -1,0 +1,242 @@
+package builtin
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
+	"k8s.io/apiserver/pkg/storage/names"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// kind is a built-in kind as a table tells of it: decoded by its Go type, held
+// to the rules of metadata and to its own, and stored.
+type kind struct {
+	schema.GroupVersionKind          // the version that is stored, and that the functions below work on
+	names                   []string // plural, singular, short names
+	categories              []string
+	clusterScoped           bool
+	conditionalOnly         bool // an update must say what it has seen
+	createOnUpdate          bool
+
+	// also are further versions that the scheme converts to, beside that above;
+	// legacy are those of them that servers of this release no longer have.
+	also, legacy []string
+
+	// rules are those of the object, status those of its status subresource; nil:
+	// it has none.
+	rules
+	status *rules
+
+	columns []column
+	fields  selectable
+}
+
+// rules are what a kind asks of its objects beyond what all objects are asked.
+// Each may be nil. The old object is nil for a create.
+type rules struct {
+	prepare  func(obj, old runtime.Object)
+	validate func(obj, old runtime.Object) field.ErrorList
+	warn     func(obj, old runtime.Object) []string
+
+	// reset are the fields that the endpoint ignores.
+	reset []string
+}
+
+// kinds are those of operators, with what they cannot do without.
+var kinds = []kind{
+	{
+		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+		names:            []string{"configmaps", "configmap", "cm"},
+		columns:          configMapColumns,
+	},
+	{
+		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"),
+		names:            []string{"events", "event", "ev"},
+		createOnUpdate:   true,
+		columns:          eventColumns,
+		fields:           eventFields,
+	},
+	{
+		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"),
+		names:            []string{"secrets", "secret"},
+		rules:            rules{prepare: prepareSecret},
+		columns:          secretColumns,
+		fields:           secretFields,
+	},
+	{
+		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
+		names:            []string{"serviceaccounts", "serviceaccount", "sa"},
+		columns:          serviceAccountColumns,
+	},
+	{
+		GroupVersionKind: coordinationv1.SchemeGroupVersion.WithKind("Lease"),
+		names:            []string{"leases", "lease"},
+		conditionalOnly:  true,
+		createOnUpdate:   true,
+		columns:          leaseColumns,
+	},
+}
+
+// Resources are the resources of the built-in kinds but namespaces; with
+// legacyAPIs they have the versions, too, that were removed.
+func Resources(legacyAPIs bool) []*resource.Resource {
+	var all []*resource.Resource
+	for _, k := range slices.Concat(kinds, webhookConfigurations, policies, storageVersionMigrations) {
+		all = append(all, k.resource(legacyAPIs))
+	}
+	return all
+}
+
+func (k kind) resource(legacyAPIs bool) *resource.Resource {
+	plural, singular, short := k.names[0], k.names[1], k.names[2:]
+	r := &resource.Resource{
+		Group: k.Group,
+		Names: resource.Names{
+			Plural: plural, Singular: singular, ShortNames: short, Categories: k.categories, Kind: k.Kind, ListKind: k.Kind + "List",
+		},
+		Namespaced: !k.clusterScoped,
+		Verbs:      []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+		Prefix:     "/registry/" + plural + "/",
+	}
+	for _, name := range append([]string{k.Version}, k.also...) {
+		r.Versions = append(r.Versions, k.version(r, name))
+	}
+	if legacyAPIs {
+		for _, name := range k.legacy {
+			v := k.version(r, name)
+			v.Warnings = deprecation(k.GroupKind().WithVersion(name))
+			r.Versions = append(r.Versions, v)
+		}
+	}
+	r.Storage = r.Versions[0]
+	return r
+}
+
+// version is the resource seen in one version. Its strategies work on objects of
+// the stored one.
+func (k kind) version(r *resource.Resource, name string) *resource.Version {
+	kind := k.GroupKind().WithVersion(name)
+	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), k.fields)
+	strategy := tableStrategy{Scheme(), names.SimpleNameGenerator, k, k.rules}
+	// What an endpoint ignores it ignores in every version: fields may be managed in
+	// another.
+	manager := func(subresource string, reset []string) resource.FieldManager {
+		byVersion := map[string][]string{}
+		for _, name := range slices.Concat([]string{k.Version}, k.also, k.legacy) {
+			byVersion[k.GroupKind().WithVersion(name).GroupVersion().String()] = reset
+		}
+		return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+			return managedfields.NewDefaultFieldManager(types(), Scheme(), Scheme(), Scheme(), kind, k.GroupVersion(), subresource, resource.ResetFields(byVersion))
+		})
+	}
+	v := &resource.Version{
+		Resource: r, Name: name, Served: true, Typed: true, Identity: name,
+		Codec:        codec,
+		Serializer:   codec.Serializer(),
+		Strategy:     strategy,
+		Table:        tableOf(k.columns),
+		FieldManager: manager("", k.reset),
+		Types:        knownTypes,
+	}
+	if k.status != nil {
+		strategy.rules = *k.status
+		v.Subresource = map[string]*resource.Subresource{"status": {
+			Strategy: strategy, Verbs: []string{"get", "patch", "update"}, FieldManager: manager("status", k.status.reset),
+		}}
+	}
+	example, err := Scheme().New(kind)
+	if err != nil {
+		panic(err) // the scheme is made of the groups of the kinds
+	}
+	v.OpenAPI = resource.TypedOpenAPI(v, example)
+	return v
+}
+
+// deprecation is what comes with every answer in a version that is to go, or gone.
+func deprecation(kind schema.GroupVersionKind) []string {
+	obj, err := Scheme().New(kind)
+	if err != nil {
+		panic(err) // as above
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	return []string{deprecated.WarningMessage(obj)}
+}
+
+// tableStrategy holds objects to the rules of metadata and to those of the kind.
+type tableStrategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	kind kind
+	rules
+}
+
+func (s tableStrategy) NamespaceScoped() bool { return !s.kind.clusterScoped }
+
+func (s tableStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	if s.prepare != nil {
+		s.prepare(obj, nil)
+	}
+}
+
+func (s tableStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	if s.prepare != nil {
+		s.prepare(obj, old)
+	}
+}
+
+func (s tableStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessor(accessor(obj), s.NamespaceScoped(), apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if s.validate != nil {
+		errs = append(errs, s.validate(obj, nil)...)
+	}
+	return errs
+}
+
+// ValidateUpdate leaves metadata to the pipeline.
+func (s tableStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.validate == nil {
+		return nil
+	}
+	return s.validate(obj, old)
+}
+
+func (tableStrategy) Canonicalize(runtime.Object)                     {}
+func (s tableStrategy) AllowCreateOnUpdate(context.Context) bool      { return s.kind.createOnUpdate }
+func (s tableStrategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.conditionalOnly }
+
+func (s tableStrategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
+	return s.WarningsOnUpdate(ctx, obj, nil)
+}
+
+func (s tableStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	if s.warn == nil {
+		return nil
+	}
+	return s.warn(obj, old)
+}
+
+// prepareSecret moves the text that a client wrote into the bytes that it
+// stands for.
+func prepareSecret(obj, _ runtime.Object) {
+	secret := obj.(*corev1.Secret)
+	if secret.Type == "" {
+		secret.Type = corev1.SecretTypeOpaque
+	}
+	if len(secret.StringData) > 0 && secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	for key, text := range secret.StringData {
+		secret.Data[key] = []byte(text)
+	}
+	secret.StringData = nil
+}

@@ -1,0 +1,49 @@
+package builtin
+
+import (
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/applyconfigurations"
+
+	"github.com/fakecluster/fakecluster/internal/builtin/admissionregistration"
+)
+
+// Scheme holds the Go types of the built-in kinds, their defaults and
+// conversions. It is one of our own, because client-go's has no defaults.
+var Scheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion)
+	for _, add := range []func(*runtime.Scheme) error{
+		admissionregistrationv1.AddToScheme,
+		admissionregistrationv1beta1.AddToScheme,
+		authenticationv1.AddToScheme,
+		authorizationv1.AddToScheme,
+		coordinationv1.AddToScheme,
+		corev1.AddToScheme,
+		storagemigrationv1.AddToScheme,
+		admissionregistration.AddConversions,
+	} {
+		utilruntime.Must(add(s))
+	}
+	addWebhookDefaults(s)
+	admissionregistration.AddDefaults(s)
+	return s
+})
+
+// types is what server-side apply knows of the built-in types. It takes some 60
+// ms to make, once in a process.
+func types() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(Scheme()) }
+
+// knownTypes is types, once, for the versions of all resources.
+var knownTypes = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types(), nil })

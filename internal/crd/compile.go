@@ -1,0 +1,270 @@
+package crd
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/version"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Verbs are what custom resources can be asked, in the order that discovery
+// shows them.
+var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+
+// terminatingVerbs are what is left while the definition is being deleted.
+var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
+
+// Compile makes the catalogue's entry of a definition. The record is the one
+// the definition was read from. A conversion webhook is called through services.
+func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Definition, error) {
+	d := &resource.Definition{
+		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
+		Name:        crd.Name,
+		Group:       crd.Spec.Group,
+		Accepted:    acceptedNames(crd),
+		Terminating: crd.DeletionTimestamp != nil,
+		Contested:   !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted),
+	}
+	if d.Contested && !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
+		return d, nil
+	}
+	var err error
+	d.Resource, err = compileResource(record, crd, services)
+	return d, err
+}
+
+func acceptedNames(crd *apiextensions.CustomResourceDefinition) resource.Names {
+	n := crd.Status.AcceptedNames
+	return resource.Names{
+		Plural: n.Plural, Singular: n.Singular, ShortNames: n.ShortNames,
+		Kind: n.Kind, ListKind: n.ListKind, Categories: n.Categories,
+	}
+}
+
+func compileResource(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Resource, error) {
+	r := &resource.Resource{
+		Group:       crd.Spec.Group,
+		Names:       acceptedNames(crd),
+		Namespaced:  crd.Spec.Scope == apiextensions.NamespaceScoped,
+		Verbs:       Verbs,
+		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
+		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
+		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
+		Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
+	}
+	if apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating) {
+		r.Verbs = terminatingVerbs
+	}
+
+	preserve := crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields
+	compiled := make(map[string]*compiledSchema, len(crd.Spec.Versions))
+	identities := make(map[string]string, len(crd.Spec.Versions))
+	ids := known(&crd.Spec).schemaIDs(record.Value)
+	for _, v := range crd.Spec.Versions {
+		validation, err := apiextensions.GetSchemaForVersion(crd, v.Name)
+		if err != nil {
+			return nil, err
+		}
+		var props *apiextensions.JSONSchemaProps
+		if validation != nil {
+			props = validation.OpenAPIV3Schema
+		}
+		id := ids[v.Name]
+		if compiled[v.Name], err = cachedSchema(id, props, preserve); err != nil {
+			return nil, fmt.Errorf("version %s: %w", v.Name, err)
+		}
+		identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
+	}
+
+	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
+	var converter func() (runtime.ObjectConvertor, error)
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
+		converter = webhookConverter(record.Value, services)
+		r.CallsOut = true
+	}
+	for _, v := range crd.Spec.Versions {
+		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types, record.Value)
+		if err != nil {
+			return nil, fmt.Errorf("version %s: %w", v.Name, err)
+		}
+		compiledVersion.Codec.(*codec).webhook = converter
+		r.Versions = append(r.Versions, compiledVersion)
+		if v.Storage {
+			r.Storage = compiledVersion
+		}
+	}
+	if r.Storage == nil {
+		return nil, fmt.Errorf("no storage version")
+	}
+	slices.SortStableFunc(r.Versions, func(a, b *resource.Version) int {
+		return version.CompareKubeAwareVersionStrings(b.Name, a.Name)
+	})
+	return r, nil
+}
+
+// resetByVersion names, for each version that has a status subresource, the
+// fields that its status endpoint ignores.
+func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string) map[string][]string {
+	reset := map[string][]string{}
+	for _, v := range crd.Spec.Versions {
+		if s, err := apiextensions.GetSubresourcesForVersion(crd, v.Name); err == nil && s != nil && s.Status != nil {
+			reset[crd.Spec.Group+"/"+v.Name] = names
+		}
+	}
+	return reset
+}
+
+// specOf is the text of the spec of a stored definition.
+func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
+
+func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
+	compiled map[string]*compiledSchema, identities map[string]string, preserve bool,
+	types func() (managedfields.TypeConverter, error), definition string) (*resource.Version, error) {
+	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
+	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := apiextensions.GetColumnsForVersion(crd, v.Name)
+	if err != nil {
+		return nil, err
+	}
+	selectable, err := newSelectableFields(selectableFieldsOf(crd, v))
+	if err != nil {
+		return nil, err
+	}
+	table, err := newTable(columns)
+	if err != nil {
+		return nil, err
+	}
+	strategy := customStrategy{
+		ObjectTyper: typer{}, NameGenerator: names.SimpleNameGenerator,
+		kind: kind, namespaced: r.Namespaced, schema: compiled[v.Name],
+	}
+	c := &codec{
+		kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, identities: identities, selectable: selectable,
+		owned: &ownership{},
+	}
+	out := &resource.Version{
+		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],
+		Codec:       c,
+		Serializer:  serializer{},
+		Table:       table,
+		OpenAPI:     publish(definition, v.Name),
+		Types:       types,
+		Subresource: map[string]*resource.Subresource{},
+	}
+	if v.Deprecated {
+		out.Warnings = []string{deprecationWarning(crd, v)}
+	}
+	if subresources != nil {
+		strategy.hasStatus = subresources.Status != nil
+		strategy.scale = subresources.Scale
+		if strategy.hasStatus {
+			out.Subresource["status"] = &resource.Subresource{
+				Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"},
+				FieldManager: fieldManager(types, c, "status", resetByVersion(crd, "metadata", "spec")),
+			}
+		}
+	}
+	out.Strategy = strategy
+	if strategy.scale != nil {
+		view, err := newScaleView(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Subresource["scale"] = &resource.Subresource{
+			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
+			FieldManager: scaleFieldManager(types),
+			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
+		}
+	}
+	reset := map[string][]string{}
+	if strategy.hasStatus {
+		reset[kind.GroupVersion().String()] = []string{"status"}
+	}
+	out.FieldManager = fieldManager(types, c, "", reset)
+	return out, nil
+}
+
+// selectableFieldsOf are those of the version, or of the definition as a whole.
+func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) []apiextensions.SelectableField {
+	if len(v.SelectableFields) > 0 {
+		return v.SelectableFields
+	}
+	return crd.Spec.SelectableFields
+}
+
+// ageDescription is what the API's own documentation says of the field.
+var ageDescription = metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]
+
+// newTable makes the printer of a version. Without columns there is the age.
+func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryrest.TableConvertor, error) {
+	if len(columns) == 0 {
+		columns = []apiextensions.CustomResourceColumnDefinition{
+			{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: ageDescription},
+		}
+	}
+	external := make([]apiextensionsv1.CustomResourceColumnDefinition, len(columns))
+	for i := range columns {
+		if err := apiextensionsv1.Convert_apiextensions_CustomResourceColumnDefinition_To_v1_CustomResourceColumnDefinition(&columns[i], &external[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return newTableOf(external), nil
+}
+
+// deprecationWarning is the text that the definition gives, or one that names
+// the newest version to go to.
+func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) string {
+	if v.DeprecationWarning != nil {
+		return *v.DeprecationWarning
+	}
+	text := fmt.Sprintf("%s/%s %s is deprecated", crd.Spec.Group, v.Name, crd.Spec.Names.Kind)
+	best := ""
+	for _, other := range crd.Spec.Versions {
+		newer := version.CompareKubeAwareVersionStrings(v.Name, other.Name) < 0
+		if other.Served && !other.Deprecated && newer &&
+			(best == "" || version.CompareKubeAwareVersionStrings(best, other.Name) < 0) {
+			best = other.Name
+		}
+	}
+	if best != "" {
+		text += fmt.Sprintf("; use %s/%s %s", crd.Spec.Group, best, crd.Spec.Names.Kind)
+	}
+	return text
+}
+
+// typer names the kind of unstructured objects by what they say themselves.
+type typer struct{}
+
+func (typer) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	return []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}, false, nil
+}
+
+func (typer) Recognizes(schema.GroupVersionKind) bool { return true }
+
+// creater makes unstructured objects.
+type creater struct{}
+
+func (creater) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}

@@ -1,0 +1,197 @@
+package crd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// SetCondition sets or replaces one condition. Its time of transition moves
+// only with its status.
+func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, c apiextensions.CustomResourceDefinitionCondition) {
+	c.LastTransitionTime = now
+	was := apiextensions.FindCRDCondition(crd, c.Type)
+	if was == nil {
+		crd.Status.Conditions = append(crd.Status.Conditions, c)
+		return
+	}
+	if was.Status == c.Status && !was.LastTransitionTime.IsZero() {
+		c.LastTransitionTime = was.LastTransitionTime
+	}
+	c.ObservedGeneration = was.ObservedGeneration
+	*was = c
+}
+
+// Judge brings the status of a definition up to date with its spec and with the
+// names that the other definitions of its group hold: accepted names and all
+// conditions but Terminating. It reports whether it changed anything.
+//
+// On a real server four controllers do this one after the other.
+func Judge(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) bool {
+	before := crd.Status.DeepCopy()
+	judgeNames(crd, others, now)
+	judgeStructure(crd, now)
+	judgeApproval(crd, now)
+	judgeEstablished(crd, now)
+	return !equality.Semantic.DeepEqual(before, &crd.Status)
+}
+
+// judgeNames accepts each requested name that no other definition of the group
+// holds. What cannot be accepted leaves the name as it was.
+func judgeNames(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) {
+	want, have := crd.Spec.Names, &crd.Status.AcceptedNames
+	if equality.Semantic.DeepEqual(want, *have) {
+		return
+	}
+	resources, kinds := sets.New[string](), sets.New[string]()
+	for _, held := range append(others, acceptedNames(crd)) {
+		resources.Insert(held.Plural, held.Singular)
+		resources.Insert(held.ShortNames...)
+		kinds.Insert(held.Kind, held.ListKind)
+	}
+
+	accepted := apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.NamesAccepted, Status: apiextensions.ConditionTrue,
+		Reason: "NoConflicts", Message: "no conflicts found",
+	}
+	claim := func(want string, have *string, used sets.Set[string], reason string) {
+		if want != *have && used.Has(want) {
+			accepted.Status, accepted.Reason, accepted.Message = apiextensions.ConditionFalse, reason, inUse(want).Error()
+			return
+		}
+		*have = want
+	}
+	names := *have.DeepCopy()
+	claim(want.Plural, &names.Plural, resources, "PluralConflict")
+	claim(want.Singular, &names.Singular, resources, "SingularConflict")
+	var taken []error
+	for _, short := range want.ShortNames {
+		if !slices.Contains(have.ShortNames, short) && resources.Has(short) {
+			taken = append(taken, inUse(short))
+		}
+	}
+	if err := utilerrors.NewAggregate(taken); err != nil {
+		accepted.Status, accepted.Reason, accepted.Message = apiextensions.ConditionFalse, "ShortNamesConflict", err.Error()
+	} else {
+		names.ShortNames = want.ShortNames
+	}
+	claim(want.Kind, &names.Kind, kinds, "KindConflict")
+	claim(want.ListKind, &names.ListKind, kinds, "ListKindConflict")
+	names.Categories = want.Categories
+
+	*have = names
+	SetCondition(crd, now, accepted)
+	if accepted.Status != apiextensions.ConditionTrue && apiextensions.FindCRDCondition(crd, apiextensions.Established) == nil {
+		SetCondition(crd, now, apiextensions.CustomResourceDefinitionCondition{
+			Type: apiextensions.Established, Status: apiextensions.ConditionFalse,
+			Reason: "NotAccepted", Message: "not all names are accepted",
+		})
+	}
+}
+
+func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
+
+// judgeStructure reports schemas that are not structural. Validation keeps them
+// out of new definitions in v1.
+func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+	var condition apiextensions.CustomResourceDefinitionCondition
+	if k := known(&crd.Spec); k != nil {
+		condition = k.structure()
+	} else {
+		condition = structureOf(&crd.Spec)
+	}
+	switch {
+	case condition.Type != "":
+		SetCondition(crd, now, condition)
+	case apiextensions.FindCRDCondition(crd, apiextensions.NonStructuralSchema) != nil:
+		apiextensions.RemoveCRDCondition(crd, apiextensions.NonStructuralSchema)
+	}
+}
+
+// structureOf is the condition of schemas that are not structural; the zero value:
+// all are. The violations are in the order of their paths, so that the same schemas
+// are always judged in the same words.
+func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionCondition {
+	var errs field.ErrorList
+	if preserve := spec.PreserveUnknownFields; preserve != nil && *preserve {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false"))
+	}
+	for i, v := range spec.Versions {
+		validation, err := apiextensions.GetSchemaForVersion(&apiextensions.CustomResourceDefinition{Spec: *spec}, v.Name)
+		if err != nil || validation == nil || validation.OpenAPIV3Schema == nil {
+			continue
+		}
+		s, err := structuralschema.NewStructural(validation.OpenAPIV3Schema)
+		if err != nil {
+			return apiextensions.CustomResourceDefinitionCondition{
+				Type: apiextensions.NonStructuralSchema, Status: apiextensions.ConditionUnknown,
+				Reason:  "StructuralError",
+				Message: fmt.Sprintf("failed to check validation schema for version %s: %v", v.Name, err),
+			}
+		}
+		path := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
+		errs = append(errs, structuralschema.ValidateStructural(path, s)...)
+	}
+	if len(errs) == 0 {
+		return apiextensions.CustomResourceDefinitionCondition{}
+	}
+	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
+	return apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.NonStructuralSchema, Status: apiextensions.ConditionTrue,
+		Reason: "Violations", Message: errs.ToAggregate().Error(),
+	}
+}
+
+// judgeApproval reports on the annotation that groups of the Kubernetes
+// community need.
+func judgeApproval(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
+		return
+	}
+	state, message := apihelpers.GetAPIApprovalState(crd.Annotations)
+	c := apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.KubernetesAPIApprovalPolicyConformant, Status: apiextensions.ConditionFalse, Message: message,
+	}
+	switch state {
+	case apihelpers.APIApprovalInvalid:
+		c.Reason = "InvalidAnnotation"
+	case apihelpers.APIApprovalMissing:
+		c.Reason = "MissingAnnotation"
+	case apihelpers.APIApprovalBypassed:
+		c.Reason = "UnapprovedAnnotation"
+	case apihelpers.APIApproved:
+		c.Status, c.Reason = apiextensions.ConditionTrue, "ApprovedAnnotation"
+	default:
+		c.Status, c.Reason = apiextensions.ConditionUnknown, "UnknownAnnotation"
+	}
+	SetCondition(crd, now, c)
+}
+
+// judgeEstablished establishes a definition whose names are accepted. Once
+// established it stays so.
+func judgeEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+	if !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted) || apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
+		return
+	}
+	c := apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.Established, Status: apiextensions.ConditionTrue,
+		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
+	}
+	if conv := crd.Spec.Conversion; conv != nil && conv.WebhookClientConfig != nil &&
+		len(webhook.ValidateCABundle(field.NewPath(""), conv.WebhookClientConfig.CABundle)) > 0 {
+		c.Status, c.Reason, c.Message = apiextensions.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
+	}
+	SetCondition(crd, now, c)
+}

@@ -1,0 +1,259 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/tableconvertor"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Definitions is the resource of CustomResourceDefinitions: in v1 and, if the
+// legacy APIs are served, in v1beta1.
+func Definitions(legacyAPIs bool) *resource.Resource {
+	r := &resource.Resource{
+		Group: kind.Group,
+		Names: resource.Names{
+			Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
+			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+			Kind: kind.Kind, ListKind: kind.Kind + "List",
+		},
+		Verbs:  []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+		Prefix: DefinitionsPrefix,
+
+		// Real servers show the hash of v1beta1, whatever they store.
+		StorageVersionHash: "jfWCUB31mvA=",
+	}
+	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
+	read := &rememberedDefinitions{}
+	r.Storage = definitionVersion(r, kind, read, strategy, &apiextensionsv1.CustomResourceDefinition{})
+	r.Versions = []*resource.Version{r.Storage}
+	if legacyAPIs {
+		legacy := definitionVersion(r, legacyKind, read, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
+		legacy.Warnings = []string{legacyWarning}
+		r.Versions = append(r.Versions, legacy)
+	}
+	return r
+}
+
+// definitionVersion is definitions in one version. What one version has read of
+// the store the others know.
+func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, read *rememberedDefinitions,
+	strategy resource.Strategy, example any) *resource.Version {
+	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, nil), kind, read}
+	v := &resource.Version{
+		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
+		Codec:      codec,
+		Serializer: codec.Serializer(),
+		Strategy:   strategy,
+		Table:      tableconvertor.New(),
+		Subresource: map[string]*resource.Subresource{
+			"status": {
+				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
+				FieldManager: definitionFields(kind, "status", "spec"),
+			},
+		},
+		FieldManager: definitionFields(kind, "", "status"),
+		Types:        func() (managedfields.TypeConverter, error) { return definitionTypes(), nil },
+	}
+	v.OpenAPI = resource.TypedOpenAPI(v, example)
+	return v
+}
+
+// definitionFields is the field manager of definitions in one version. It leaves
+// out what an endpoint ignores in both: fields may be managed in the other.
+func definitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		return managedfields.NewDefaultFieldManager(definitionTypes(), Scheme(), Scheme(), Scheme(), kind, hub, subresource,
+			resource.ResetFields(map[string][]string{
+				apiextensionsv1.SchemeGroupVersion.String():      {reset},
+				apiextensionsv1beta1.SchemeGroupVersion.String(): {reset},
+			}))
+	})
+}
+
+// definitionTypes is what server-side apply knows of the type of a definition.
+func definitionTypes() managedfields.TypeConverter {
+	return applyconfiguration.NewTypeConverter(Scheme())
+}
+
+// DefinitionsPrefix is what the store keys of all definitions begin with; the
+// name follows.
+const DefinitionsPrefix = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
+
+// definitionStrategy is the behaviour of apiextensions-apiserver's
+// pkg/registry/customresourcedefinition.
+type definitionStrategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+}
+
+func (definitionStrategy) NamespaceScoped() bool { return false }
+
+func (definitionStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	crd.Status = apiextensions.CustomResourceDefinitionStatus{}
+	crd.Generation = 1
+	recordStorageVersion(crd)
+}
+
+func (definitionStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	crd, was := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition)
+	crd.Status = *was.Status.DeepCopy()
+	if !equality.Semantic.DeepEqual(crd.Spec, was.Spec) {
+		crd.Generation = was.Generation + 1
+	}
+	recordStorageVersion(crd)
+}
+
+// recordStorageVersion keeps in status.storedVersions what objects may be
+// stored in from now on.
+func recordStorageVersion(crd *apiextensions.CustomResourceDefinition) {
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensions.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if i >= 0 && !apiextensions.IsStoredVersion(crd, crd.Spec.Versions[i].Name) {
+		crd.Status.StoredVersions = append(crd.Status.StoredVersions, crd.Spec.Versions[i].Name)
+	}
+}
+
+func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&crd.Spec)
+	if k != nil && k.wasValid(crd) {
+		return nil
+	}
+	errs := validation.ValidateCustomResourceDefinition(ctx, crd)
+	if k != nil && len(errs) == 0 {
+		k.setValid(crd)
+	}
+	return errs
+}
+
+func (definitionStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateCustomResourceDefinitionUpdate(ctx,
+		obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition))
+}
+
+func (definitionStrategy) Canonicalize(runtime.Object)                   {}
+func (definitionStrategy) AllowCreateOnUpdate(context.Context) bool      { return false }
+func (definitionStrategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	spec := &obj.(*apiextensions.CustomResourceDefinition).Spec
+	if k := known(spec); k != nil {
+		return k.warnings()
+	}
+	return append(formatWarnings(spec), setWarnings(spec)...)
+}
+
+// WarningsOnUpdate leaves out what the old definition had been warned about.
+func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	spec, was := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
+	known := append(formatWarnings(was), setWarnings(was)...)
+	return slices.DeleteFunc(append(formatWarnings(spec), setWarnings(spec)...), func(w string) bool {
+		return slices.Contains(known, w)
+	})
+}
+
+// formatWarnings names the formats that validation does not know.
+func formatWarnings(crd *apiextensions.CustomResourceDefinitionSpec) []string {
+	var warnings []string
+	compatibility := environment.DefaultCompatibilityVersion()
+	eachSchema(crd, func(s *apiextensions.JSONSchemaProps) {
+		if s.Format == "" {
+			return
+		}
+		node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: s.Format, Type: []string{s.Type}}}
+		for _, format := range apiservervalidation.GetUnrecognizedFormats(node, compatibility) {
+			warnings = append(warnings, fmt.Sprintf("unrecognized format %q", format))
+		}
+	})
+	return warnings
+}
+
+// setWarnings names the types of items that a set should not have, once each,
+// in order.
+func setWarnings(spec *apiextensions.CustomResourceDefinitionSpec) []string {
+	var warnings []string
+	eachSchema(spec, func(s *apiextensions.JSONSchemaProps) {
+		if s.XListType == nil || *s.XListType != "set" || s.Items == nil || s.Items.Schema == nil {
+			return
+		}
+		if t := s.Items.Schema.Type; t == "object" || t == "array" {
+			warnings = append(warnings, fmt.Sprintf(
+				"x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", t))
+		}
+	})
+	slices.Sort(warnings)
+	return slices.Compact(warnings)
+}
+
+// eachSchema visits every node of every schema of a definition.
+func eachSchema(spec *apiextensions.CustomResourceDefinitionSpec, visit func(*apiextensions.JSONSchemaProps)) {
+	each := func(s *apiextensions.CustomResourceValidation) {
+		if s != nil && s.OpenAPIV3Schema != nil {
+			validation.SchemaHas(s.OpenAPIV3Schema, func(s *apiextensions.JSONSchemaProps) bool {
+				visit(s)
+				return false
+			})
+		}
+	}
+	each(spec.Validation)
+	for i := range spec.Versions {
+		each(spec.Versions[i].Schema)
+	}
+}
+
+// BeginDeletion implements resource.DeletionStrategy: a finalizer of the
+// server's own holds the definition until its objects are gone.
+func (definitionStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	if crd.DeletionTimestamp == nil {
+		crd.DeletionTimestamp = &now
+	}
+	if !apiextensions.CRDHasFinalizer(crd, apiextensions.CustomResourceCleanupFinalizer) {
+		crd.Finalizers = append(crd.Finalizers, apiextensions.CustomResourceCleanupFinalizer)
+	}
+	SetCondition(crd, now, apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.Terminating, Status: apiextensions.ConditionTrue,
+		Reason:  "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+}
+
+// ContentRemains implements resource.DeletionStrategy: the finalizer says it
+// all.
+func (definitionStrategy) ContentRemains(runtime.Object) bool { return false }
+
+// definitionStatus is the strategy of /status.
+type definitionStatus struct{ definitionStrategy }
+
+func (definitionStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	obj.(*apiextensions.CustomResourceDefinition).Spec = old.(*apiextensions.CustomResourceDefinition).Spec
+}
+
+func (definitionStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateUpdateCustomResourceDefinitionStatus(ctx,
+		obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition))
+}
+
+func (definitionStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}

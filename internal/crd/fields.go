@@ -1,0 +1,91 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// typeConverters remembers what server-side apply knows of the types of a
+// definition, by the text of its spec.
+var typeConverters = content.NewCache[content.ID, managedfields.TypeConverter](256)
+
+// typeConverter makes the types of a definition from its OpenAPI, as upstream
+// does. Where that fails, types are deduced from the objects.
+func typeConverter(definition string) (managedfields.TypeConverter, error) {
+	id := content.NewID(specOf(definition))
+	if known, ok := typeConverters.Get(id); ok {
+		return known, nil
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal([]byte(definition), &crd); err != nil {
+		return nil, fmt.Errorf("reading the definition: %w", err)
+	}
+	converter := managedfields.NewDeducedTypeConverter()
+	if spec, err := openAPI(&crd); err == nil {
+		if converter, err = managedfields.NewTypeConverter(spec.Components.Schemas, crd.Spec.PreserveUnknownFields); err != nil {
+			return nil, err
+		}
+	}
+	return typeConverters.Put(id, converter, 1), nil
+}
+
+// openAPI is the OpenAPI of all versions of a definition together.
+func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, error) {
+	var specs []*spec3.OpenAPI
+	for _, v := range crd.Spec.Versions {
+		spec, err := builder.BuildOpenAPIV3(crd, v.Name, builder.Options{})
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return builder.MergeSpecsV3(specs...)
+}
+
+// publish is the OpenAPI of one version of a definition, as it is published.
+func publish(definition, version string) *resource.OpenAPI {
+	read := func() (*apiextensionsv1.CustomResourceDefinition, error) {
+		var crd apiextensionsv1.CustomResourceDefinition
+		err := json.Unmarshal([]byte(definition), &crd)
+		return &crd, err
+	}
+	return &resource.OpenAPI{
+		V3: sync.OnceValues(func() (*spec3.OpenAPI, error) {
+			crd, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return builder.BuildOpenAPIV3(crd, version, builder.Options{IncludeSelectableFields: true})
+		}),
+		V2: sync.OnceValues(func() (*spec.Swagger, error) {
+			crd, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return builder.BuildOpenAPIV2(crd, version, builder.Options{V2: true, IncludeSelectableFields: true})
+		}),
+	}
+}
+
+// fieldManager is the field manager of one version of a custom resource, or of a
+// subresource of it.
+func fieldManager(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		converter, err := types()
+		if err != nil {
+			return nil, err
+		}
+		return managedfields.NewDefaultCRDFieldManager(converter, objectConverter{c}, objectConverter{c}, creater{},
+			c.kind, c.kind.GroupVersion(), subresource, resource.ResetFields(reset))
+	})
+}

@@ -1,0 +1,141 @@
+package crd
+
+import (
+	"reflect"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+)
+
+// A definition can be hundreds of kilobytes, nearly all of them its spec, and to
+// install it takes several looks at it. Test suites install the same ones over and
+// over. So the spec of a definition is read once for each text it comes in, is
+// shared by all who have it, and is never altered; what is found out about it is
+// remembered with it.
+
+// knownBytes bounds the text of the definitions that are remembered.
+const knownBytes = 16 << 20
+
+var (
+	// readDefinitions are definitions by the body of the request they came in.
+	readDefinitions = content.NewCache[content.ID, *apiextensions.CustomResourceDefinition](knownBytes)
+
+	// knownSpecs are specs by the place of their versions in memory.
+	knownSpecs = content.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
+)
+
+// knownSpec is what has been found out about a spec. It is safe for concurrent
+// use.
+type knownSpec struct {
+	spec      apiextensions.CustomResourceDefinitionSpec // shared
+	warnings  func() []string
+	structure func() apiextensions.CustomResourceDefinitionCondition // see structureOf
+
+	mu      sync.Mutex
+	texts   map[schema.GroupVersionKind]string // as it is encoded
+	schemas map[string]content.ID              // of each version
+	valid   *apiextensions.CustomResourceDefinition
+}
+
+// remember makes the spec of a definition known, which nobody may alter from then
+// on; size is that of its text.
+func remember(crd *apiextensions.CustomResourceDefinition, size int) {
+	if len(crd.Spec.Versions) == 0 {
+		return
+	}
+	k := &knownSpec{spec: crd.Spec}
+	k.warnings = sync.OnceValue(func() []string { return append(formatWarnings(&k.spec), setWarnings(&k.spec)...) })
+	k.structure = sync.OnceValue(func() apiextensions.CustomResourceDefinitionCondition { return structureOf(&k.spec) })
+	knownSpecs.Put(unsafe.SliceData(crd.Spec.Versions), k, size)
+}
+
+// known is what has been found out about the spec, or nil.
+func known(spec *apiextensions.CustomResourceDefinitionSpec) *knownSpec {
+	k, ok := knownSpecs.Get(unsafe.SliceData(spec.Versions))
+	// What is shared is not compared; what is not may differ.
+	if !ok || !reflect.DeepEqual(&k.spec, spec) {
+		return nil
+	}
+	return k
+}
+
+// copyDefinition is a copy that shares the spec.
+func copyDefinition(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
+	c := &apiextensions.CustomResourceDefinition{TypeMeta: crd.TypeMeta, Spec: crd.Spec}
+	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
+	crd.Status.DeepCopyInto(&c.Status)
+	return c
+}
+
+// text is how the spec is encoded in a version, as far as it is known.
+func (k *knownSpec) text(kind schema.GroupVersionKind) (string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, ok := k.texts[kind]
+	return text, ok
+}
+
+func (k *knownSpec) setText(kind schema.GroupVersionKind, text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.texts == nil {
+		k.texts = map[schema.GroupVersionKind]string{}
+	}
+	k.texts[kind] = text
+}
+
+// schemaIDs name the content of the schema of each version. The definition is one
+// that has the spec, as it is stored.
+func (k *knownSpec) schemaIDs(definition string) map[string]content.ID {
+	if k == nil {
+		return schemaIDs(definition)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.schemas == nil {
+		k.schemas = schemaIDs(definition)
+	}
+	return k.schemas
+}
+
+func schemaIDs(definition string) map[string]content.ID {
+	ids := map[string]content.ID{}
+	spec := gjson.Get(definition, "spec")
+	preserve := strconv.FormatBool(spec.Get("preserveUnknownFields").Bool())
+	spec.Get("versions").ForEach(func(_, v gjson.Result) bool {
+		ids[v.Get("name").String()] = content.NewID(v.Get("schema").Raw, preserve)
+		return true
+	})
+	return ids
+}
+
+// wasValid tells whether a definition with the spec, and with all else that
+// validation looks at, was found valid.
+func (k *knownSpec) wasValid(crd *apiextensions.CustomResourceDefinition) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.valid != nil && reflect.DeepEqual(k.valid, validated(crd))
+}
+
+func (k *knownSpec) setValid(crd *apiextensions.CustomResourceDefinition) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.valid = validated(crd)
+}
+
+// validated is a definition without its spec, and without what the server makes
+// anew for each.
+func validated(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
+	c := &apiextensions.CustomResourceDefinition{}
+	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
+	crd.Status.DeepCopyInto(&c.Status)
+	c.UID, c.ResourceVersion, c.CreationTimestamp, c.ManagedFields = "", "", metav1.Time{}, nil
+	return c
+}

@@ -1,0 +1,271 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// knownDefinitions are bodies whose specs differ in what a spec may have.
+func knownDefinitions(t *testing.T) map[string][]byte {
+	body, err := yaml.YAMLToJSON([]byte(shortcutDefinition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{"one version": body}
+	change := func(name string, change func(crd, spec map[string]any, version map[string]any)) {
+		var crd map[string]any
+		if err := json.Unmarshal(body, &crd); err != nil {
+			t.Fatal(err)
+		}
+		delete(crd, "status")
+		spec := crd["spec"].(map[string]any)
+		change(crd, spec, spec["versions"].([]any)[0].(map[string]any))
+		text, err := json.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = text
+	}
+	change("two versions alike", func(_, spec, v map[string]any) {
+		other := map[string]any{"name": "v2", "served": true, "storage": false, "schema": v["schema"]}
+		spec["versions"] = append(spec["versions"].([]any), other)
+	})
+	change("two versions that differ", func(_, spec, v map[string]any) {
+		other := map[string]any{"name": "v2", "served": true, "storage": false, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}
+		spec["versions"] = append(spec["versions"].([]any), other)
+	})
+	change("a webhook, columns and metadata", func(crd, spec, v map[string]any) {
+		metadata := crd["metadata"].(map[string]any)
+		metadata["annotations"] = map[string]any{"x": `,"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":`}
+		metadata["labels"], metadata["finalizers"] = map[string]any{"a": "b"}, []any{"example.com/f"}
+		spec["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{
+			"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": "https://example.com/convert"}}}
+		v["additionalPrinterColumns"] = []any{map[string]any{"name": "A", "type": "string", "jsonPath": ".a"}}
+		v["selectableFields"] = []any{map[string]any{"jsonPath": ".a"}}
+		v["subresources"] = map[string]any{"status": map[string]any{}}
+	})
+	return all
+}
+
+func definitionsCodec(t *testing.T) (*definitionCodec, runtime.Serializer) {
+	c := Definitions(false).Storage.Codec.(*definitionCodec)
+	info := c.Serializer().SupportedMediaTypes()[0]
+	return c, info.Serializer
+}
+
+func TestAKnownDefinitionIsReadAndWrittenAsAnUnknownOne(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	for name, body := range knownDefinitions(t) {
+		t.Run(name, func(t *testing.T) {
+			want, _, err := c.TypedCodec.Decode(body, serializer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, time := range []string{"first", "second"} {
+				got, kind, err := c.Decode(body, serializer)
+				if err != nil || *kind != c.kind {
+					t.Fatal(kind, err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("read for the %s time (-want +got):\n%s", time, diff)
+				}
+				for _, what := range []func(runtime.Object){
+					func(runtime.Object) {},
+					func(obj runtime.Object) { obj.(*apiextensions.CustomResourceDefinition).UID = "another" },
+					func(obj runtime.Object) {
+						SetCondition(obj.(*apiextensions.CustomResourceDefinition), metav1.Unix(0, 0), apiextensions.CustomResourceDefinitionCondition{
+							Type: "Quoted", Message: `,"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":`})
+					},
+					func(obj runtime.Object) { // a spec that is not known any more
+						crd := obj.(*apiextensions.CustomResourceDefinition)
+						crd.Spec = *crd.Spec.DeepCopy()
+						crd.Spec.Versions[0].Served = false
+					},
+				} {
+					what(got)
+					text, err := c.Encode(got)
+					if err != nil {
+						t.Fatal(err)
+					}
+					whole, err := c.TypedCodec.Encode(got)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(string(whole), string(text)); diff != "" {
+						t.Errorf("written (-want +got):\n%s", diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	v := Definitions(false).Storage
+	for name, body := range knownDefinitions(t) {
+		t.Run(name, func(t *testing.T) {
+			obj, _, err := c.Decode(body, serializer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, none, ok := c.Abridge(obj, nil)
+			if !ok {
+				t.Fatal("not abridged")
+			}
+			owned := compareOwners(t, v.FieldManager, "creator", c.New(), obj, none, short)
+
+			status := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
+			SetCondition(status, metav1.Unix(0, 0), apiextensions.CustomResourceDefinitionCondition{Type: "Established", Status: "True"})
+			status.Status.StoredVersions = []string{"v1"}
+			short, shortOwned, ok := c.Abridge(status, owned)
+			if !ok {
+				t.Fatal("not abridged")
+			}
+			compareOwners(t, v.Subresource["status"].FieldManager, "controller", owned, status, shortOwned, short)
+
+			labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
+			labelled.Labels = map[string]string{"c": "d"}
+			if short, shortOwned, ok = c.Abridge(labelled, owned); !ok {
+				t.Fatal("not abridged")
+			}
+			compareOwners(t, v.FieldManager, "labeller", owned, labelled, shortOwned, short)
+
+			labelled.Spec = *labelled.Spec.DeepCopy()
+			if _, _, ok = c.Abridge(labelled, owned); ok {
+				t.Error("a spec that nobody knows is abridged")
+			}
+		})
+	}
+}
+
+// compareOwners has the fields of a whole and of an abridged definition managed,
+// and returns the whole.
+func compareOwners(t *testing.T, manager resource.FieldManager, name string, current, obj, shortCurrent, short runtime.Object) runtime.Object {
+	t.Helper()
+	fields, err := manager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := fields.UpdateNoErrors(current, obj.DeepCopyObject(), name).(*apiextensions.CustomResourceDefinition)
+	abridged := fields.UpdateNoErrors(shortCurrent, short, name).(*apiextensions.CustomResourceDefinition)
+	if len(whole.ManagedFields) == 0 {
+		t.Error("nobody owns anything")
+	}
+	entries := func(crd *apiextensions.CustomResourceDefinition) (out []string) {
+		for _, e := range crd.ManagedFields {
+			e.Time = nil
+			out = append(out, fmt.Sprintf("%s %s %s %s %s", e.Manager, e.Operation, e.APIVersion, e.Subresource, e.FieldsV1.GetRawString()))
+		}
+		return out
+	}
+	if diff := cmp.Diff(entries(whole), entries(abridged)); diff != "" {
+		t.Errorf("owners for %s (-want +got):\n%s", name, diff)
+	}
+	// What is known goes by the place in memory, which the copy has left.
+	crd := copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
+	crd.ManagedFields = whole.ManagedFields
+	return crd
+}
+
+func TestWhatWasValidIsJudgedAgainOnceItDiffers(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	strategy := Definitions(false).Storage.Strategy
+	body := []byte(strings.Replace(string(knownDefinitions(t)["two versions alike"]), `"Thing"`, `"Thong"`, 1))
+	read := func() *apiextensions.CustomResourceDefinition {
+		obj, _, err := c.Decode(body, serializer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strategy.PrepareForCreate(t.Context(), obj)
+		return obj.(*apiextensions.CustomResourceDefinition)
+	}
+	for range 2 {
+		if errs := strategy.Validate(t.Context(), read()); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+	}
+	if k := known(&read().Spec); k == nil || k.valid == nil {
+		t.Fatal("that it is valid is not remembered")
+	}
+	for rule, change := range map[string]func(*apiextensions.CustomResourceDefinition){
+		`metadata.name: Invalid value: "others.example.com": must be spec.names.plural+"."+spec.group`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.Name = "others.example.com"
+		},
+		`spec.scope: Unsupported value: "Elsewhere": supported values: "Cluster", "Namespaced"`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.Spec.Scope = "Elsewhere"
+		},
+		`metadata.labels: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`: func(crd *apiextensions.CustomResourceDefinition) {
+			crd.Labels = map[string]string{"-": ""}
+		},
+	} {
+		crd := read()
+		change(crd)
+		errs := strategy.Validate(t.Context(), crd)
+		if len(errs) != 1 || errs[0].Error() != rule {
+			t.Errorf("got %v, want %s", errs, rule)
+		}
+	}
+}
+
+func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	body := knownDefinitions(t)["two versions that differ"]
+	compile := func() *resource.Definition {
+		obj, _, err := c.Decode(body, serializer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := obj.(*apiextensions.CustomResourceDefinition)
+		Judge(crd, nil, metav1.NewTime(time.Unix(0, 0)))
+		text, err := c.EncodeToStore(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(text), Revision: 1}, crd, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	first, second := compile(), compile()
+	for _, name := range []string{"v1", "v2"} {
+		a, b := first.Resource.Version(name), second.Resource.Version(name)
+		if a.Identity != b.Identity || a.Codec.(*codec).schemas[name] != b.Codec.(*codec).schemas[name] {
+			t.Errorf("%s is compiled twice", name)
+		}
+	}
+	if first.Resource.Version("v1").Identity[2:] == first.Resource.Version("v2").Identity[2:] {
+		t.Error("two schemas have one identity")
+	}
+}
+
+func TestADefinitionWhoseSpecChangesIsNotAbridged(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	read := func(name string) runtime.Object {
+		obj, _, err := c.Decode(knownDefinitions(t)[name], serializer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	is, was := read("two versions alike"), read("two versions that differ")
+	if _, _, ok := c.Abridge(is, is); !ok {
+		t.Error("one whose spec stays is not")
+	}
+	if _, _, ok := c.Abridge(is, was); ok {
+		t.Error("one whose spec changes is, though both specs are known")
+	}
+}

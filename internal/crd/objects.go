@@ -1,0 +1,47 @@
+package crd
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Objects implements resource.Codec.
+func (c *codec) Objects() resource.Objects {
+	return customObjects{objectConverter: objectConverter{c}}
+}
+
+// Prune implements resource.Pruner.
+func (c *codec) Prune(obj runtime.Object) error {
+	_, err := c.coerce(obj.(*unstructured.Unstructured), coerceOptions{stored: true})
+	return err
+}
+
+// customObjects are the objects of a definition as admission sees them.
+type customObjects struct {
+	creater
+	typer
+	objectConverter
+}
+
+// Convert implements runtime.ObjectConvertor: it makes out what in is in the
+// version of out. The real server does not prune here.
+func (o customObjects) Convert(in, out, _ any) error {
+	from, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("input type %T in not valid for unstructured conversion to %T", in, out)
+	}
+	to, ok := out.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("output type %T in not valid for unstructured conversion from %T", out, in)
+	}
+	converted, err := o.reversion(from.DeepCopy(), to.GroupVersionKind().Version)
+	if err != nil {
+		return err
+	}
+	to.SetUnstructuredContent(converted.UnstructuredContent())
+	return nil
+}

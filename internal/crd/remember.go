@@ -1,0 +1,180 @@
+package crd
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// definitionCodec is the codec of definitions in one version. It knows bodies and
+// specs that this process has read before.
+type definitionCodec struct {
+	*resource.TypedCodec
+	kind schema.GroupVersionKind
+	read *rememberedDefinitions
+}
+
+// rememberedDefinitions are the few definitions that were read or written last: a
+// definition can be hundreds of kilobytes, and to establish it takes several looks
+// at it.
+type rememberedDefinitions struct {
+	mu   sync.Mutex
+	last [8]rememberedDefinition
+	next int
+}
+
+// rememberedDefinition is a definition under the very bytes it is stored as. It
+// is never altered.
+type rememberedDefinition struct {
+	text string
+	crd  *apiextensions.CustomResourceDefinition
+}
+
+// Decode implements resource.Codec.
+func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+	id := content.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
+	if crd, ok := readDefinitions.Get(id); ok {
+		kind := c.kind
+		return copyDefinition(crd), &kind, nil
+	}
+	obj, kind, err := c.TypedCodec.Decode(body, s)
+	if err != nil || *kind != c.kind {
+		return obj, kind, err
+	}
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	remember(crd, len(body))
+	return copyDefinition(readDefinitions.Put(id, crd, len(body))), kind, nil
+}
+
+// DecodeStored implements resource.Codec.
+func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, error) {
+	if crd := c.read.recall(record.Value); crd != nil {
+		return crd, nil
+	}
+	obj, err := c.TypedCodec.DecodeStored(record)
+	if err != nil {
+		return nil, err
+	}
+	remember(obj.(*apiextensions.CustomResourceDefinition), len(record.Value))
+	c.Remember(record, obj)
+	return obj, nil
+}
+
+// Remember implements resource.Rememberer.
+func (c *definitionCodec) Remember(record store.Record, obj runtime.Object) {
+	c.read.remember(record.Value, obj.(*apiextensions.CustomResourceDefinition))
+}
+
+func (r *rememberedDefinitions) remember(text string, crd *apiextensions.CustomResourceDefinition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[r.next%len(r.last)] = rememberedDefinition{text, crd}
+	r.next++
+}
+
+func (r *rememberedDefinitions) recall(text string) *apiextensions.CustomResourceDefinition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.last {
+		// The same bytes in memory: equal ones elsewhere are not worth the look.
+		if len(known.text) == len(text) && len(text) > 0 && unsafe.StringData(known.text) == unsafe.StringData(text) {
+			return known.crd
+		}
+	}
+	return nil
+}
+
+// Copy implements resource.Copier.
+func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
+	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
+}
+
+// EncodeToStore implements resource.Codec. A definition without stored versions
+// gets those it has when it is read back from etcd.
+func (c *definitionCodec) EncodeToStore(obj runtime.Object) ([]byte, error) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	if len(crd.Status.StoredVersions) == 0 {
+		recordStorageVersion(crd)
+	}
+	return c.Encode(crd)
+}
+
+// Encode implements resource.Codec.
+func (c *definitionCodec) Encode(obj runtime.Object) ([]byte, error) {
+	crd := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&crd.Spec)
+	if k == nil {
+		return c.TypedCodec.Encode(crd)
+	}
+	hollow, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{
+		TypeMeta: crd.TypeMeta, ObjectMeta: crd.ObjectMeta, Status: crd.Status,
+	})
+	if err != nil {
+		return nil, err
+	}
+	noSpec, err := c.noSpec()
+	if err != nil {
+		return nil, err
+	}
+	// Behind the spec there is the status alone, in whose texts quotes are escaped.
+	before := bytes.LastIndex(hollow, []byte(noSpec))
+	after := hollow[before+len(noSpec):]
+	text, ok := k.text(c.kind)
+	if !ok {
+		whole, err := c.TypedCodec.Encode(crd)
+		if err == nil {
+			text = string(whole[before+len(`,"spec":`) : len(whole)-len(after)])
+			k.setText(c.kind, text)
+		}
+		return whole, err
+	}
+	out := make([]byte, 0, before+len(`,"spec":`)+len(text)+len(after))
+	out = append(append(out, hollow[:before]...), `,"spec":`...)
+	return append(append(out, text...), after...), nil
+}
+
+// noSpec is the spec of a definition without one, with its name before it.
+func (c *definitionCodec) noSpec() (string, error) {
+	text, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{})
+	_, rest, _ := strings.Cut(string(text), `,"spec":`)
+	spec, _, _ := strings.Cut(rest, `,"status":`)
+	return `,"spec":` + spec, err
+}
+
+// Abridge implements resource.Abridger. Only the top level of a spec counts for
+// who owns what: its versions belong to one owner as a whole.
+func (c *definitionCodec) Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool) {
+	is := obj.(*apiextensions.CustomResourceDefinition)
+	k := known(&is.Spec)
+	if k == nil {
+		return nil, nil, false
+	}
+	shortIs := copyDefinition(is)
+	if current == nil {
+		shortIs.Spec = abridged(is.Spec)
+		return shortIs, c.New(), c.kind == kind
+	}
+	was := current.(*apiextensions.CustomResourceDefinition)
+	if k != known(&was.Spec) {
+		return nil, nil, false
+	}
+	shortWas := copyDefinition(was)
+	shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
+	return shortIs, shortWas, true
+}
+
+// abridged is a spec with one version that says nothing.
+func abridged(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
+	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
+	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil
+	return spec
+}

@@ -1,0 +1,176 @@
+package crd
+
+import (
+	"fmt"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// scaleKind is the kind that every scale subresource speaks.
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scale shows the replicas of a custom object as a Scale, by the paths that the
+// definition gives. It is a resource.Projection.
+type scale struct {
+	view   *resource.Version
+	kind   schema.GroupVersionKind // of the custom object
+	paths  *apiextensions.CustomResourceSubresourceScale
+	owners managedfields.ResourcePathMappings // where each version keeps the replicas
+}
+
+// unsetReplicas stands for replicas that an object does not have while a write is
+// under way.
+const unsetReplicas = -1 << 31
+
+// newScaleView is the kind Scale as a version of a resource.
+func newScaleView(r *resource.Resource) (*resource.Version, error) {
+	codec := resource.NewTypedCodec(scheme.Scheme, scaleKind, scaleKind.GroupVersion(), nil)
+	table, err := newTable(scaleColumns)
+	if err != nil {
+		return nil, err
+	}
+	names := r.Names
+	names.Kind = scaleKind.Kind
+	return &resource.Version{
+		Resource:   &resource.Resource{Group: scaleKind.Group, Names: names, Namespaced: r.Namespaced},
+		Name:       scaleKind.Version,
+		Typed:      true,
+		Codec:      codec,
+		Serializer: codec.Serializer(),
+		Table:      table,
+	}, nil
+}
+
+// scaleColumns are the columns of a Table of Scales.
+var scaleColumns = []apiextensions.CustomResourceColumnDefinition{
+	{Name: "Desired", Type: "integer", Description: "Number of desired replicas", JSONPath: ".spec.replicas"},
+	{Name: "Available", Type: "integer", Description: "Number of actual replicas", JSONPath: ".status.replicas"},
+	{Name: "Age", Type: "date", Description: ageDescription, JSONPath: ".metadata.creationTimestamp"},
+}
+
+// replicaPaths says for each version of a definition where it keeps its replicas.
+func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.ResourcePathMappings {
+	mappings := managedfields.ResourcePathMappings{}
+	for _, v := range crd.Spec.Versions {
+		apiVersion := crd.Spec.Group + "/" + v.Name
+		mappings[apiVersion] = nil
+		if s, err := apiextensions.GetSubresourcesForVersion(crd, v.Name); err == nil && s != nil && s.Scale != nil {
+			path := fieldpath.Path{}
+			for _, step := range splitPath(s.Scale.SpecReplicasPath) {
+				path = append(path, fieldpath.PathElement{FieldName: &step})
+			}
+			mappings[apiVersion] = path
+		}
+	}
+	return mappings
+}
+
+// scaleFieldManager is the field manager of Scales.
+func scaleFieldManager(types func() (managedfields.TypeConverter, error)) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		converter, err := types()
+		if err != nil {
+			return nil, err
+		}
+		return managedfields.NewDefaultCRDFieldManager(converter, scheme.Scheme, scheme.Scheme, scheme.Scheme,
+			scaleKind, scaleKind.GroupVersion(), "scale", nil)
+	})
+}
+
+// View implements resource.Projection.
+func (s *scale) View() *resource.Version { return s.view }
+
+// Of implements resource.Projection.
+func (s *scale) Of(obj runtime.Object) (runtime.Object, error) {
+	out, found, err := s.read(obj)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.paths.SpecReplicasPath))
+	}
+	return out, nil
+}
+
+// Before implements resource.Projection.
+func (s *scale) Before(obj runtime.Object) (runtime.Object, error) {
+	out, found, err := s.read(obj)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		out.Spec.Replicas = unsetReplicas
+	}
+	out.ManagedFields, err = s.fields(obj).ToSubresource()
+	return out, err
+}
+
+// Into implements resource.Projection.
+func (s *scale) Into(obj, projected runtime.Object) (runtime.Object, error) {
+	u := obj.DeepCopyObject().(*unstructured.Unstructured)
+	wanted, ok := projected.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("wrong object passed to Scale update: %v", projected))
+	}
+	if wanted.Spec.Replicas == unsetReplicas {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", s.paths.SpecReplicasPath))
+	}
+	if err := unstructured.SetNestedField(u.Object, int64(wanted.Spec.Replicas), splitPath(s.paths.SpecReplicasPath)...); err != nil {
+		return nil, err
+	}
+	if wanted.ResourceVersion != "" {
+		u.SetResourceVersion(wanted.ResourceVersion)
+	}
+	managed, err := s.fields(obj).ToParent(wanted.ManagedFields)
+	if err != nil {
+		return nil, err
+	}
+	u.SetManagedFields(managed)
+	return u, nil
+}
+
+// fields translates who owns the replicas between the object and its Scale.
+func (s *scale) fields(obj runtime.Object) *managedfields.ScaleHandler {
+	return managedfields.NewScaleHandler(obj.(*unstructured.Unstructured).GetManagedFields(), s.kind.GroupVersion(), s.owners)
+}
+
+// read is the Scale of an object, and whether the object says how many replicas
+// it wants.
+func (s *scale) read(obj runtime.Object) (*autoscalingv1.Scale, bool, error) {
+	u := obj.(*unstructured.Unstructured)
+	wanted, found, err := unstructured.NestedInt64(u.Object, splitPath(s.paths.SpecReplicasPath)...)
+	if err != nil {
+		return nil, false, err
+	}
+	there, _, err := unstructured.NestedInt64(u.Object, splitPath(s.paths.StatusReplicasPath)...)
+	if err != nil {
+		return nil, false, err
+	}
+	selector := ""
+	if path := s.paths.LabelSelectorPath; path != nil && *path != "" {
+		if selector, _, err = unstructured.NestedString(u.Object, splitPath(*path)...); err != nil {
+			return nil, false, err
+		}
+	}
+	return &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{APIVersion: scaleKind.GroupVersion().String(), Kind: scaleKind.Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(),
+			ResourceVersion: u.GetResourceVersion(), CreationTimestamp: u.GetCreationTimestamp(),
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: int32(wanted)},
+		Status: autoscalingv1.ScaleStatus{Replicas: int32(there), Selector: selector},
+	}, found, nil
+}

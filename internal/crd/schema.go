@@ -1,0 +1,80 @@
+package crd
+
+import (
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+)
+
+// compiledSchemas remembers schemas by their text.
+var compiledSchemas = content.NewCache[content.ID, *compiledSchema](1024)
+
+// compiledSchema is the schema of one version, compiled. It is immutable and safe for
+// concurrent use.
+type compiledSchema struct {
+	structural *structuralschema.Structural // nil: everything may be there
+	validator  validation.SchemaValidator
+	status     validation.SchemaValidator // nil: no schema for .status
+	rules      *cel.Validator
+
+	outline      *outline
+	accept       *acceptor
+	acceptStatus *acceptor
+	merged       *mergedLists
+}
+
+// cachedSchema compiles a schema unless it is remembered; id names its text.
+func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+	if s, ok := compiledSchemas.Get(id); ok {
+		return s, nil
+	}
+	s, err := compileSchema(props, preserveUnknown)
+	if err != nil {
+		return nil, err
+	}
+	return compiledSchemas.Put(id, s, 1), nil
+}
+
+// compileSchema compiles the schema of one version; nil means none is given.
+// Defaults of metadata that pruning would drop go from the compiled schema, as
+// they go from requests.
+func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+	s := &compiledSchema{}
+	var err error
+	if props != nil {
+		s.structural, err = structuralschema.NewStructural(props)
+		switch {
+		case err != nil && !preserveUnknown:
+			return nil, fmt.Errorf("schema is not structural: %w", err)
+		case err != nil:
+			s.structural = nil
+		case !preserveUnknown:
+			s.structural = s.structural.DeepCopy()
+			if err := defaulting.PruneDefaults(s.structural); err != nil {
+				return nil, fmt.Errorf("pruning defaults: %w", err)
+			}
+		}
+	}
+	if s.validator, _, err = validation.NewSchemaValidator(props); err != nil {
+		return nil, fmt.Errorf("compiling schema: %w", err)
+	}
+	s.accept, s.acceptStatus = newAcceptor(props), newAcceptor(nil)
+	s.outline = newOutline(s.structural)
+	s.merged = newMergedLists(s.structural)
+	if props != nil {
+		if status, ok := props.Properties["status"]; ok {
+			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {
+				return nil, fmt.Errorf("compiling schema of status: %w", err)
+			}
+			s.acceptStatus = newAcceptor(&status)
+		}
+	}
+	s.rules = newRules(s.structural)
+	return s, nil
+}

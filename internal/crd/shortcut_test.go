@@ -1,0 +1,721 @@
+package crd
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// The shortcuts of this package say "as upstream would" of most objects without
+// asking it. These tests ask, about random objects.
+
+const shortcutDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com, uid: u}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [a]
+        properties:
+          a: {type: string, minLength: 1, maxLength: 3, pattern: "^[a-z]*$"}
+          b: {type: integer, minimum: 1, maximum: 3}
+          c: {type: number, maximum: 2}
+          m: {type: integer, minimum: 1.5}
+          d: {type: boolean, nullable: true}
+          e: {type: string, enum: [x, yy]}
+          f: {x-kubernetes-int-or-string: true}
+          g: {type: array, maxItems: 2, items: {type: string}}
+          h: {type: object, maxProperties: 2, additionalProperties: {type: integer}}
+          i: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          j: {type: string, format: date}
+          k: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+          l: {type: object, properties: {a: {type: string}, g: {type: array, items: {type: integer}}}}
+          o: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: integer}}
+          p: {x-kubernetes-preserve-unknown-fields: true, minItems: 2, minProperties: 1, maxItems: 1, maxProperties: 3}
+status:
+  acceptedNames: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  conditions:
+  - {type: NamesAccepted, status: "True"}
+  - {type: Established, status: "True"}
+  storedVersions: [v1]
+`
+
+// shortcutVersion compiles the definition, with some of its text replaced.
+func shortcutVersion(t testing.TB, replace ...string) (*resource.Version, *apiextensions.JSONSchemaProps) {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(strings.NewReplacer(replace...).Replace(shortcutDefinition)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := store.Record{Key: DefinitionsPrefix + "things.example.com", Value: string(text), Revision: 2}
+	obj, err := Definitions(false).Storage.Codec.DecodeStored(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v1 apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(text, &v1); err != nil {
+		t.Fatal(err)
+	}
+	var props apiextensions.JSONSchemaProps
+	if v1.Spec.Versions[0].Schema == nil {
+		return definition.Resource.Storage, nil
+	}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	return definition.Resource.Storage, &props
+}
+
+// randomValue is a value of any type; strings and numbers are from few, so that
+// limits are met from both sides.
+func randomValue(r *rand.Rand, depth int) any {
+	texts := []string{"", "a", "ab", "abcd", "A", "x", "yy", "2006-01-02", "ä", "äöü"}
+	switch n := r.IntN(9); {
+	case n < 3:
+		return texts[r.IntN(len(texts))]
+	case n < 5:
+		return int64(r.IntN(5))
+	case n == 5:
+		return []float64{0.5, 1.5, 2, 2.5}[r.IntN(4)]
+	case n == 6:
+		return []any{nil, true, false}[r.IntN(3)]
+	case n == 7 && depth > 0:
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = randomValue(r, depth-1)
+		}
+		return list
+	case depth > 0:
+		return randomMap(r, depth-1)
+	}
+	return "a"
+}
+
+func randomMap(r *rand.Rand, depth int) map[string]any {
+	m := map[string]any{}
+	for range r.IntN(5) {
+		m[string(rune('a'+r.IntN(16)))] = randomValue(r, depth)
+	}
+	return m
+}
+
+func randomSource(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func TestWhatTheAcceptorAcceptsIsValid(t *testing.T) {
+	_, props := shortcutVersion(t)
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept, r := newAcceptor(props), randomSource(t)
+	accepted := 0
+	for range 50_000 {
+		value := randomMap(r, 2)
+		if !accept.accepts(value) {
+			continue
+		}
+		accepted++
+		if errs := validation.ValidateCustomResource(nil, value, validator); len(errs) > 0 {
+			t.Fatalf("accepts %v, which is not valid: %v", value, errs)
+		}
+	}
+	if accepted < 100 {
+		t.Fatalf("of 50000 objects %d are accepted: the test shows nothing", accepted)
+	}
+}
+
+func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
+	r := randomSource(t)
+	pick := func(values ...any) any { return values[r.IntN(len(values))] }
+	canonical := 0
+	for range 20_000 {
+		metadata := map[string]any{}
+		set := func(key string, values ...any) {
+			if r.IntN(2) == 0 {
+				metadata[key] = pick(values...)
+			}
+		}
+		set("name", "a", "b", "c", "")
+		set("namespace", "n", "default")
+		set("labels", map[string]any{"a": "b"}, map[string]any{"a": ""}, map[string]any{})
+		set("annotations", map[string]any{"a": "b"}, map[string]any{"a": int64(1)})
+		set("creationTimestamp", "2020-01-02T03:04:05Z", "2020-02-28T23:59:59Z", nil, "2020-02-30T00:00:00Z", "2020-01-02T24:00:00Z")
+		set("generation", int64(1), int64(2), int64(0))
+		set("finalizers", []any{"a/b"}, []any{})
+		set("ownerReferences", []any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": true}},
+			[]any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n"}})
+		set("managedFields", []any{map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-02T03:04:05Z",
+			"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:a": map[string]any{".": map[string]any{}}}}})
+		if !isCanonical(metadata) {
+			continue
+		}
+		canonical++
+		obj := map[string]any{"metadata": runtime.DeepCopyJSON(metadata)}
+		typed, _, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
+		if err != nil {
+			t.Fatalf("%v: %v", metadata, err)
+		}
+		if err := objectmeta.SetObjectMeta(obj, typed); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(metadata, obj["metadata"]); diff != "" && len(metadata) > 0 {
+			t.Fatalf("canonical metadata changes (-before +after):\n%s", diff)
+		}
+	}
+	if canonical < 100 {
+		t.Fatalf("%d are canonical: the test shows nothing", canonical)
+	}
+}
+
+func TestShapesAreNotSpelledAlike(t *testing.T) {
+	v, _ := shortcutVersion(t)
+	c := v.Codec.(*codec)
+	spelled := map[string]map[string]any{}
+	for _, fields := range []map[string]any{
+		{"a\x00sb": int64(1)}, {"a": int64(1), "b": int64(2)}, {"a": map[string]any{"b": int64(1)}}, {"a": map[string]any{}, "b": int64(1)},
+		{"a": []any{}, "b": "x"}, {"a": []any{"x"}, "b": "x"}, {"a": []any{}, "sb": "x"}, {"a\x00": "x"}, {"a": nil},
+	} {
+		shape, ok := c.shapeOf(&unstructured.Unstructured{Object: map[string]any{"i": fields}})
+		if other, known := spelled[shape]; ok && known {
+			t.Errorf("%v and %v have one shape", fields, other)
+		}
+		if ok {
+			spelled[shape] = fields
+		}
+	}
+	if len(spelled) != 7 {
+		t.Errorf("%d shapes, want 7", len(spelled))
+	}
+}
+
+func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
+	ownershipIsWhatTheFieldManagerSays(t)
+	for rule, replace := range unprunedDefinitions {
+		t.Run(rule, func(t *testing.T) { ownershipIsWhatTheFieldManagerSays(t, replace...) })
+	}
+}
+
+// unprunedDefinitions are what to replace in the definition, so that unknown fields
+// are preserved.
+var unprunedDefinitions = func() map[string][]string {
+	preserving := []string{"  scope: Namespaced", "  scope: Namespaced\n  preserveUnknownFields: true"}
+	return map[string][]string{
+		"by a structural schema":            preserving,
+		"by a schema that is not":           append(preserving, "a: {type: string, ", "a: {"),
+		"by a schema without any such form": append(preserving, "required: [a]", "$schema: x"),
+		"by no schema at all":               append(preserving, "required: [a]", "", "schema:\n", "x:\n"),
+	}
+}()
+
+func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
+	v, props := shortcutVersion(t, replace...)
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(u *unstructured.Unstructured) bool { // what is not is refused, whoever owns it
+		return len(validation.ValidateCustomResource(nil, u.Object, validator)) == 0
+	}
+	manager, err := v.FieldManager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, r := v.Codec.(*codec), randomSource(t)
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	object := func() *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: randomMap(r, 2)}
+		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
+		u.Object["metadata"] = map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{fmt.Sprint("l", r.IntN(3)): "x"}}
+		for _, prune := range []string{"k", "i"} {
+			if r.IntN(2) == 0 {
+				delete(u.Object, prune)
+			}
+		}
+		return u
+	}
+	timeless := func(obj runtime.Object) any {
+		m := runtime.DeepCopyJSON(obj.(*unstructured.Unstructured).Object)
+		entries, _, _ := unstructured.NestedSlice(m, "metadata", "managedFields")
+		for _, e := range entries {
+			delete(e.(map[string]any), "time")
+		}
+		return entries
+	}
+	creates, updates := 0, 0
+	for i := 0; i < 60_000 && (creates < 60 || updates < 60); i++ {
+		u := object()
+		if !valid(u) {
+			continue
+		}
+		want := manager.UpdateNoErrors(v.Codec.New(), u.DeepCopy(), "m")
+		got := u.DeepCopy()
+		learn, done := c.ManageFields(got, nil, "m", now)
+		if learn != nil {
+			learn(want)
+		}
+		if !done {
+			got = want.(*unstructured.Unstructured)
+		} else {
+			creates++
+			if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+				t.Fatalf("create of %v (-field manager +shortcut):\n%s", u.Object, diff)
+			}
+		}
+
+		next := got.DeepCopy()
+		if _, ok := next.Object["a"]; ok {
+			next.Object["a"] = randomValue(r, 0)
+		}
+		if !valid(next) {
+			continue
+		}
+		wantNext := manager.UpdateNoErrors(got, next.DeepCopy(), "m")
+		if _, done := c.ManageFields(next, got, "m", now); done {
+			updates++
+			if diff := cmp.Diff(timeless(wantNext), timeless(next)); diff != "" {
+				t.Fatalf("update of %v to %v (-field manager +shortcut):\n%s", got.Object, next.Object, diff)
+			}
+		}
+	}
+	if creates < 20 || updates < 20 {
+		t.Fatalf("%d creates and %d updates took the shortcut: the test shows nothing", creates, updates)
+	}
+}
+
+func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
+	r := randomSource(t)
+	for range 20_000 {
+		document, patch := randomMap(r, 2), randomMap(r, 2)
+		before, _ := json.Marshal(document)
+		change, _ := json.Marshal(patch)
+		after, err := jsonpatch.MergePatch(before, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if err := json.Unmarshal(after, &want); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(mergeMaps(document, patch))
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("%s patched with %s (-library +maps):\n%s", before, change, cmp.Diff(want, got))
+		}
+	}
+}
+
+const outlinedSchema = `
+type: object
+properties:
+  a: {type: string, default: x}
+  b: {type: object, default: {a: 1}, properties: {a: {type: integer, default: 2}, b: {type: string, nullable: true}}}
+  c: {type: object, properties: {a: {type: integer, default: 2}, b: {type: object, properties: {c: {type: string}}}}}
+  d: {type: object, additionalProperties: {type: object, properties: {a: {type: string, default: y}}}}
+  e: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: object, properties: {b: {type: string}}}}}
+  f: {type: array, items: {type: object, properties: {a: {type: string, default: z}}}}
+  g: {type: array, items: {type: string}}
+  h: {type: object}
+  i: {type: object, additionalProperties: {x-kubernetes-int-or-string: true}}
+  metadata: {type: object, properties: {name: {type: string, maxLength: 3}}}
+`
+
+// structuralOf is a schema, given as YAML.
+func structuralOf(t *testing.T, schema string) *structuralschema.Structural {
+	t.Helper()
+	var v1 apiextensionsv1.JSONSchemaProps
+	if err := yaml.Unmarshal([]byte(schema), &v1); err != nil {
+		t.Fatal(err)
+	}
+	var props apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
+		t.Fatal(err)
+	}
+	structural, err := structuralschema.NewStructural(&props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return structural
+}
+
+func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
+	structural := structuralOf(t, outlinedSchema)
+	o, r := newOutline(structural), randomSource(t)
+	settled := 0
+	for range 40_000 {
+		u := randomMap(r, 3)
+		u["apiVersion"], u["kind"], u["metadata"] = "example.com/v1", "Thing", map[string]any{"name": "a"}
+		if r.IntN(2) == 0 { // what was settled once is likely to be settled
+			pruning.Prune(u, structural, true)
+			defaulting.PruneNonNullableNullsWithoutDefaults(u, structural)
+			defaulting.Default(u, structural)
+		}
+		if !o.settles(u) {
+			continue
+		}
+		settled++
+		is := runtime.DeepCopyJSON(u)
+		unknown := pruning.PruneWithOptions(is, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		defaulting.PruneNonNullableNullsWithoutDefaults(is, structural)
+		defaulting.Default(is, structural)
+		if diff := cmp.Diff(u, is); diff != "" || len(unknown) > 0 {
+			t.Fatalf("settled, with unknown fields %v, but (-before +after):\n%s", unknown, diff)
+		}
+	}
+	if settled < 200 {
+		t.Fatalf("%d are settled: the test shows nothing", settled)
+	}
+}
+
+func TestAnOutlineKnowsOfEmbeddedResourcesAndLists(t *testing.T) {
+	for _, c := range []struct {
+		schema          string
+		embedded, lists bool
+	}{
+		{outlinedSchema, false, false},
+		{`{type: object, properties: {a: {type: array, items: {type: object, properties: {b: {type: object, x-kubernetes-embedded-resource: true}}}}}}`, true, false},
+		{`{type: object, additionalProperties: {type: array, x-kubernetes-list-type: set, items: {type: string}}}`, false, true},
+		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`, false, false},
+		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object}}}}`, false, true},
+	} {
+		structural := structuralOf(t, c.schema)
+		if o := newOutline(structural); o.embedded != c.embedded || o.lists != c.lists {
+			t.Errorf("%s: embedded %v, lists %v", c.schema, o.embedded, o.lists)
+		}
+	}
+}
+
+func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
+	r := randomSource(t)
+	odd := []any{"<&>", "\u2028", "\x00\x1f\x7f\b\f\n\r\t", `"\`, "\xff", "日本", 1e21, 1e-7, 0.1, int64(-1 << 63), json.Number("12"),
+		map[string]any(nil), []any(nil), map[string]any{"<": "a", "é": "b"}}
+	for range 20_000 {
+		m := randomMap(r, 3)
+		m[fmt.Sprint(odd[r.IntN(6)])] = odd[r.IntN(len(odd))]
+		want, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := encodeJSON(m)
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	if _, err := encodeJSON(map[string]any{"a": math.NaN()}); err == nil {
+		t.Error("NaN is encoded")
+	}
+}
+
+func TestNamesAreToldAsUpstreamTellsThem(t *testing.T) {
+	r := randomSource(t)
+	checks := []struct {
+		name     string
+		quick    func(string) bool
+		upstream func(string) []string
+	}{
+		{"subdomain", isSubdomain, utilvalidation.IsDNS1123Subdomain},
+		{"label", isLabel, utilvalidation.IsDNS1123Label},
+		{"label value", isLabelValue, utilvalidation.IsValidLabelValue},
+		{"qualified name", isQualifiedName, func(s string) []string { return utilvalidation.IsQualifiedName(s) }},
+	}
+	valid := 0
+	for range 40_000 {
+		var s strings.Builder
+		for range r.IntN(8) {
+			s.WriteByte("abZ09-._/ä"[r.IntN(10)])
+		}
+		text := s.String()
+		if r.IntN(20) == 0 {
+			text = strings.Repeat("a", 60+r.IntN(8)) + text
+		}
+		for _, c := range checks {
+			want := len(c.upstream(text)) == 0
+			if want {
+				valid++
+			}
+			if got := c.quick(text); got != want {
+				t.Fatalf("%q as a %s: %v, upstream says %v", text, c.name, got, want)
+			}
+		}
+	}
+	if valid < 1000 {
+		t.Fatalf("%d are valid: the test shows nothing", valid)
+	}
+}
+
+func TestAnApplyOfTheSameFieldsIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
+	applyIsWhatTheFieldManagerMakesOfIt(t, 3000)
+}
+
+// Not all that the schema says is what field management goes by: see typeConverter.
+func TestAnApplyWithoutPruningIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
+	for rule, replace := range unprunedDefinitions {
+		t.Run(rule, func(t *testing.T) { applyIsWhatTheFieldManagerMakesOfIt(t, 500, replace...) })
+	}
+}
+
+func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...string) {
+	v, props := shortcutVersion(t, replace...)
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager, err := v.FieldManager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, r := v.Codec.(*codec), randomSource(t)
+	valid := func(u *unstructured.Unstructured) bool {
+		return len(validation.ValidateCustomResource(nil, u.Object, validator)) == 0
+	}
+	now := func() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
+	configuration := func(fields map[string]any) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(fields)}
+		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
+		u.Object["metadata"] = map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{"l": fmt.Sprint(r.IntN(3))}}
+		return u
+	}
+	// What a schema of these fields has values of, so that most applies are valid.
+	field := func() (string, any) {
+		return [...]func() (string, any){
+			func() (string, any) { return "a", []string{"a", "b", "c"}[r.IntN(3)] },
+			func() (string, any) { return "b", int64(r.IntN(3) + 1) },
+			func() (string, any) { return "d", r.IntN(2) == 0 },
+			func() (string, any) { return "g", []any{"x", "y"}[:r.IntN(3)] },
+			func() (string, any) { return "h", map[string]any{"x": int64(r.IntN(3))} },
+			func() (string, any) { return "l", map[string]any{"a": []string{"p", "q"}[r.IntN(2)]} },
+			func() (string, any) { return "o", map[string]any{"x": int64(r.IntN(2)), "y": int64(1)} },
+			func() (string, any) { return "k", []any{"x"} },
+			func() (string, any) { return "a", int64(1) },        // of a wrong type
+			func() (string, any) { return "g", []any{int64(1)} }, // with items of one
+		}[r.IntN(10)]()
+	}
+	shortcuts, changes, noops := 0, 0, 0
+	for range objects {
+		fields := map[string]any{}
+		for range r.IntN(5) {
+			name, value := field()
+			fields[name] = value
+		}
+		fields["a"] = "a"
+		created := configuration(fields)
+		if r.IntN(4) == 0 { // as kubectl creates it
+			created.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"})
+		}
+		live := manager.UpdateNoErrors(v.Codec.New(), created, "creator")
+		live.(*unstructured.Unstructured).SetUID("u")
+		by := []string{"m", "kubectl"}[r.IntN(2)]
+		for range 6 {
+			for name := range fields { // the same fields, other values
+				if n, value := field(); n == name {
+					fields[name] = value
+				}
+			}
+			if r.IntN(8) == 0 {
+				name, value := field()
+				fields[name] = value
+			}
+			config, applier, force := configuration(fields), []string{by, "n"}[r.IntN(8)/7], r.IntN(4) > 0
+			before, began := live.DeepCopyObject(), now()
+			want, err := manager.Apply(live.DeepCopyObject(), config.DeepCopy(), applier, force)
+			got, learn := c.Apply(live, config.DeepCopy(), applier, began)
+			if now() != began {
+				continue // the field manager has a clock of its own
+			}
+			if diff := cmp.Diff(before, live); diff != "" {
+				t.Fatalf("the current object is altered (-before +after):\n%s", diff)
+			}
+			if err != nil {
+				if got != nil {
+					t.Fatalf("applied, but the field manager says %v", err)
+				}
+				continue
+			}
+			if learn != nil {
+				learn(want)
+			}
+			if got != nil {
+				shortcuts++
+				if reflect.DeepEqual(got, live) {
+					noops++
+				} else {
+					changes++
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("apply of %v to %v (-field manager +shortcut):\n%s", config.Object, before, diff)
+				}
+			}
+			if !valid(want.(*unstructured.Unstructured)) {
+				break // it would be refused
+			}
+			live = want
+		}
+	}
+	t.Logf("%d shortcuts, %d of them change something", shortcuts, changes)
+	if c.schemas["v1"].outline == nil {
+		if shortcuts > 0 {
+			t.Error("an apply takes the shortcut without knowing the fields")
+		}
+	} else if changes < 50 || noops < 20 {
+		t.Fatalf("%d changes and %d applies of the same took the shortcut: the test shows nothing", changes, noops)
+	}
+}
+
+const ruledSchema = `
+type: object
+x-kubernetes-validations:
+- {rule: "!has(self.spec) || !has(self.spec.a) || self.spec.a <= 2", messageExpression: "'a is ' + string(self.spec.a)"}
+- {rule: "self.metadata.name == 'a'"}
+properties:
+  spec:
+    type: object
+    x-kubernetes-validations:
+    - {rule: "self.a < self.b", message: a is not less}
+    - {rule: "self.a >= oldSelf.a"}
+    - {rule: "has(self.in__dash__between) && self.in__dash__between == 'x'"}
+    - {rule: "!has(self.namespace) || self.namespace > 0"}
+    properties:
+      namespace: {type: integer}
+      a: {type: integer}
+      b: {type: integer}
+      in-between: {type: string}
+      c: {type: object, x-kubernetes-validations: [{rule: "self.size() < 2"}], additionalProperties: {type: integer}}
+      d:
+        type: array
+        maxItems: 3
+        x-kubernetes-validations: [{rule: "self.all(x, x.e > 0)"}]
+        items: {type: object, x-kubernetes-validations: [{rule: "self.e < 3"}], properties: {e: {type: integer}, f: {type: string}}}
+      g: {type: object, x-kubernetes-validations: [{rule: "self == oldSelf"}], properties: {h: {type: integer}, i: {type: integer}}}
+      k: {type: object, x-kubernetes-validations: [{rule: "!has(self.x) || self.x < 2"}], additionalProperties: {type: integer}}
+      j: {type: object, x-kubernetes-validations: [{rule: "self.?h.orValue(0) < 2"}], properties: {h: {type: integer}, i: {type: integer}}}
+`
+
+func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
+	structural := structuralOf(t, ruledSchema)
+	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), randomSource(t)
+	spec := narrowed.Properties["spec"]
+	if got := slices.Sorted(maps.Keys(spec.Schema.Properties)); !slices.Equal(got, []string{"a", "b", "in-between", "namespace"}) {
+		t.Errorf("the rules of spec read %v", got)
+	}
+	for field, size := range map[string]int{"g": 2, "j": 2} {
+		if of := spec.Properties[field]; len(of.Schema.Properties) != size {
+			t.Errorf("the rules of %s, which look at all of it, see %d fields", field, len(of.Schema.Properties))
+		}
+	}
+	number := func() any { return int64(r.IntN(4)) }
+	object := func() map[string]any {
+		spec := map[string]any{}
+		for _, field := range []string{"a", "b"} {
+			if r.IntN(6) > 0 {
+				spec[field] = number()
+			}
+		}
+		for field, value := range map[string]any{
+			"namespace": number(), "in-between": []any{"x", "y"}[r.IntN(2)], "c": map[string]any{"k": number(), fmt.Sprint(r.IntN(2)): number()},
+			"d": []any{map[string]any{"e": number()}, map[string]any{"f": "x"}}[:r.IntN(3)],
+			"g": map[string]any{"h": number()}, "j": map[string]any{"h": number(), "i": number()}, "k": map[string]any{[]string{"x", "y"}[r.IntN(2)]: number()},
+		} {
+			if r.IntN(3) > 0 {
+				spec[field] = value
+			}
+		}
+		return map[string]any{"apiVersion": "a/v1", "kind": "K", "metadata": map[string]any{"name": []any{"a", "b"}[r.IntN(2)]}, "spec": spec}
+	}
+	said := map[string]int{}
+	for range 1000 {
+		is, was := object(), any(object())
+		if r.IntN(3) == 0 {
+			was = nil
+		}
+		texts := func(v *cel.Validator) []string {
+			errs, _ := v.Validate(t.Context(), nil, structural, is, was, celconfig.RuntimeCELCostBudget)
+			var all []string
+			for _, err := range errs {
+				all = append(all, err.Error())
+				said[err.Error()]++
+			}
+			slices.Sort(all)
+			return all
+		}
+		if diff := cmp.Diff(texts(upstream), texts(narrowed)); diff != "" {
+			t.Fatalf("%v after %v (-upstream +narrowed):\n%s", is, was, diff)
+		}
+	}
+	if len(said) < 15 {
+		t.Errorf("%d different errors: the test shows little", len(said))
+	}
+}
+
+func TestFieldsAreOwnedAsTheSchemaHasThem(t *testing.T) {
+	o := newOutline(structuralOf(t, `
+type: object
+properties:
+  a: {type: object, properties: {b: {type: string}}}
+  c: {type: object, x-kubernetes-map-type: atomic, properties: {d: {type: string}}}
+  e: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+  f: {type: array, items: {type: object, properties: {g: {type: string}}}}
+  h: {type: object, additionalProperties: {type: string}}
+  i: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`))
+	for fields, want := range map[string]bool{
+		`{"f:a":{"f:b":{}},"f:c":{},"f:f":{},"f:h":{"f:x":{}}}`: true,
+		`{"f:metadata":{"f:finalizers":{"v:\"x\"":{}}}}`:        true,
+		`{"f:a":{".":{},"f:b":{}}}`:                             true,
+		`{"f:a":{}}`:                                            false, `{"f:c":{"f:d":{}}}`: false, `{"f:a":{"f:b":{"f:x":{}}}}`: false, `{"f:f":{"f:g":{}}}`: false,
+		`{"f:e":{"v:\"x\"":{}}}`: false, `{"f:unknown":{}}`: false, `{"f:i":{}}`: false, `{"f:h":{}}`: false, `{"x":{}}`: false,
+	} {
+		var decoded map[string]any
+		if err := json.Unmarshal([]byte(fields), &decoded); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.owns(decoded); got != want {
+			t.Errorf("%s: %v", fields, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package discovery
+
+import (
+	"crypto/sha512"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// codecs write aggregated discovery. Version v2beta1 is gone from servers of the
+// pinned release.
+var codecs = sync.OnceValue(func() serializer.CodecFactory {
+	scheme := kruntime.NewScheme()
+	utilruntime.Must(apidiscoveryv2.AddToScheme(scheme))
+	return serializer.NewCodecFactory(scheme)
+})
+
+// ServeAggregated answers /api or /apis with everything below it in one document,
+// if that is what the client prefers.
+func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) bool {
+	prefix := req.URL.Path
+	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
+		return false
+	}
+	// The plain document is what a client gets that prefers it, or asks for
+	// nothing that is known.
+	w.Header().Add("Vary", "Accept")
+	media, _, err := negotiation.NegotiateOutputMediaType(req, codecs(), aggregatedOrPlain{})
+	if err != nil || media.Convert == nil {
+		return false
+	}
+	document := aggregate(c, prefix == "/api")
+	text, err := json.Marshal(document)
+	if err != nil {
+		return false
+	}
+	tag := fmt.Sprintf("%X", sha512.Sum512(text))
+	aggregated.ServeHTTPWithETag(document, tag, media.Convert.GroupVersion(), codecs(), w, req)
+	return true
+}
+
+// aggregatedOrPlain accepts the aggregated document and, unlike upstream's
+// restrictions, none in particular, to see which one the client prefers.
+type aggregatedOrPlain struct {
+	negotiation.EndpointRestrictions
+}
+
+func (aggregatedOrPlain) AllowsMediaTypeTransform(_, _ string, target *schema.GroupVersionKind) bool {
+	return target == nil || aggregated.IsAggregatedDiscoveryGVK(target)
+}
+func (aggregatedOrPlain) AllowsServerVersion(string) bool  { return false }
+func (aggregatedOrPlain) AllowsStreamSchema(s string) bool { return s == "watch" }
+
+func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscoveryList {
+	list := &apidiscoveryv2.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscoveryv2.SchemeGroupVersion.String()},
+		Items:    []apidiscoveryv2.APIGroupDiscovery{},
+	}
+	for _, g := range c.Groups() {
+		if (g.Name == "") != core || len(g.Versions) == 0 {
+			continue
+		}
+		group := apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: g.Name}}
+		for _, name := range g.Versions {
+			group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
+				Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: aggregateResources(g, name),
+			})
+		}
+		list.Items = append(list.Items, group)
+	}
+	return list
+}
+
+func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIResourceDiscovery {
+	var all []apidiscoveryv2.APIResourceDiscovery
+	for _, r := range g.Resources {
+		v := r.Version(version)
+		if v == nil || !v.Served || r.Unlisted {
+			continue
+		}
+		entry := apidiscoveryv2.APIResourceDiscovery{
+			Resource: r.Names.Plural, SingularResource: r.Names.Singular, Scope: apidiscoveryv2.ScopeCluster,
+			ResponseKind: responseKind(v), Verbs: r.Verbs, ShortNames: r.Names.ShortNames, Categories: r.Names.Categories,
+		}
+		if r.Namespaced {
+			entry.Scope = apidiscoveryv2.ScopeNamespace
+		}
+		for _, name := range v.SubresourceNames() {
+			s, shown := v.Subresource[name], v
+			if s.Projection != nil {
+				shown = s.Projection.View()
+			}
+			entry.Subresources = append(entry.Subresources, apidiscoveryv2.APISubresourceDiscovery{
+				Subresource: name, ResponseKind: responseKind(shown), Verbs: s.Verbs,
+			})
+		}
+		all = append(all, entry)
+	}
+	return all
+}
+
+func responseKind(v *resource.Version) *metav1.GroupVersionKind {
+	k := v.Kind()
+	return &metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
+}

@@ -1,0 +1,164 @@
+package discovery
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/discovery"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Version is the Kubernetes release whose behaviour is served: that of the
+// libraries in go.mod.
+var Version = version.Info{
+	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.2", GitTreeState: "clean",
+	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+}
+
+// ServeVersion answers /version.
+func ServeVersion(w http.ResponseWriter, req *http.Request) {
+	responsewriters.WriteRawJSON(http.StatusOK, Version, w)
+}
+
+// ServeIndex answers / with the paths that answer.
+func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+	for _, g := range c.Groups() {
+		if g.Name == "" {
+			paths = append(paths, "/api/v1")
+			continue
+		}
+		paths = append(paths, "/apis/"+g.Name)
+		for _, v := range g.Versions {
+			paths = append(paths, "/apis/"+g.Name+"/"+v)
+		}
+	}
+	slices.Sort(paths)
+	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
+}
+
+// ServeCore answers /api and /api/v1, whose documents are older than the rule that
+// each names its apiVersion.
+func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) bool {
+	switch {
+	case parts[0] != "api":
+		return false
+	case len(parts) == 1:
+		addresses := discovery.DefaultAddresses{DefaultAddress: req.Host}
+		discovery.NewLegacyRootAPIHandler(addresses, scheme.Codecs, "/api").ServeHTTP(w, req)
+		return true
+	case len(parts) == 2 && c.Group("").Serves(parts[1]):
+		list := resources(c.Group(""), parts[1]).(*metav1.APIResourceList)
+		version := schema.GroupVersion{Version: parts[1]}
+		lister := discovery.APIResourceListerFunc(func() []metav1.APIResource { return list.APIResources })
+		discovery.NewAPIVersionHandler(scheme.Codecs, version, lister).ServeHTTP(w, req)
+		return true
+	}
+	return false
+}
+
+// Document is the discovery document at the path that the parts make, or nil if
+// there is none.
+func Document(c *resource.Catalogue, parts []string) kruntime.Object {
+	switch {
+	case parts[0] == "api" && len(parts) == 1:
+		return &metav1.APIVersions{Versions: c.Group("").Versions}
+	case parts[0] == "api" && len(parts) == 2:
+		return resources(c.Group(""), parts[1])
+	case parts[0] == "apis" && len(parts) == 1:
+		list := &metav1.APIGroupList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+			Groups:   []metav1.APIGroup{},
+		}
+		for _, g := range c.Groups() {
+			if g.Name != "" && len(g.Versions) > 0 {
+				list.Groups = append(list.Groups, group(g))
+			}
+		}
+		return list
+	case parts[0] == "apis" && len(parts) == 2:
+		g := c.Group(parts[1])
+		if g == nil || g.Name == "" || len(g.Versions) == 0 {
+			return nil
+		}
+		document := group(g)
+		document.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+		return &document
+	case parts[0] == "apis" && len(parts) == 3 && parts[1] != "":
+		return resources(c.Group(parts[1]), parts[2])
+	}
+	return nil
+}
+
+func group(g *resource.Group) metav1.APIGroup {
+	document := metav1.APIGroup{Name: g.Name}
+	for _, v := range g.Versions {
+		document.Versions = append(document.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v, Version: v})
+	}
+	document.PreferredVersion = document.Versions[0]
+	return document
+}
+
+// resources lists what a group has in one version.
+func resources(g *resource.Group, name string) kruntime.Object {
+	if g == nil || !g.Serves(name) {
+		return nil
+	}
+	list := &metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: strings.TrimPrefix(g.Name+"/"+name, "/"),
+		APIResources: []metav1.APIResource{},
+	}
+	for _, r := range g.Resources {
+		v := r.Version(name)
+		if v == nil || !v.Served || r.Unlisted {
+			continue
+		}
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: r.Names.Plural, SingularName: r.Names.Singular, Namespaced: r.Namespaced, Kind: r.Names.Kind,
+			Verbs: r.Verbs, ShortNames: r.Names.ShortNames, Categories: r.Names.Categories,
+			StorageVersionHash: storageVersionHash(r),
+		})
+		list.APIResources = append(list.APIResources, subresources(r, v)...)
+	}
+	if len(list.APIResources) == 0 {
+		return nil
+	}
+	return list
+}
+
+func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResource {
+	var all []metav1.APIResource
+	for _, s := range v.SubresourceNames() {
+		entry := metav1.APIResource{
+			Name: r.Names.Plural + "/" + s, Namespaced: r.Namespaced, Kind: r.Names.Kind, Verbs: v.Subresource[s].Verbs,
+		}
+		if p := v.Subresource[s].Projection; p != nil {
+			shown := p.View().Kind()
+			entry.Group, entry.Version, entry.Kind = shown.Group, shown.Version, shown.Kind
+		}
+		all = append(all, entry)
+	}
+	return all
+}
+
+// storageVersionHash tells clients that watch discovery when objects begin to be
+// stored in another version.
+func storageVersionHash(r *resource.Resource) string {
+	if r.StorageVersionHash != "" {
+		return r.StorageVersionHash
+	}
+	if !r.Storage.Served || r.Storage.Review != nil {
+		return ""
+	}
+	return discovery.StorageVersionHash(r.Group, r.Storage.Name, r.Names.Kind)
+}

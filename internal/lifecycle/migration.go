@@ -1,0 +1,223 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// storageMigrating is the condition of a definition whose objects are being written
+// in its storage version.
+const storageMigrating = apiextensions.CustomResourceDefinitionConditionType(apiextensionsv1.StorageMigrating)
+
+const migrations = "storageversionmigrations"
+
+func isMigration(r *resource.Resource) bool {
+	return r.Group == storagemigrationv1.GroupName && r.Names.Plural == migrations
+}
+
+// isMigrating tells whether a definition waits for the end of a migration. Hardly any
+// does, and definitions can be long.
+func isMigrating(definition string) bool {
+	return strings.Contains(definition, string(storageMigrating)) && gjson.Get(definition, `status.conditions.#(type=="`+string(storageMigrating)+`").status`).Str == string(metav1.ConditionTrue)
+}
+
+// migrate carries out a migration: each object of the resource is written again as it
+// is, which stores it in the storage version. On a real server three controllers do
+// this, in pkg/controller/storageversionmigrator, each waiting for the others' marks
+// on the migration.
+//
+// An object whose write fails for a reason that may pass leaves the migration running.
+// The next write to it, or to the definition, tries again.
+func (r *Reactor) migrate(ctx context.Context, name string) error {
+	catalogue, err := r.server.Catalogue()
+	if err != nil {
+		return err
+	}
+	m, was, err := r.getMigration(ctx, catalogue, name)
+	if err != nil || isOver(m) {
+		return err
+	}
+	definition := m.Spec.Resource.Resource + "." + m.Spec.Resource.Group
+	if m.Status.ResourceVersion == "" {
+		if err := r.markMigrating(ctx, definition, name); err != nil {
+			return err
+		}
+		r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", "The migration is running")
+		m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
+		if err := r.server.Update(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "status", was, m); err != nil {
+			return err
+		}
+		if m, was, err = r.getMigration(ctx, catalogue, name); err != nil {
+			return err
+		}
+		if catalogue, err = r.server.Catalogue(); err != nil { // the definition has changed
+			return err
+		}
+	}
+	failure := r.rewriteAll(ctx, catalogue, m)
+	if failure != nil && mayPass(failure) {
+		return failure
+	}
+	if err := r.markMigrated(ctx, definition, failure == nil); err != nil {
+		return err
+	}
+	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
+	if failure == nil {
+		r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "")
+	} else {
+		r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed",
+			fmt.Sprintf("migration encountered unhandled error: %v", failure))
+	}
+	return r.server.Update(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "status", was, m)
+}
+
+var errNoResource = errors.New("unable to obtain GVR from discovery")
+
+// rewriteAll writes all objects again that are not newer than the migration.
+func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) error {
+	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
+	if res == nil {
+		return errNoResource
+	}
+	records, err := r.server.List(res, "")
+	if err != nil {
+		return err
+	}
+	upTo, err := strconv.ParseInt(m.Status.ResourceVersion, 10, 64)
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		if record.Revision > upTo {
+			continue // written in the storage version
+		}
+		err := r.server.Rewrite(ctx, res, record)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayPass tells the errors after which a real server tries again, and conflicts. One
+// without a Status, as of a webhook that does not convert, reaches its controller as an
+// internal one.
+func mayPass(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return !errors.Is(err, errNoResource)
+	}
+	return apierrors.IsConflict(err) || apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
+// retryMigrations takes up the migrations of a definition that has changed.
+func (r *Reactor) retryMigrations(ctx context.Context, definition string) error {
+	catalogue, err := r.server.Catalogue()
+	if err != nil {
+		return err
+	}
+	res := catalogue.Resource(storagemigrationv1.GroupName, migrations)
+	records, err := r.server.List(res, "")
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		of := gjson.Get(record.Value, "spec.resource")
+		if of.Get("resource").Str+"."+of.Get("group").Str == definition {
+			ctx.Value(tasksKey{}).(*tasks).add(migrateResource, res.NameOf(record.Key))
+		}
+	}
+	return nil
+}
+
+// hasBegun tells whether the objects of a migration are being written.
+func hasBegun(migration string) bool { return gjson.Get(migration, "status.resourceVersion").Str != "" }
+
+func (r *Reactor) getMigration(ctx context.Context, catalogue *resource.Catalogue, name string) (*storagemigrationv1.StorageVersionMigration, store.Record, error) {
+	obj, record, err := r.server.Get(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "", name)
+	if err != nil {
+		return nil, record, err
+	}
+	return obj.(*storagemigrationv1.StorageVersionMigration), record, nil
+}
+
+func isOver(m *storagemigrationv1.StorageVersionMigration) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded)) ||
+		meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed))
+}
+
+func (r *Reactor) condition(m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType, is metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
+		Type: string(c), Status: is, Reason: reason, Message: message, LastTransitionTime: r.server.Now(),
+	})
+}
+
+// markMigrating says of the definition of the resource, if it has one, that a
+// migration is running, and of which of its generations.
+func (r *Reactor) markMigrating(ctx context.Context, name, migration string) error {
+	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
+		return apiextensions.CustomResourceDefinitionCondition{
+			Status: apiextensions.ConditionTrue, Reason: "MigrationRunning", Message: fmt.Sprintf("Migration %s is running", migration),
+		}
+	})
+}
+
+// markMigrated says how it ended. Only the storage version is stored from then on, if
+// the definition has not changed meanwhile.
+func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool) error {
+	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
+		c := apiextensions.CustomResourceDefinitionCondition{
+			Status: apiextensions.ConditionFalse, Reason: "MigrationFailed", Message: "The migration has failed",
+		}
+		if !succeeded {
+			return c
+		}
+		c.Reason, c.Message = "MigrationSucceeded", "The migration has succeeded but the stored versions have not been updated due to a generation mismatch"
+		running := apiextensions.FindCRDCondition(definition, storageMigrating)
+		if running == nil || running.ObservedGeneration != definition.Generation {
+			return c
+		}
+		c.Message = "The migration has succeeded and the stored versions have been updated"
+		for _, v := range definition.Spec.Versions {
+			if v.Storage {
+				definition.Status.StoredVersions = []string{v.Name}
+			}
+		}
+		return c
+	})
+}
+
+// mark sets the condition of a definition, if there is one of the name.
+func (r *Reactor) mark(ctx context.Context, name string, judge func(*apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition) error {
+	definition, was, err := r.getDefinition(ctx, name)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	c := judge(definition)
+	c.Type = storageMigrating
+	if have := apiextensions.FindCRDCondition(definition, c.Type); hasCondition(definition, c) && have.ObservedGeneration == definition.Generation {
+		return nil
+	}
+	crd.SetCondition(definition, r.server.Now(), c)
+	apiextensions.FindCRDCondition(definition, c.Type).ObservedGeneration = definition.Generation
+	return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)
+}

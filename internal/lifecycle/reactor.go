@@ -1,0 +1,325 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Change is what a commit changed.
+type Change struct {
+	Resource  *resource.Resource
+	Namespace string
+	Name      string
+	Record    store.Record // as committed
+	Previous  store.Record // the zero value for a create
+	Deleted   bool
+}
+
+// Server is what a Reactor needs of the server.
+type Server interface {
+	// Catalogue is brought up to date with the definitions in the store first.
+	Catalogue() (*resource.Catalogue, error)
+	// Namespaces and Definitions are the built-in resources that have a
+	// lifecycle.
+	Namespaces() *resource.Resource
+	Definitions() *resource.Resource
+
+	Now() metav1.Time
+	// Revision is that of the newest write.
+	Revision() int64
+
+	// Get reads an object as its strategy sees it. It is the caller's own.
+	Get(ctx context.Context, r *resource.Resource, namespace, name string) (runtime.Object, store.Record, error)
+	// List reads all objects of a namespace, or of all.
+	List(r *resource.Resource, namespace string) ([]store.Record, error)
+	// Update puts an object, or a subresource of it, through the pipeline, if it
+	// is still the one of the record and the preconditions hold. It fails with
+	// ErrConflict otherwise. The object is the pipeline's from then on.
+	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
+	// ApplyStatus applies the status of an object, which says no more than that, for
+	// a manager, if the object is still the one of the record. It fails as Update
+	// does.
+	ApplyStatus(ctx context.Context, r *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error
+	// Rewrite puts an object through the pipeline as it is.
+	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
+	// DeleteContent deletes an object of a namespace that is being emptied, as the
+	// namespace controller does: by a delete of the whole collection.
+	DeleteContent(ctx context.Context, r *resource.Resource, namespace, name string) error
+	// DeleteInstance deletes an object of a definition that is being deleted. Admission
+	// is not asked: a real server goes to the storage directly.
+	DeleteInstance(ctx context.Context, r *resource.Resource, namespace, name string) error
+
+	// Amend changes the metadata of the object of a record, as the garbage
+	// collector, and Collect deletes it. They fail with ErrConflict if the object
+	// is another one by now.
+	Amend(ctx context.Context, r *resource.Resource, was store.Record, change func(metav1.Object)) error
+	Collect(ctx context.Context, r *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error
+
+	Objects
+}
+
+// Objects are the records of all resources.
+type Objects interface {
+	// Read, All and Watch are the store's Get, List and Watch.
+	Read(key string) (store.Record, error)
+	All() (store.List, error)
+	Watch(after int64) (*store.Cursor, error)
+	// Ignores tells of a key whether the garbage collector leaves what is there
+	// alone.
+	Ignores(key string) bool
+}
+
+// ErrConflict is the error of a write that another one made obsolete. To look
+// again is the way on; what refuses a write for good has errors of its own.
+var ErrConflict = errors.New("another write came first")
+
+// Reactor reacts to commits.
+type Reactor struct {
+	server Server
+	graph  *graph // nil: nothing is collected
+}
+
+// NewReactor makes the reactor of a server, with or without garbage collection.
+func NewReactor(s Server, collectsGarbage bool) *Reactor {
+	r := &Reactor{server: s}
+	if collectsGarbage {
+		r.graph = newGraph()
+	}
+	return r
+}
+
+// Inherit has a reactor know what the one of another server knows, whose store
+// its own was forked from at the given revision.
+func (r *Reactor) Inherit(from *Reactor, revision int64) {
+	if r.graph != nil && from.graph != nil {
+		r.graph = from.graph.copy(revision)
+	}
+}
+
+// task is one thing to see to: the kind of it, and the name of the definition,
+// group or namespace that it is about, or the key of the object.
+type task struct {
+	kind string
+	name string
+}
+
+const (
+	judgeDefinition  = "judge definition"
+	judgeContested   = "judge contested definitions of group"
+	finishDefinition = "finish deletion of definition"
+	finishNamespace  = "finish deletion of namespace"
+	migrateResource  = "migrate storage version"
+	retryMigration   = "retry migrations of definition"
+	checkPolicy      = "check types of policy"
+	verifyOwners     = "verify owners"
+	collectGarbage   = "collect garbage"
+)
+
+// tasks is the list of what is left to do, of one React and of the writes it
+// makes.
+type tasks struct {
+	left   []task
+	listed map[task]bool // those left
+	// refused are those of the garbage collector that are not to be tried again
+	// in this React.
+	refused map[task]bool
+	// catalogue is a recent one, for the garbage collector to look up kinds; nil:
+	// it is to be read.
+	catalogue *resource.Catalogue
+}
+
+func (t *tasks) add(kind string, names ...string) {
+	for _, name := range names {
+		next := task{kind, name}
+		if t.listed[next] {
+			continue
+		}
+		if t.listed == nil {
+			t.listed = map[task]bool{}
+		}
+		t.listed[next] = true
+		t.left = append(t.left, next)
+	}
+}
+
+// refuse says that a task has been refused.
+func (t *tasks) refuse(refused task) {
+	if t.refused == nil {
+		t.refused = map[task]bool{}
+	}
+	t.refused[refused] = true
+}
+
+func (t *tasks) next() task {
+	next := t.left[0]
+	t.left = t.left[1:]
+	delete(t.listed, next)
+	return next
+}
+
+type tasksKey struct{}
+
+// React does what follows a change. The changes that it makes itself add to the
+// list of the React that is under way, so that nothing is done recursively.
+func (r *Reactor) React(ctx context.Context, c Change) {
+	list, nested := ctx.Value(tasksKey{}).(*tasks)
+	if !nested {
+		list = &tasks{}
+	}
+	r.note(list, c)
+	if !nested {
+		r.work(ctx, list)
+	}
+}
+
+// Resume takes up what a server was doing whose state, as of the given revision,
+// this one has got: it sees to every definition, namespace, migration and policy
+// that is not at rest, and to garbage.
+func (r *Reactor) Resume(ctx context.Context, revision int64) error {
+	catalogue, err := r.server.Catalogue()
+	if err != nil {
+		return err
+	}
+	list := &tasks{}
+	for _, d := range catalogue.Definitions("*") {
+		if d.Contested {
+			list.add(judgeDefinition, d.Name)
+		}
+		if d.Terminating {
+			list.add(finishDefinition, d.Name)
+		}
+	}
+	namespaces, err := r.server.List(r.server.Namespaces(), "")
+	if err != nil {
+		return err
+	}
+	for _, ns := range namespaces {
+		if isTerminating(ns.Value) {
+			list.add(finishNamespace, r.server.Namespaces().NameOf(ns.Key))
+		}
+	}
+	under := catalogue.Resource(storagemigrationv1.GroupName, migrations)
+	records, err := r.server.List(under, "")
+	if err != nil {
+		return err
+	}
+	for _, m := range records {
+		list.add(migrateResource, under.NameOf(m.Key))
+	}
+	if err := r.resumePolicies(list, catalogue); err != nil {
+		return err
+	}
+	if r.graph != nil {
+		if err := r.graph.resume(r.server, list, revision); err != nil {
+			return err
+		}
+	}
+	r.work(ctx, list)
+	return nil
+}
+
+// work sees to all tasks of a list, and to those that they add.
+func (r *Reactor) work(ctx context.Context, list *tasks) {
+	ctx = context.WithValue(ctx, tasksKey{}, list)
+	for len(list.left) > 0 {
+		next := list.next()
+		if list.refused[next] {
+			continue
+		}
+		err := r.do(ctx, list, next)
+		if errors.Is(err, store.ErrClosed) {
+			return
+		}
+		if err != nil {
+			klog.ErrorS(err, "A reaction to a write failed; the next related write tries again", "reaction", next.kind, "object", next.name)
+		}
+	}
+}
+
+// note lists what a change gives rise to.
+func (r *Reactor) note(list *tasks, c Change) {
+	r.noteLifecycle(list, c)
+	r.noteOwnership(list, c)
+}
+
+// noteLifecycle lists what a change means for definitions and namespaces.
+func (r *Reactor) noteLifecycle(list *tasks, c Change) {
+	switch {
+	case c.Resource == r.server.Definitions():
+		if c.Deleted {
+			list.add(judgeContested, groupOf(c.Record.Value))
+			return
+		}
+		list.add(judgeDefinition, c.Name)
+		if isTerminating(c.Record.Value) {
+			list.add(finishDefinition, c.Name)
+		}
+		if isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
+			list.add(retryMigration, c.Name)
+		}
+	case c.Resource == r.server.Namespaces():
+		if !c.Deleted && isTerminating(c.Record.Value) {
+			list.add(finishNamespace, c.Name)
+		}
+	case isPolicy(c.Resource):
+		if !c.Deleted && isUnobserved(c.Record.Value) {
+			list.add(checkPolicy, c.Name)
+		}
+	case isMigration(c.Resource):
+		if !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
+			list.add(migrateResource, c.Name)
+		}
+	case c.Deleted:
+		if c.Resource.Terminating {
+			list.add(finishDefinition, c.Resource.Definition.Key[len(r.server.Definitions().Prefix):])
+		}
+		if c.Namespace != "" && r.namespaceTerminates(c.Namespace) {
+			list.add(finishNamespace, c.Namespace)
+		}
+	}
+}
+
+// do sees to one task. It starts over when another writer was faster.
+func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
+	for {
+		var err error
+		switch t.kind {
+		case judgeDefinition:
+			err = r.judgeDefinition(ctx, t.name)
+		case judgeContested:
+			err = r.judgeContested(ctx, t.name)
+		case finishDefinition:
+			err = r.finishDefinition(ctx, t.name)
+		case finishNamespace:
+			err = r.finishNamespace(ctx, t.name)
+		case migrateResource:
+			err = r.migrate(ctx, t.name)
+		case retryMigration:
+			err = r.retryMigrations(ctx, t.name)
+		case checkPolicy:
+			err = r.checkPolicy(ctx, t.name)
+		case verifyOwners:
+			err = r.verifyOwners(list, t.name)
+		case collectGarbage:
+			err = r.collectGarbage(ctx, list, t.name)
+		}
+		switch {
+		case errors.Is(err, ErrConflict):
+			list.catalogue = nil
+			continue
+		case apierrors.IsNotFound(err):
+			return nil // somebody saw to it
+		}
+		return err
+	}
+}

@@ -1,0 +1,220 @@
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/kube-openapi/pkg/cached"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Documents are the OpenAPI documents of one catalogue. They are safe for
+// concurrent use.
+type Documents struct {
+	catalogue *resource.Catalogue
+	versions  map[string]*document // by their paths below /openapi/v3
+	index     func() ([]byte, error)
+	v2        func() http.Handler
+}
+
+// document is that of one version of a group.
+type document struct {
+	of      []*resource.OpenAPI
+	service *handler3.OpenAPIService
+}
+
+// New prepares the documents of a catalogue, without building any. Those of the
+// catalogue before, which may be nil, go on being of use where what they describe is
+// the same.
+func New(c *resource.Catalogue, before *Documents) *Documents {
+	d := &Documents{catalogue: c, versions: map[string]*document{}}
+	for _, g := range c.Groups() {
+		for _, name := range g.Versions {
+			path := "apis/" + g.Name + "/" + name
+			if g.Name == "" {
+				path = "api/" + name
+			}
+			of := published(g, name)
+			if before != nil && before.versions[path] != nil && slices.Equal(before.versions[path].of, of) {
+				d.versions[path] = before.versions[path]
+				continue
+			}
+			service := handler3.NewOpenAPIService()
+			service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+				spec, err := merge(of)
+				return spec, uuid.NewString(), err
+			})))
+			d.versions[path] = &document{of, service}
+		}
+	}
+	d.index = sync.OnceValues(d.list)
+	d.v2 = sync.OnceValue(d.serviceV2)
+	return d
+}
+
+// Of tells whether the documents are those of a catalogue.
+func (d *Documents) Of(c *resource.Catalogue) bool { return d.catalogue == c }
+
+// ServeHTTP answers what is below /openapi.
+func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	path := req.URL.Path
+	if path == "/openapi/v2" {
+		d.v2().ServeHTTP(w, req)
+		return
+	}
+	if path == "/openapi/v3" {
+		d.serveIndex(w, req)
+		return
+	}
+	name, ok := strings.CutPrefix(path, "/openapi/v3/")
+	if !ok {
+		http.NotFound(w, req)
+		return
+	}
+	one := d.versions[name]
+	if one == nil {
+		w.WriteHeader(http.StatusNotFound) // the real server has no words for it
+		return
+	}
+	one.service.HandleGroupVersion(w, req)
+}
+
+// serveIndex answers the index as text, as the real server does, and unlike it with a
+// hash of its own.
+func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
+	index, err := d.index()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Etag", fmt.Sprintf(`"%X"`, sha512.Sum512(index)))
+	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
+}
+
+// list is the index: the paths of all documents, with their hashes.
+func (d *Documents) list() ([]byte, error) {
+	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
+	for path, one := range d.versions {
+		var own answer
+		one.service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})
+		var index handler3.OpenAPIV3Discovery
+		if err := json.Unmarshal(own.Bytes(), &index); err != nil {
+			return nil, fmt.Errorf("OpenAPI of %s: %w", path, err)
+		}
+		maps.Copy(all.Paths, index.Paths)
+	}
+	return json.Marshal(all)
+}
+
+// answer is a response that stays here.
+type answer struct {
+	bytes.Buffer
+	header http.Header
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (*answer) WriteHeader(int) {}
+
+// published is what there is to say about a version of a group.
+func published(g *resource.Group, version string) []*resource.OpenAPI {
+	var all []*resource.OpenAPI
+	for _, r := range g.Resources {
+		if v := r.Version(version); v != nil && v.Served && !r.Unlisted && v.OpenAPI != nil {
+			all = append(all, v.OpenAPI)
+		}
+	}
+	return all
+}
+
+// merge makes one document of several.
+func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
+	merged := &spec3.OpenAPI{
+		Version: "3.0.0", Info: info(),
+		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
+		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
+	}
+	for _, one := range of {
+		document, err := one.V3()
+		if err != nil {
+			return nil, err
+		}
+		// The types that several refer to are the same wherever they come from.
+		if document.Components != nil {
+			maps.Copy(merged.Components.Schemas, document.Components.Schemas)
+		}
+		if document.Paths != nil {
+			maps.Copy(merged.Paths.Paths, document.Paths.Paths)
+		}
+	}
+	return merged, nil
+}
+
+func info() *spec.Info {
+	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.GitVersion}}
+}
+
+// serviceV2 serves the one document of version 2.
+func (d *Documents) serviceV2() http.Handler {
+	service := handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+		document, err := d.everything()
+		return document, uuid.NewString(), err
+	})))
+	mux := http.NewServeMux()
+	service.RegisterOpenAPIVersionedService("/openapi/v2", muxer{mux})
+	return mux
+}
+
+// everything is all that is served, in version 2 of OpenAPI.
+func (d *Documents) everything() (*spec.Swagger, error) {
+	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger: "2.0", Info: info(),
+		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
+		Definitions: spec.Definitions{},
+	}}
+	for _, g := range d.catalogue.Groups() {
+		for _, r := range g.Resources {
+			for _, v := range r.Versions {
+				if !v.Served || r.Unlisted || v.OpenAPI == nil {
+					continue
+				}
+				document, err := v.OpenAPI.V2()
+				if err != nil {
+					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
+				}
+				maps.Copy(merged.Definitions, document.Definitions)
+				if document.Paths != nil {
+					maps.Copy(merged.Paths.Paths, document.Paths.Paths)
+				}
+			}
+		}
+	}
+	return merged, nil
+}
+
+// muxer makes a ServeMux what kube-openapi registers its handlers with.
+type muxer struct{ *http.ServeMux }
+
+func (m muxer) UnlistedHandle(path string, h http.Handler) { m.ServeMux.Handle(path, h) }

@@ -1,0 +1,49 @@
+package schema
+
+// Node is the schema of one value: of an object, a field, an item of a list or a value
+// of a map. A nil *Node says nothing of the value.
+//
+// A tree may refer to itself only through Items, Additional or Properties of types that
+// Kubernetes' own kinds have (JSONSchemaProps); walks follow the value, so they end.
+type Node struct {
+	// Type is "object", "array", "string", "integer", "number", "boolean" or empty: any.
+	Type string
+	// IntOrString values are integers or strings, whatever Type says.
+	IntOrString bool
+	// Nullable values may be null.
+	Nullable bool
+
+	// Properties are the fields with names of their own.
+	Properties map[string]*Node
+	// Additional is the schema of the other fields; nil: there is none.
+	Additional *Node
+	// Items is the schema of the items of a list; nil: there is none.
+	Items *Node
+
+	// PreserveUnknown keeps fields that have no schema.
+	PreserveUnknown bool
+	// Embedded values are whole resources with apiVersion, kind and metadata.
+	Embedded bool
+
+	// Default is what a missing value becomes, as JSON values (map[string]any, []any,
+	// string, int64, float64, bool); nobody may alter it. Nil: there is none.
+	Default any
+
+	// List says how the items of a list are owned and merged.
+	List ListType
+	// Keys are the fields that tell the items of a map-like list apart, in the order of
+	// the schema.
+	Keys []string
+	// AtomicMap says that a map belongs to one owner as a whole.
+	AtomicMap bool
+}
+
+// ListType is how a list is owned and merged: x-kubernetes-list-type.
+type ListType uint8
+
+// The list types. A list without one is atomic.
+const (
+	Atomic  ListType = iota // one owner has the whole list
+	Set                     // each value has owners
+	MapList                 // each item has owners, by the values of its keys
+)

@@ -2,7 +2,6 @@ package fakecluster_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -235,10 +235,11 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 	policies := []metav1.DeletionPropagation{
 		metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
 	}
+	seed := seedtest.Seed(t)
 	var writers sync.WaitGroup
-	for writer := range uint64(8) {
+	for writer := range 8 {
 		writers.Go(func() {
-			random := rand.New(rand.NewPCG(writer, 1))
+			random := seedtest.Source(seed, writer)
 			for n := range 150 {
 				// Owners come before their dependents: objects that block each other may
 				// wait for ever if they are deleted at the same time, as on a real server.

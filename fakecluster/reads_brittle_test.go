@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // brittle is a way to the cluster that breaks again and again: each watch ends
@@ -27,7 +29,7 @@ type brittle struct {
 }
 
 func newBrittle(seed uint64, away time.Duration) *brittle {
-	return &brittle{random: rand.New(rand.NewPCG(seed, 1<<33)), away: away}
+	return &brittle{random: seedtest.Source(seed, 1001), away: away}
 }
 
 func (b *brittle) wrap(rt http.RoundTripper) http.RoundTripper {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // The objects that the tests of reads churn: two versions, a field to select by,
@@ -186,7 +187,7 @@ func (c *churn) run(t testing.TB) {
 	var writers sync.WaitGroup
 	for n := range c.writers {
 		writers.Go(func() {
-			random := rand.New(rand.NewPCG(c.seed, uint64(n)))
+			random := seedtest.Source(c.seed, n)
 			for i := range c.each {
 				if c.rest != nil {
 					time.Sleep(c.rest(random))
@@ -287,11 +288,3 @@ func (c *churn) write(ctx context.Context, random *rand.Rand, number int) error 
 }
 
 func pick[T any](random *rand.Rand, of []T) T { return of[random.IntN(len(of))] }
-
-// seedOf is a new seed, which is printed, so that a failure can be looked into.
-func seedOf(t testing.TB) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return seed
-}

@@ -23,6 +23,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // Informers and watchers of client-go, as they are, over a way that breaks all the
@@ -196,7 +197,7 @@ func informing(t *testing.T, informer func(*clientrest.Config) (cache.SharedInde
 func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.name, func(t *testing.T) {
-			seed := seedOf(t)
+			seed := seedtest.Seed(t)
 			synctest.Test(t, func(t *testing.T) {
 				var store cache.Store
 				f, h := follow(t, seed, 20*time.Second, 0, informing(t, client.informer, &store))
@@ -220,7 +221,7 @@ func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 func TestInformersRecoverFromCompaction(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.name, func(t *testing.T) {
-			seed := seedOf(t)
+			seed := seedtest.Seed(t)
 			synctest.Test(t, func(t *testing.T) {
 				var store cache.Store
 				f, h := follow(t, seed, 20*time.Second, time.Minute, informing(t, client.informer, &store), fakecluster.WithHistory(10, 0))
@@ -306,7 +307,7 @@ func retrying(t *testing.T, failed *watch.Event) func(*following) func() {
 }
 
 func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
-	seed := seedOf(t)
+	seed := seedtest.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
 		var failed watch.Event
 		f, h := follow(t, seed, 20*time.Second, 0, retrying(t, &failed))
@@ -322,7 +323,7 @@ func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
 }
 
 func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
-	seed := seedOf(t)
+	seed := seedtest.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
 		var failed watch.Event
 		f, h := follow(t, seed, 20*time.Second, 5*time.Minute, retrying(t, &failed), fakecluster.WithHistory(10, 0))

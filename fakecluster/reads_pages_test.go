@@ -16,11 +16,12 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // Pages are those of one state, whatever is written between and during them.
 func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
-	seed := seedOf(t)
+	seed := seedtest.Seed(t)
 	c := fakecluster.Start(t)
 	define(t, c, sampleDefinition())
 	w := newWire(t, c)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // The six guarantees of a watch, on recorded histories: 8 writers, and 50 watchers
@@ -23,14 +24,14 @@ import (
 // bookmarks.
 func TestWatchersSeeTheOneHistory(t *testing.T) {
 	t.Run("over HTTP", func(t *testing.T) {
-		watchersSeeTheOneHistory(t, &churn{seed: seedOf(t), writers: 8, each: 50})
+		watchersSeeTheOneHistory(t, &churn{seed: seedtest.Seed(t), writers: 8, each: 50})
 	})
 	t.Run("in process", func(t *testing.T) {
-		watchersSeeTheOneHistory(t, &churn{seed: seedOf(t), writers: 8, each: 50}, fakecluster.InProcess())
+		watchersSeeTheOneHistory(t, &churn{seed: seedtest.Seed(t), writers: 8, each: 50}, fakecluster.InProcess())
 	})
 	// The clock of a bubble brings bookmarks, once a minute, and timeouts.
 	t.Run("with bookmarks and timeouts", func(t *testing.T) {
-		seed := seedOf(t)
+		seed := seedtest.Seed(t)
 		synctest.Test(t, func(t *testing.T) {
 			rest := func(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(2 * time.Minute))) }
 			watchersSeeTheOneHistory(t, &churn{seed: seed, writers: 8, each: 30, rest: rest}, fakecluster.InProcess())
@@ -55,7 +56,7 @@ func watchersSeeTheOneHistory(t *testing.T, writers *churn, way ...fakecluster.O
 	defer stop()
 	var all sync.WaitGroup
 	reports := make([]report, watchers)
-	random := rand.New(rand.NewPCG(writers.seed, 1<<32))
+	random := seedtest.Source(writers.seed, 1000)
 	for n := range reports {
 		v := someVantage(random, n, writers.writers*writers.each)
 		if writers.rest != nil && v.breaks > 0 {

@@ -3,7 +3,6 @@ package fakecluster_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // selection is what a list with selectors is held to: what they pick of the whole
@@ -74,8 +74,8 @@ func namesIn(items []json.RawMessage) string {
 // objects say, now, at each revision of the past, page by page, in a fork, and in
 // the other version.
 func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
-	seed := seedOf(t)
-	random := rand.New(rand.NewPCG(seed, 0))
+	seed := seedtest.Seed(t)
+	random := seedtest.Source(seed, 0)
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	define(t, c, sampleDefinition())
 	w := newWire(t, c)

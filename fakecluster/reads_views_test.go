@@ -14,15 +14,16 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // A list as a Table, or of partial metadata, or in another version, is joined of the
 // bytes that are stored, where that gives what decoding and encoding would. A get
 // always goes that long way: each item of a list has to be what a get shows.
 func TestListedViewsAreThoseOfTheObjects(t *testing.T) {
-	seed := seedOf(t)
+	seed := seedtest.Seed(t)
 	// The time stands still in a bubble, and with it the ages in Tables.
-	synctest.Test(t, func(t *testing.T) { listedViewsAreThoseOfTheObjects(t, rand.New(rand.NewPCG(seed, 0))) })
+	synctest.Test(t, func(t *testing.T) { listedViewsAreThoseOfTheObjects(t, seedtest.Source(seed, 0)) })
 }
 
 func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 func TestRangeOf(t *testing.T) {
@@ -27,7 +29,7 @@ func TestRangeOf(t *testing.T) {
 
 // The set is compared with a sorted slice, through insertions, removals and copies that go on to live.
 func TestKeysCountAsASortedSliceDoes(t *testing.T) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	type pair struct {
 		keys keys
 		want []string

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // contention is several writers that contend for few keys.
@@ -24,9 +26,8 @@ func (c contention) key(random *rand.Rand) string {
 
 // run lets the writers write, and others do beside them what they do until the writers have done. It returns what the
 // writers were told, as events without Previous, in the order of the revisions.
-func (c contention) run(t *testing.T, s *Store, others ...func(ctx context.Context, random *rand.Rand)) []*Event {
+func (c contention) run(t *testing.T, random *rand.Rand, s *Store, others ...func(ctx context.Context, random *rand.Rand)) []*Event {
 	t.Helper()
-	random := seeded(t)
 	source := func() *rand.Rand { return rand.New(rand.NewPCG(random.Uint64(), 0)) }
 
 	ctx, done := context.WithCancel(t.Context())
@@ -107,7 +108,7 @@ func replay(events []*Event, revision int64) map[string]Record {
 
 func TestLogIsWhatTheWritersWereTold(t *testing.T) {
 	s := open(t, Options{})
-	told := contention{writers: 4, writes: 500, keys: 10}.run(t, s)
+	told := contention{writers: 4, writes: 500, keys: 10}.run(t, seedtest.Rand(t), s)
 	events := s.log.events()
 	for i, e := range events {
 		equal(t, "previous record", *e.Previous, replay(told, e.Record.Revision-1)[e.Record.Key])
@@ -179,7 +180,7 @@ func TestEveryWatcherSeesEveryChangeOnceInOrder(t *testing.T) {
 		}
 		watchers <- w
 	}
-	contention{writers: 4, writes: 1000, keys: 10}.run(t, s, slices.Repeat([]func(context.Context, *rand.Rand){watching}, cap(watchers))...)
+	contention{writers: 4, writes: 1000, keys: 10}.run(t, seedtest.Rand(t), s, slices.Repeat([]func(context.Context, *rand.Rand){watching}, cap(watchers))...)
 	close(watchers)
 	for w := range watchers {
 		var want []*Event
@@ -209,8 +210,9 @@ func TestReadsAtARevisionEqualAReplay(t *testing.T) {
 	c := contention{writers: 3, writes: 300, keys: 20}
 	for name, o := range map[string]Options{"all of the history": {}, "a short history": {HistoryRevisions: 50}} {
 		t.Run(name, func(t *testing.T) {
+			random := seedtest.Rand(t)
 			opened := open(t, o)
-			told := c.run(t, opened)
+			told := c.run(t, random, opened)
 			s := fork(t, opened) // which has records in both of its layers
 
 			gets, pages := make(chan get, 1000), make(chan page, 1000)
@@ -249,7 +251,7 @@ func TestReadsAtARevisionEqualAReplay(t *testing.T) {
 					}
 				}
 			}
-			told = append(told, c.run(t, s, reading, reading, reading, reading)...)
+			told = append(told, c.run(t, random, s, reading, reading, reading, reading)...)
 			close(gets)
 			close(pages)
 

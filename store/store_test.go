@@ -2,10 +2,8 @@ package store
 
 import (
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,13 +76,6 @@ func fails(t testing.TB, what string, got, want error) {
 	if !errors.Is(got, want) && !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
-}
-
-// seeded returns a source of chance that a failing test can be given again.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // history is a small one that has everything in it:

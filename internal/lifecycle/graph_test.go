@@ -2,13 +2,13 @@ package lifecycle
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -143,9 +143,9 @@ func (g *graph) check(t *testing.T, s shelf) {
 // TestTheGraphIsThatOfTheStore writes at random, forks, and forgets history, and
 // compares each graph with its store.
 func TestTheGraphIsThatOfTheStore(t *testing.T) {
-	for seed := range uint64(20) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, seed))
+	for n := range 20 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			random := seedtest.Rand(t)
 			s, g := open(t, store.Options{HistoryRevisions: 1 + random.IntN(40)}), newGraph()
 			for range 600 {
 				key := fmt.Sprintf("/%s/%d", []string{"a", "b", "events"}[random.IntN(3)], random.IntN(12))

@@ -1,0 +1,79 @@
+// Package seedtest gives random tests a seed that they print and that repeats them.
+//
+//	func TestKeysSort(t *testing.T) {
+//		random := seedtest.Rand(t)
+//		...
+//	}
+//
+// Each run draws a new seed and logs it. When the test fails, its log says how to run
+// it again with the same seed:
+//
+//	seed 81985529216486895; to repeat: -run '^TestKeysSort$' -seed 81985529216486895
+//
+// A test asks for its seed once, because -seed gives the same seed to every call. A test
+// that needs several sources, one for each goroutine for example, takes the seed and
+// makes them with [Source]:
+//
+//	seed := seedtest.Seed(t)
+//	for n := range 8 {
+//		go write(seedtest.Source(seed, n))
+//	}
+//
+// The seed decides what each goroutine does. It does not decide how the scheduler
+// interleaves them, so a test of a race may need several attempts with its seed.
+//
+// The flag exists in test binaries that import this package. Name the package under test
+// when you give it: go test refuses -seed for a package whose tests do not know it.
+package seedtest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var given = flag.Uint64("seed", 0, "the `seed` of random tests; 0 draws a new one for each test")
+
+// asked holds the tests that run and have asked for their seed.
+var asked sync.Map
+
+// Seed returns the seed of a test and logs it: the one given with -seed, or a new one. A
+// test that asks twice fails, because -seed could not repeat it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	if _, twice := asked.LoadOrStore(t, true); twice {
+		t.Fatal("seedtest: the test asks for its seed twice, so -seed cannot repeat it; use Source")
+	}
+	t.Cleanup(func() { asked.Delete(t) })
+
+	seed := *given
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Log(message(t.Name(), seed))
+	return seed
+}
+
+// Rand returns the test's source of random numbers. The seed is that of [Seed], and the
+// same rule holds: a test asks once.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	return Source(Seed(t), 0)
+}
+
+// Source returns the n-th source of random numbers of a seed. Sources with different
+// numbers are independent of each other.
+func Source(seed uint64, n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
+
+// message says how to repeat a test with its seed.
+func message(test string, seed uint64) string {
+	names := strings.Split(test, "/")
+	for i, name := range names {
+		names[i] = "^" + regexp.QuoteMeta(name) + "$"
+	}
+	return fmt.Sprintf("seed %d; to repeat: -run '%s' -seed %d", seed, strings.Join(names, "/"), seed)
+}

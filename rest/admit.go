@@ -121,8 +121,8 @@ func (w *write) validate(operation admission.Operation, obj, old runtime.Object)
 	if err := w.chain.Validate(w.ctx, w.asked(operation, is, was, as)); err != nil {
 		return err
 	}
-	if pruner, ok := w.version.Codec.(resource.Pruner); ok && w.replaced {
-		return pruner.Prune(obj)
+	if w.replaced {
+		return w.version.Codec.Prune(obj)
 	}
 	return nil
 }

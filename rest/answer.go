@@ -93,10 +93,7 @@ func viewOf(v *resource.Version, record store.Record) (string, bool) {
 	if record.Tag == v.Identity {
 		return record.Value, true
 	}
-	if codec, ok := v.Codec.(resource.Viewer); ok {
-		return codec.View(record)
-	}
-	return "", false
+	return v.Codec.View(record)
 }
 
 // items are the JSON of several stored objects in a version. Those that need to be

@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
-
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // beforeCreate lets the strategy prepare a new object, and validates it. It is
@@ -16,8 +14,7 @@ import (
 // knows to be valid: on maps, validating it takes as long as the schema does.
 func (w *write) beforeCreate(obj runtime.Object) error {
 	strategy := w.version.Strategy
-	s, ok := strategy.(resource.MetadataStrategy)
-	if !ok || !s.MetadataIsValid(obj, nil) {
+	if isValid := w.version.MetadataIsValid; isValid == nil || !isValid(obj, nil) {
 		return registryrest.BeforeCreate(strategy, w.ctx, obj)
 	}
 	metadata, err := meta.Accessor(obj)
@@ -40,8 +37,7 @@ func (w *write) beforeCreate(obj runtime.Object) error {
 // metadata that the strategy knows to be valid.
 func (w *write) beforeUpdate(obj, old runtime.Object) error {
 	strategy := w.strategy()
-	s, ok := strategy.(resource.MetadataStrategy)
-	if !ok || !s.MetadataIsValid(obj, old) {
+	if isValid := w.version.MetadataIsValid; isValid == nil || !isValid(obj, old) {
 		return registryrest.BeforeUpdate(strategy, w.ctx, obj, old)
 	}
 	metadata, err := meta.Accessor(obj)

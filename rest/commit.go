@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -46,13 +45,9 @@ func (w *write) commitCreate(obj runtime.Object) (outcome, error) {
 
 // remember spares the reader of a record that is costly to read.
 func (w *write) remember(record store.Record, obj runtime.Object) {
-	codec, ok := w.version.Resource.Storage.Codec.(resource.Rememberer)
-	if !ok {
-		return
-	}
 	if metadata, err := meta.Accessor(obj); err == nil {
 		metadata.SetResourceVersion(formatRevision(record.Revision))
-		codec.Remember(record, obj)
+		w.version.Resource.Storage.Codec.Remember(record, obj)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -99,16 +98,16 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	obj = copyOf(w.version, obj) // what is read from the store is not altered
+	obj = w.version.Codec.Copy(obj) // what is read from the store is not altered
 	if _, _, err := registryrest.BeforeDelete(w.version.Strategy, w.ctx, obj, options); err != nil {
 		return outcome{}, err
 	}
-	s, hasContent := w.version.Strategy.(resource.DeletionStrategy)
+	content := w.version.ContentFirst
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
 		return outcome{}, err
 	}
-	if hasContent && metadata.GetDeletionTimestamp() != nil && s.ContentRemains(obj) {
+	if content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
 		return w.outcome(record, obj) // there is nothing to do, and nobody to ask
 	}
 	asked := obj
@@ -121,11 +120,11 @@ func (w *write) removeOnce(options *metav1.DeleteOptions) (outcome, error) {
 	if err := w.validate(admission.Delete, nil, asked); err != nil {
 		return outcome{}, err
 	}
-	if hasContent && metadata.GetDeletionTimestamp() == nil {
-		if _, ok := s.(registryrest.GarbageCollectionDeleteStrategy); ok {
+	if content != nil && metadata.GetDeletionTimestamp() == nil {
+		if content.SettlesDependents {
 			metadata.SetFinalizers(propagationFinalizers(metadata.GetFinalizers(), options))
 		}
-		s.BeginDeletion(obj, w.now())
+		content.Begin(obj, w.now())
 		return w.commitUpdate(record, obj)
 	}
 	finalizers := propagationFinalizers(metadata.GetFinalizers(), options)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -85,8 +84,8 @@ func (t *transformer) rowText(text string) (string, error) {
 	var err error
 	// With this annotation an object is shown where others are not.
 	special := t.table.IncludeObject == metav1.IncludeNone && strings.Contains(text, metav1.InitialEventsAnnotationKey)
-	if reader, reads := t.version.Table.(resource.CellReader); reads && !special {
-		if cells, ok, err = reader.ReadCells(t.ctx, text); err != nil {
+	if read := t.version.ReadCells; read != nil && !special {
+		if cells, ok, err = read(t.ctx, text); err != nil {
 			return "", err
 		}
 	}

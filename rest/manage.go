@@ -17,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/warning"
-
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // manageFields records that the manager of the write set what differs between
@@ -29,7 +27,7 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 		return obj, nil
 	}
 	var learn func(runtime.Object)
-	if shortcut, ok := w.version.Codec.(resource.FieldShortcut); ok && w.subresource == "" {
+	if shortcut := w.version.FieldShortcut; shortcut != nil && w.subresource == "" {
 		var done bool
 		if learn, done = shortcut.ManageFields(obj, current, w.manager, w.now()); done {
 			return obj, nil
@@ -39,8 +37,8 @@ func (w *write) manageFields(obj, current runtime.Object) (runtime.Object, error
 	if err != nil {
 		return nil, err
 	}
-	if abridger, ok := w.version.Codec.(resource.Abridger); ok {
-		if short, shortCurrent, ok := abridger.Abridge(obj, current); ok {
+	if abridge := w.version.Abridge; abridge != nil {
+		if short, shortCurrent, ok := abridge(obj, current); ok {
 			return obj, copyManagedFields(obj, fields.UpdateNoErrors(shortCurrent, short, w.manager))
 		}
 	}

@@ -85,7 +85,7 @@ func (r *request) patch() error {
 // patchType is the kind of patch by its media type, if the resource takes it.
 func (r *request) patchType() (types.PatchType, error) {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
-	if _, ok := r.version.Codec.(resource.StrategicMerger); ok {
+	if r.version.Patches.StrategicMerge != nil {
 		accepted = append(accepted, string(types.StrategicMergePatchType))
 	}
 	accepted = append(accepted, string(types.ApplyYAMLPatchType))
@@ -191,8 +191,8 @@ func (p *patcher) checkNames(obj runtime.Object) error {
 
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
 func (p *patcher) patchJSON(current runtime.Object) (runtime.Object, error) {
-	if merger, ok := p.view.Codec.(resource.MergePatcher); ok && p.patchType == types.MergePatchType {
-		if obj, done, err := p.mergeMaps(merger, current); done {
+	if p.view.Patches.Merge != nil && p.patchType == types.MergePatchType {
+		if obj, done, err := p.mergeMaps(current); done {
 			return obj, err
 		}
 	}
@@ -302,7 +302,7 @@ func (p *patcher) mergeJSON(before []byte) (after []byte, complaints []error, er
 
 // mergeMaps applies a merge patch to an object that is a map. What is unusual
 // about a patch or its outcome it leaves to mergeJSON, which has the words for it.
-func (p *patcher) mergeMaps(merger resource.MergePatcher, current runtime.Object) (obj runtime.Object, done bool, err error) {
+func (p *patcher) mergeMaps(current runtime.Object) (obj runtime.Object, done bool, err error) {
 	patch := map[string]any{}
 	if duplicates, err := kjson.UnmarshalStrict(p.body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
 		return nil, false, nil
@@ -312,7 +312,7 @@ func (p *patcher) mergeMaps(merger resource.MergePatcher, current runtime.Object
 			return nil, false, nil
 		}
 	}
-	obj, err = merger.MergePatch(current, patch, p.validate)
+	obj, err = p.view.Patches.Merge(current, patch, p.validate)
 	return obj, err == nil, nil
 }
 
@@ -329,7 +329,7 @@ func (p *patcher) strategicMerge(current runtime.Object) (runtime.Object, error)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	obj, err := p.version.Codec.(resource.StrategicMerger).StrategicMerge(current, patch, p.validate)
+	obj, err := p.version.Patches.StrategicMerge(current, patch, p.validate)
 	shown := fmt.Sprintf("%+v", patch)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		complaints = append(complaints, strict.Errors()...)
@@ -388,7 +388,7 @@ func (p *patcher) apply(current runtime.Object) (runtime.Object, error) {
 // applyConfiguration merges a configuration into an object.
 func (p *patcher) applyConfiguration(current runtime.Object, configuration *unstructured.Unstructured) (runtime.Object, error) {
 	var learn func(runtime.Object)
-	if shortcut, ok := p.version.Codec.(resource.FieldShortcut); ok && p.subresource == "" {
+	if shortcut := p.version.FieldShortcut; shortcut != nil && p.subresource == "" {
 		var applied runtime.Object
 		if applied, learn = shortcut.Apply(current, configuration, p.options.FieldManager, p.now()); applied != nil {
 			return applied, nil

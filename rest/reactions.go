@@ -65,7 +65,7 @@ func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, n
 	if err != nil {
 		return nil, record, err
 	}
-	return copyOf(res.Storage, obj), record, nil
+	return res.Storage.Codec.Copy(obj), record, nil
 }
 
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {
@@ -87,7 +87,7 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
 	w := r.write(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
 	finish := r.audited(w, "patch")
-	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return copyOf(res.Storage, current), nil })
+	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return res.Storage.Codec.Copy(current), nil })
 	err = w.unlessObsolete(err, store.Record{})
 	finish(err)
 	return err

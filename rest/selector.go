@@ -139,12 +139,11 @@ func (s selector) matchesNames(key string) bool {
 // are not its names. They are read from the bytes, if these are what the version
 // shows and the codec can; else from the object.
 func (s selector) matchesInside(record store.Record) (bool, error) {
-	reader, quick := s.version.Codec.(resource.FieldReader)
-	quick = quick && record.Tag == s.version.Identity
+	asStored := record.Tag == s.version.Identity
 	for i, requirement := range s.inside {
 		value, ok := "", false
-		if quick {
-			value, ok = reader.ReadField(record.Value, requirement.Field)
+		if asStored {
+			value, ok = s.version.Codec.ReadField(record.Value, requirement.Field)
 		}
 		if !ok {
 			return s.matchesDecoded(record, s.inside[i:])

@@ -177,14 +177,6 @@ func (w *write) load() (store.Record, runtime.Object, error) {
 	return record, current, err
 }
 
-// copyOf is a copy of an object that can be altered and put through the pipeline.
-func copyOf(v *resource.Version, obj runtime.Object) runtime.Object {
-	if c, ok := v.Codec.(resource.Copier); ok {
-		return c.Copy(obj)
-	}
-	return obj.DeepCopyObject()
-}
-
 func (w *write) key() string { return w.version.Resource.Key(w.namespace, w.name) }
 
 // strategy is that of the object or of the subresource that is updated.
@@ -243,10 +235,8 @@ func (w *write) completesDeletion(obj, current runtime.Object) bool {
 	if grace := was.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
 		return false
 	}
-	if s, ok := w.version.Strategy.(resource.DeletionStrategy); ok && s.ContentRemains(obj) {
-		return false
-	}
-	return true
+	content := w.version.ContentFirst
+	return content == nil || !content.Remains(obj)
 }
 
 // now is the time that objects are stamped with.

@@ -145,6 +145,7 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 		Serializer:   codec.Serializer(),
 		Strategy:     strategy,
 		Table:        tableOf(k.columns),
+		Patches:      resource.Patches{StrategicMerge: codec.StrategicMerge},
 		FieldManager: manager("", k.reset),
 		Types:        knownTypes,
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -41,10 +40,12 @@ func Namespaces() *resource.Resource {
 	strategy := namespaceStrategy{Scheme(), names.SimpleNameGenerator}
 	r.Storage = &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
-		Codec:      defaultedNamespace{codec},
-		Serializer: codec.Serializer(),
-		Strategy:   strategy,
-		Table:      tableOf(namespaceColumns),
+		Codec:        defaultedNamespace{codec},
+		Serializer:   codec.Serializer(),
+		Strategy:     strategy,
+		Table:        tableOf(namespaceColumns),
+		Patches:      resource.Patches{StrategicMerge: codec.StrategicMerge},
+		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: contentRemains, SettlesDependents: true},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: namespaceStatus{strategy}, Verbs: []string{"get", "patch", "update"},
@@ -148,9 +149,8 @@ func (namespaceStrategy) WarningsOnUpdate(context.Context, runtime.Object, runti
 	return nil
 }
 
-// BeginDeletion implements resource.DeletionStrategy: the phase turns to
-// Terminating.
-func (namespaceStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
+// beginDeletion is resource.ContentFirst.Begin: the phase turns to Terminating.
+func beginDeletion(obj runtime.Object, now metav1.Time) {
 	ns := obj.(*corev1.Namespace)
 	if ns.DeletionTimestamp == nil {
 		ns.DeletionTimestamp = &now
@@ -158,16 +158,9 @@ func (namespaceStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
 	ns.Status.Phase = corev1.NamespaceTerminating
 }
 
-// DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy:
-// what is to become of dependents is settled with the first delete. Definitions,
-// the other kind whose content goes first, do not ask then.
-func (namespaceStrategy) DefaultGarbageCollectionPolicy(context.Context) registryrest.GarbageCollectionPolicy {
-	return registryrest.DeleteDependents
-}
-
-// ContentRemains implements resource.DeletionStrategy: spec.finalizers stands
-// for the content.
-func (namespaceStrategy) ContentRemains(obj runtime.Object) bool {
+// contentRemains is resource.ContentFirst.Remains: spec.finalizers stands for the
+// content.
+func contentRemains(obj runtime.Object) bool {
 	return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0
 }
 

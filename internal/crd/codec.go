@@ -116,7 +116,7 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 	return u, kind, err
 }
 
-// MergePatch implements resource.MergePatcher: RFC 7386 on maps, without a detour
+// MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour
 // through JSON.
 func (c *codec) MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error) {
 	u := &unstructured.Unstructured{Object: mergeMaps(current.(*unstructured.Unstructured).Object, patch)}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -164,8 +163,10 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],
 		Codec:       c,
+		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},
 		Table:       table,
+		ReadCells:   table.ReadCells,
 		OpenAPI:     publish(definition, v.Name),
 		Types:       types,
 		Subresource: map[string]*resource.Subresource{},
@@ -183,7 +184,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 			}
 		}
 	}
-	out.Strategy = strategy
+	out.Strategy, out.MetadataIsValid, out.FieldShortcut = strategy, strategy.MetadataIsValid, c
 	if strategy.scale != nil {
 		view, err := newScaleView(r)
 		if err != nil {
@@ -215,7 +216,7 @@ func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextens
 var ageDescription = metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]
 
 // newTable makes the printer of a version. Without columns there is the age.
-func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryrest.TableConvertor, error) {
+func newTable(columns []apiextensions.CustomResourceColumnDefinition) (table, error) {
 	if len(columns) == 0 {
 		columns = []apiextensions.CustomResourceColumnDefinition{
 			{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: ageDescription},
@@ -224,7 +225,7 @@ func newTable(columns []apiextensions.CustomResourceColumnDefinition) (registryr
 	external := make([]apiextensionsv1.CustomResourceColumnDefinition, len(columns))
 	for i := range columns {
 		if err := apiextensionsv1.Convert_apiextensions_CustomResourceColumnDefinition_To_v1_CustomResourceColumnDefinition(&columns[i], &external[i], nil); err != nil {
-			return nil, err
+			return table{}, err
 		}
 	}
 	return newTableOf(external), nil

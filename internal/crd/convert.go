@@ -49,7 +49,7 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 	return out.(*unstructured.Unstructured), nil
 }
 
-// View implements resource.Viewer, for objects that were written in another version
+// View implements resource.Codec, for objects that were written in another version
 // under the present schema, if that is also the schema of this version: conversion
 // without a webhook changes nothing then but the apiVersion, because what was pruned
 // and defaulted by a schema is not changed by doing it again.

@@ -65,6 +65,10 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, read 
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,
 		Table:      tableconvertor.New(),
+		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
+		Abridge:    codec.Abridge,
+		// The finalizer of the server's own says all that there is to say of the content.
+		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
@@ -221,9 +225,9 @@ func eachSchema(spec *apiextensions.CustomResourceDefinitionSpec, visit func(*ap
 	}
 }
 
-// BeginDeletion implements resource.DeletionStrategy: a finalizer of the
-// server's own holds the definition until its objects are gone.
-func (definitionStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
+// beginDeletion is resource.ContentFirst.Begin: a finalizer of the server's own holds
+// the definition until its objects are gone.
+func beginDeletion(obj runtime.Object, now metav1.Time) {
 	crd := obj.(*apiextensions.CustomResourceDefinition)
 	if crd.DeletionTimestamp == nil {
 		crd.DeletionTimestamp = &now
@@ -237,10 +241,6 @@ func (definitionStrategy) BeginDeletion(obj runtime.Object, now metav1.Time) {
 		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 	})
 }
-
-// ContentRemains implements resource.DeletionStrategy: the finalizer says it
-// all.
-func (definitionStrategy) ContentRemains(runtime.Object) bool { return false }
 
 // definitionStatus is the strategy of /status.
 type definitionStatus struct{ definitionStrategy }

@@ -119,7 +119,7 @@ func isManagedFields(value any) bool {
 	return ok
 }
 
-// MetadataIsValid implements resource.MetadataStrategy. It says so of the
+// MetadataIsValid is resource.Version.MetadataIsValid. It says so of the
 // metadata that nearly all objects have: a name, a namespace, labels and
 // annotations; and of metadata that an update left as it was.
 func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // Objects implements resource.Codec.
@@ -14,7 +15,13 @@ func (c *codec) Objects() resource.Objects {
 	return customObjects{objectConverter: objectConverter{c}}
 }
 
-// Prune implements resource.Pruner.
+// Copy implements resource.Codec.
+func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
+
+// Remember implements resource.Codec.
+func (c *codec) Remember(store.Record, runtime.Object) {}
+
+// Prune implements resource.Codec.
 func (c *codec) Prune(obj runtime.Object) error {
 	_, err := c.coerce(obj.(*unstructured.Unstructured), coerceOptions{stored: true})
 	return err

@@ -20,7 +20,7 @@ func plainPath(jsonPath string) string {
 	return jsonPath[1:]
 }
 
-// ReadField implements resource.FieldReader: for paths from name to name, and values
+// ReadField implements resource.Codec: for paths from name to name, and values
 // that print as they are written.
 func (c *codec) ReadField(text, field string) (value string, ok bool) {
 	for _, f := range c.selectable {

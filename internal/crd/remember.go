@@ -69,7 +69,7 @@ func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, err
 	return obj, nil
 }
 
-// Remember implements resource.Rememberer.
+// Remember implements resource.Codec.
 func (c *definitionCodec) Remember(record store.Record, obj runtime.Object) {
 	c.read.remember(record.Value, obj.(*apiextensions.CustomResourceDefinition))
 }
@@ -93,7 +93,7 @@ func (r *rememberedDefinitions) recall(text string) *apiextensions.CustomResourc
 	return nil
 }
 
-// Copy implements resource.Copier.
+// Copy implements resource.Codec.
 func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
 }
@@ -150,7 +150,7 @@ func (c *definitionCodec) noSpec() (string, error) {
 	return `,"spec":` + spec, err
 }
 
-// Abridge implements resource.Abridger. Only the top level of a spec counts for
+// Abridge is resource.Version.Abridge. Only the top level of a spec counts for
 // who owns what: its versions belong to one owner as a whole.
 func (c *definitionCodec) Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool) {
 	is := obj.(*apiextensions.CustomResourceDefinition)

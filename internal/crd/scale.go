@@ -48,8 +48,10 @@ func newScaleView(r *resource.Resource) (*resource.Version, error) {
 		Name:       scaleKind.Version,
 		Typed:      true,
 		Codec:      codec,
+		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
 		Serializer: codec.Serializer(),
 		Table:      table,
+		ReadCells:  table.ReadCells,
 	}, nil
 }
 

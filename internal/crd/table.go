@@ -26,7 +26,7 @@ type table struct {
 
 // newTableOf makes the printer. A column whose path nobody can read is accepted with
 // its definition; it and those after it are not printed.
-func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) registryrest.TableConvertor {
+func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table {
 	convertor, err := tableconvertor.New(columns)
 	if err != nil {
 		return table{TableConvertor: convertor}
@@ -39,7 +39,7 @@ func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) regist
 	return t
 }
 
-// ReadCells implements resource.CellReader.
+// ReadCells is resource.Version.ReadCells.
 func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) {
 	// An object with items is a list to the printer.
 	if !t.sketches || gjson.Get(text, "items").Exists() {

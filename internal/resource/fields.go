@@ -15,7 +15,7 @@ import (
 // schemas it works from take time to prepare.
 type FieldManager func() (*managedfields.FieldManager, error)
 
-// FieldShortcut is a Codec that knows the outcome of field management for common
+// FieldShortcut knows the outcome of field management for common
 // writes of whole objects, and for applies that change hands of nothing.
 type FieldShortcut interface {
 	// ManageFields records that the manager set what differs between the object
@@ -28,16 +28,6 @@ type FieldShortcut interface {
 	// object, which it does not alter. If it cannot tell it returns nil and what
 	// wants to learn from the object that the field manager makes, or nil.
 	Apply(current, configuration runtime.Object, manager string, now metav1.Time) (applied runtime.Object, learn func(runtime.Object))
-}
-
-// Abridger is a Codec of objects with a large part that belongs to one owner as a
-// whole.
-type Abridger interface {
-	// Abridge leaves out of an object and the current one, which is nil for a
-	// create, what makes no difference to field management: the fields of the
-	// objects it returns are owned as those of the given ones. It reports whether it
-	// can tell.
-	Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool)
 }
 
 // TypedFieldManager is the field manager of a kind that a scheme has Go types
@@ -61,12 +51,4 @@ func ResetFields(byVersion map[string][]string) map[fieldpath.APIVersion]fieldpa
 		sets[fieldpath.APIVersion(apiVersion)] = fieldpath.NewSet(paths...)
 	}
 	return fieldpath.NewExcludeFilterSetMap(sets)
-}
-
-// FieldReader is a Codec that can read the fields of field selectors out of the
-// bytes of objects that are stored in its version, under its present schema.
-type FieldReader interface {
-	// ReadField is the value that Codec.Fields has for the field. If that cannot
-	// be told without decoding the object, it says so.
-	ReadField(text, field string) (value string, ok bool)
 }

@@ -19,12 +19,6 @@ type Objects interface {
 	runtime.ObjectConvertor
 }
 
-// Pruner is a Codec that drops what its schema does not know from an object which
-// somebody has changed since it was decoded.
-type Pruner interface {
-	Prune(obj runtime.Object) error
-}
-
 // Objects implements Codec.
 func (c *TypedCodec) Objects() Objects { return typedObjects{c.scheme} }
 

@@ -137,22 +137,20 @@ func (c *TypedCodec) ConvertFieldLabel(label, value string) (string, string, err
 	return runtime.DefaultMetaV1FieldSelectorConversion(label, value)
 }
 
-// StrategicMerger is a Codec whose objects take strategic merge patches, because
-// their Go types say how lists are merged.
-type StrategicMerger interface {
-	// StrategicMerge applies a patch to an object. If it is to validate, unknown
-	// fields in the result come as a strict decoding error beside it.
-	StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
-}
+// ReadField implements Codec: selectable fields of Go types are read from the types.
+func (c *TypedCodec) ReadField(string, string) (string, bool) { return "", false }
 
-// MergePatcher is a Codec whose objects take merge patches as they are, because
-// they are maps.
-type MergePatcher interface {
-	// MergePatch is a copy of the object with the patch merged into it, pruned and
-	// defaulted. If unknown fields are to be reported, they come as a strict
-	// decoding error beside it.
-	MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error)
-}
+// View implements Codec: the bytes of a typed object are decoded for each version.
+func (c *TypedCodec) View(store.Record) (string, bool) { return "", false }
+
+// Remember implements Codec. A codec of Go types keeps no objects.
+func (c *TypedCodec) Remember(store.Record, runtime.Object) {}
+
+// Copy implements Codec.
+func (c *TypedCodec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
+
+// Prune implements Codec: a Go type has no unknown fields.
+func (c *TypedCodec) Prune(runtime.Object) error { return nil }
 
 // PatchedError says that what a patch makes of an object cannot be read as one.
 type PatchedError struct{ Err error }
@@ -160,7 +158,7 @@ type PatchedError struct{ Err error }
 func (e *PatchedError) Error() string { return e.Err.Error() }
 func (e *PatchedError) Unwrap() error { return e.Err }
 
-// StrategicMerge implements StrategicMerger.
+// StrategicMerge is Patches.StrategicMerge for Go types.
 func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error) {
 	versioned, err := c.scheme.ConvertToVersion(current, c.kind.GroupVersion())
 	if err != nil {

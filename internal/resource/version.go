@@ -33,10 +33,33 @@ type Version struct {
 	Codec       Codec
 	Strategy    Strategy
 	Serializer  runtime.NegotiatedSerializer
-	Table       registryrest.TableConvertor
 	Subresource map[string]*Subresource
 
+	Table registryrest.TableConvertor
+	// ReadCells are the cells of the one row that Table makes of an object, read out of
+	// the object's JSON in this version. If they cannot be told without decoding all of
+	// it, ok is false. Nil: they never can.
+	ReadCells func(ctx context.Context, text string) (cells []any, ok bool, err error)
+
+	Patches Patches
+
+	// MetadataIsValid tells of most metadata, cheaply, that it is valid, so that the
+	// pipeline need not validate it. The old object is nil for a create. Nil: it always
+	// has to.
+	MetadataIsValid func(obj, old runtime.Object) bool
+
+	// ContentFirst says that objects have content that goes before them; nil: they
+	// have none.
+	ContentFirst *ContentFirst
+
 	FieldManager FieldManager
+	// FieldShortcut knows the outcome of field management for common writes; nil:
+	// FieldManager works out all of them.
+	FieldShortcut FieldShortcut
+	// Abridge leaves out of an object and the current one, which is nil for a create,
+	// what makes no difference to field management: the fields of the objects it returns
+	// are owned as those of the given ones. ok tells whether it can. Nil: it never can.
+	Abridge func(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool)
 	// Types are what the field manager knows of the types of the kind, for others who
 	// merge objects; nil: nobody does.
 	Types func() (managedfields.TypeConverter, error)
@@ -107,44 +130,37 @@ type Codec interface {
 	// back would, so that the bytes are what readers see.
 	EncodeToStore(obj runtime.Object) ([]byte, error)
 
+	// View is what Encode makes of what DecodeStored reads. If that cannot be told
+	// without doing so, ok is false.
+	View(record store.Record) (text string, ok bool)
+
+	// Remember spares the next reader of a record the work of reading it. The object's
+	// resourceVersion must be that of the record, and nobody may alter the object any
+	// more.
+	Remember(record store.Record, obj runtime.Object)
+
+	// Copy is a copy of an object that may be altered and put through the pipeline. It
+	// may share with the object what no stage alters.
+	Copy(obj runtime.Object) runtime.Object
+
+	// Prune drops what the schema does not know from an object which somebody has
+	// changed since it was decoded.
+	Prune(obj runtime.Object) error
+
 	// Objects makes and converts objects of the kind in all its versions.
 	Objects() Objects
 
 	// Fields are the field selectors' values of an object.
 	Fields(obj runtime.Object) (fields.Set, error)
 
+	// ReadField is the value that Fields has for the field, read out of the bytes of an
+	// object that is stored in this version, under its present schema. If it cannot be
+	// told without decoding the object, ok is false.
+	ReadField(text, field string) (value string, ok bool)
+
 	// ConvertFieldLabel checks and translates one requirement of a field
 	// selector.
 	ConvertFieldLabel(label, value string) (string, string, error)
-}
-
-// Viewer is a Codec that can show stored objects in its version without decoding
-// them.
-type Viewer interface {
-	// View is what Encode makes of what DecodeStored reads. If that cannot be told
-	// without doing so, it says so.
-	View(record store.Record) (text string, ok bool)
-}
-
-// CellReader is a TableConvertor that can read the cells of an object out of the JSON
-// of its version.
-type CellReader interface {
-	// ReadCells are the cells of the one row that ConvertToTable makes of the
-	// object. If they cannot be told without decoding all of it, it says so.
-	ReadCells(ctx context.Context, text string) (cells []any, ok bool, err error)
-}
-
-// Rememberer is a Codec that can be told what an object is that it would
-// otherwise have to read. The object's resourceVersion must be that of the record,
-// and nobody may alter the object any more.
-type Rememberer interface {
-	Remember(record store.Record, obj runtime.Object)
-}
-
-// Copier is a Codec whose objects have parts that nobody alters.
-type Copier interface {
-	// Copy is a copy that may be altered but for those parts.
-	Copy(obj runtime.Object) runtime.Object
 }
 
 // Strategy is what a kind adds to the one write pipeline: how its objects are
@@ -154,26 +170,34 @@ type Strategy interface {
 	registryrest.RESTUpdateStrategy
 }
 
-// MetadataStrategy is a strategy that can tell cheaply of most metadata that it
-// is valid, so that it need not be validated. The old object is nil for a create.
-type MetadataStrategy interface {
-	MetadataIsValid(obj, old runtime.Object) bool
+// ContentFirst is what a kind adds whose objects have work to do between the first
+// delete and the end: their content goes first. Namespaces and definitions have it.
+type ContentFirst struct {
+	// Begin records on obj that its deletion has begun.
+	Begin func(obj runtime.Object, now metav1.Time)
+
+	// Remains tells whether something beside metadata.finalizers keeps an object that
+	// is being deleted.
+	Remains func(obj runtime.Object) bool
+
+	// SettlesDependents says that the first delete decides what becomes of dependents:
+	// the finalizers of foreground and orphan deletion are set then.
+	SettlesDependents bool
 }
 
-// DeletionStrategy is a Strategy whose objects have work to do between the
-// first delete and the end: their content goes first.
-//
-// One that is a rest.GarbageCollectionDeleteStrategy, too, says with the first
-// delete what is to become of dependents.
-type DeletionStrategy interface {
-	Strategy
+// Patches are the forms of a patch that a version takes beside JSON patch and
+// server-side apply, or takes by a shorter way.
+type Patches struct {
+	// StrategicMerge applies a strategic merge patch to an object. If it is to
+	// validate, unknown fields in the result come as a strict decoding error beside
+	// it. Nil: the kind does not take such patches, because no Go type says how its
+	// lists are merged.
+	StrategicMerge func(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
 
-	// BeginDeletion records on obj that its deletion has begun.
-	BeginDeletion(obj runtime.Object, now metav1.Time)
-
-	// ContentRemains tells whether something beside metadata.finalizers keeps
-	// an object that is being deleted.
-	ContentRemains(obj runtime.Object) bool
+	// Merge is a copy of the object with a merge patch merged into it, pruned and
+	// defaulted. If unknown fields are to be reported, they come as a strict decoding
+	// error beside it. Nil: the patch is merged into the JSON of the object.
+	Merge func(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error)
 }
 
 // GroupVersion names the version with its group.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -94,7 +95,7 @@ func (w *write) commitDelete(record store.Record, obj runtime.Object) (outcome, 
 	}
 	last := record.Value
 	gone, err := w.store.Delete(record.Key, record.Revision, store.Write{
-		Make:    func(revision int64) string { return withResourceVersion(last, revision) },
+		Make:    func(revision int64) string { return view.WithResourceVersion(last, revision) },
 		Tag:     record.Tag,
 		Index:   record.Index,
 		Require: w.require,
@@ -143,9 +144,9 @@ func (w *write) encode(obj runtime.Object, revision int64) (string, error) {
 // toStore is the write of an encoded object.
 func (w *write) toStore(text string) store.Write {
 	return store.Write{
-		Make:    func(revision int64) string { return withResourceVersion(text, revision) },
+		Make:    func(revision int64) string { return view.WithResourceVersion(text, revision) },
 		Tag:     w.version.Resource.Storage.Identity,
-		Index:   labelsOf(text),
+		Index:   view.Labels(text),
 		Require: w.require,
 	}
 }
@@ -167,7 +168,7 @@ func (w *write) commitError(err error) error {
 
 // outcome is what a write answers with, once the record is there.
 func (w *write) outcome(record store.Record, obj runtime.Object) (outcome, error) {
-	text, err := view(w.version, record)
+	text, err := view.Text(w.version, record)
 	return outcome{text: text, object: obj}, err
 }
 

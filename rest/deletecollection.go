@@ -2,6 +2,8 @@ package rest
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fakecluster/fakecluster/internal/view"
 )
 
 // deletecollection deletes the objects that a list with the same options would
@@ -16,12 +18,12 @@ func (r *request) deletecollection() error {
 	if err != nil {
 		return err
 	}
-	sel, err := newSelector(r.version, list)
+	sel, err := r.selector(list)
 	if err != nil {
 		return err
 	}
-	var found records
-	p, err := r.page(list, sel, &found)
+	var found view.Records
+	p, err := view.ReadPage(r.store, r.namespace(), list, sel, &found)
 	if err != nil {
 		return err
 	}
@@ -33,7 +35,7 @@ func (r *request) deletecollection() error {
 		if _, err := w.remove(options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		text, err := view(r.version, record)
+		text, err := view.Text(r.version, record)
 		if err != nil {
 			return err
 		}

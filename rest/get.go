@@ -9,8 +9,8 @@ import (
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -20,14 +20,14 @@ func (r *request) get() error {
 	if err := r.parseQuery(&options); err != nil {
 		return err
 	}
-	if err := r.notInFuture(options.ResourceVersion); err != nil {
+	if err := view.NotInFuture(r.store, options.ResourceVersion); err != nil {
 		return err
 	}
 	record, err := r.store.Get(r.key())
 	if err != nil {
 		return r.readError(err)
 	}
-	text, err := view(r.version, record)
+	text, err := view.Text(r.version, record)
 	if err != nil {
 		return err
 	}
@@ -60,21 +60,6 @@ func (r *request) parseQuery(into runtime.Object) error {
 func parseValues(values url.Values, into runtime.Object) error {
 	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(values, metav1.SchemeGroupVersion, into); err != nil {
 		return apierrors.NewBadRequest(err.Error())
-	}
-	return nil
-}
-
-// notInFuture refuses to read at a revision that is yet to come.
-func (r *request) notInFuture(resourceVersion string) error {
-	if resourceVersion == "" || resourceVersion == "0" {
-		return nil
-	}
-	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
-	if err != nil {
-		return err
-	}
-	if current := uint64(r.store.Revision()); wanted > current {
-		return storage.NewTooLargeResourceVersionError(wanted, current, 1)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 )
 
 // request is one request for a resource, on its way to its verb.
@@ -31,7 +32,7 @@ type request struct {
 	catalogue   *resource.Catalogue
 	version     *resource.Version
 	subresource *resource.Subresource // nil for the object itself
-	output      output
+	output      view.Form
 	body        []byte
 	bodyRead    bool
 }

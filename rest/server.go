@@ -21,6 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -61,7 +62,7 @@ type Server struct {
 	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
 	random    *random
-	frames    frames
+	frames    view.Frames
 	paths     *apirequest.RequestInfoFactory
 	trail     *trail // nil: nobody keeps one
 	hooks     *hooks

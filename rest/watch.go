@@ -2,23 +2,19 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -33,11 +29,12 @@ func (r *request) watch() error {
 	if err != nil {
 		return err
 	}
-	sel, err := newSelector(r.version, options)
+	var events *view.Events
+	sel, err := view.NewSelector(r.version, options, func(record store.Record) (string, error) { return events.Text(record) })
 	if err != nil {
 		return err
 	}
-	transform, err := r.transformer()
+	shown, err := r.view()
 	if err != nil {
 		return err
 	}
@@ -52,12 +49,8 @@ func (r *request) watch() error {
 	if _, ok := r.w.(http.Flusher); !ok {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
-	stream := &watchStream{request: r, selector: sel, options: options, mediaType: info.MediaType, transform: transform}
-	stream.selector.view = stream.viewOnce
-	if info.MediaType != runtime.ContentTypeJSON {
-		stream.mediaType += ";stream=watch"
-		stream.binary = newBinaryFrames(r.version, info)
-	}
+	events = view.NewEvents(shown, &r.frames, info)
+	stream := &watchStream{request: r, selector: sel, options: options, events: events}
 	ctx, stop := r.untilWatchEnds(options)
 	defer stop()
 	stream.run(ctx, int64(from))
@@ -68,23 +61,22 @@ func (r *request) watch() error {
 // and none after the server closes.
 func (r *request) untilWatchEnds(o *internalversion.ListOptions) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(r.ctx)
+	timedOut := func() {}
 	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
-		ctx, cancel = context.WithTimeout(r.ctx, time.Duration(*o.TimeoutSeconds)*time.Second)
+		ctx, timedOut = context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second)
 	}
 	detach := context.AfterFunc(r.closing, cancel)
-	return ctx, func() { detach(); cancel() }
+	return ctx, func() { detach(); timedOut(); cancel() }
 }
 
 // watchStream is one watch: a cursor over the changes of its objects, and one
 // over those of the definition, which end it.
 type watchStream struct {
 	*request
-	selector  selector
-	options   *internalversion.ListOptions
-	mediaType string
-	transform *transformer  // nil: objects go as they are
-	binary    *binaryFrames // nil: JSON, one event after the other
-	buffer    []byte
+	selector view.Selector
+	options  *internalversion.ListOptions
+	events   *view.Events
+	buffer   []byte // of the frame that is written, used again for the next
 
 	changes    *store.Cursor
 	definition *store.Cursor // nil for built-in resources
@@ -97,11 +89,11 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 	// The watch begins before the client hears of it: what follows the answer's
 	// first bytes is a change.
 	initial, err := s.start(from)
-	s.w.Header().Set("Content-Type", s.mediaType)
+	s.w.Header().Set("Content-Type", s.events.MediaType())
 	s.w.WriteHeader(http.StatusOK)
 	s.flush()
 	if err == nil {
-		err = s.sendInitial(initial)
+		err = s.sendInitial(ctx, initial)
 	}
 	if err == nil {
 		err = s.follow(ctx)
@@ -161,23 +153,23 @@ func watchError(err error) error {
 
 // sendInitial sends the objects that are there already, and the bookmark that
 // says so.
-func (s *watchStream) sendInitial(initial *store.Scan) error {
+func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) error {
 	if initial == nil {
 		return nil
 	}
 	for i := range initial.Len() {
 		record := initial.Record(i)
-		if ok, err := s.selector.matches(record); err != nil {
+		if ok, err := s.selector.Matches(record); err != nil {
 			return err
 		} else if !ok {
 			continue
 		}
-		if err := s.send(watch.Added, record, 0); err != nil {
+		if err := s.sendPresent(ctx, record); err != nil {
 			return err
 		}
 	}
 	if s.options.AllowWatchBookmarks && s.options.SendInitialEvents != nil && *s.options.SendInitialEvents {
-		if err := s.sendBookmark(initial.Revision, true); err != nil {
+		if err := s.sendBookmark(ctx, initial.Revision, true); err != nil {
 			return err
 		}
 	}
@@ -209,7 +201,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			return watchError(err)
 		}
 		for _, e := range events {
-			if err = s.sendEvent(e); err != nil {
+			if err = s.sendEvent(ctx, e); err != nil {
 				return err
 			}
 		}
@@ -224,7 +216,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 		case <-changed:
 		case <-ctx.Done():
 		case <-bookmarks:
-			if err := s.sendBookmark(s.changes.Revision(), false); err != nil {
+			if err := s.sendBookmark(ctx, s.changes.Revision(), false); err != nil {
 				return err
 			}
 			s.flush()
@@ -251,145 +243,91 @@ func (s *watchStream) redefined() (bool, error) {
 	return false, nil
 }
 
+// redefinedSince tells whether a definition's spec or names differ between two
+// of its states.
+func redefinedSince(was, is string) bool {
+	for _, path := range []string{"metadata.generation", "status.acceptedNames"} {
+		if gjson.Get(was, path).Raw != gjson.Get(is, path).Raw {
+			return true
+		}
+	}
+	return false
+}
+
 // sendEvent sends one change, as it looks through the selector.
-func (s *watchStream) sendEvent(e *store.Event) error {
+func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) error {
 	if e.Record.Revision <= s.after {
 		return nil
 	}
 	is, err := e.Type != store.Deleted, error(nil)
 	if is {
-		if is, err = s.selector.matches(e.Record); err != nil {
+		if is, err = s.selector.Matches(e.Record); err != nil {
 			return err
 		}
 	}
 	was := e.Type != store.Created
 	if was {
-		if was, err = s.selector.matches(*e.Previous); err != nil {
+		if was, err = s.selector.Matches(*e.Previous); err != nil {
 			return err
 		}
 	}
 	switch {
 	case is && was:
-		return s.send(watch.Modified, e.Record, e.Record.Revision)
+		return s.send(ctx, watch.Modified, e.Record, e.Record.Revision)
 	case is:
-		return s.send(watch.Added, e.Record, e.Record.Revision)
+		return s.send(ctx, watch.Added, e.Record, e.Record.Revision)
 	case was && e.Type == store.Deleted:
-		return s.send(watch.Deleted, e.Record, e.Record.Revision)
+		return s.send(ctx, watch.Deleted, e.Record, e.Record.Revision)
 	case was:
 		// It changed out of sight: what is sent is how it looked before, at the
 		// revision of the change.
-		return s.send(watch.Deleted, *e.Previous, e.Record.Revision)
+		return s.send(ctx, watch.Deleted, *e.Previous, e.Record.Revision)
 	}
 	return nil
-}
-
-// send sends an object under the revision of a change; of none, if it was there when
-// the watch began. In a stream of Tables only the first has headers.
-func (s *watchStream) send(kind watch.EventType, record store.Record, change int64) error {
-	seen := func(text string) string {
-		if change > 0 && change != record.Revision {
-			return withResourceVersion(text, change)
-		}
-		return text
-	}
-	if s.transform == nil && s.binary == nil {
-		if text, ok := viewOf(s.version, record); ok {
-			return s.write(kind, seen(text))
-		}
-	}
-	frame := func() (string, error) {
-		text, err := s.viewOnce(record)
-		if err != nil {
-			return "", err
-		}
-		return s.frame(kind, seen(text))
-	}
-	var text string
-	var err error
-	if change == 0 {
-		text, err = frame()
-	} else {
-		text, err = s.frames.get(change, s.frameKey(kind), frame)
-	}
-	if err != nil {
-		return err
-	}
-	return s.writeFrame(text)
-}
-
-// viewOnce is the JSON of a stored object in the version. If the object has to be
-// converted for it, all watchers share that, too.
-func (s *watchStream) viewOnce(record store.Record) (string, error) {
-	if text, ok := viewOf(s.version, record); ok {
-		return text, nil
-	}
-	return s.frames.get(record.Revision, frameKey{version: s.version}, func() (string, error) { return view(s.version, record) })
-}
-
-// frameKey is what decides how the frame of a change looks.
-func (s *watchStream) frameKey(kind watch.EventType) frameKey {
-	key := frameKey{kind: kind, version: s.version, mediaType: s.mediaType, pretty: s.output.pretty}
-	if s.transform != nil {
-		key.target = *s.output.Convert
-		if options := s.transform.table; options != nil {
-			key.include, key.headers, key.second = options.IncludeObject, !options.NoHeaders, time.Now().Unix()
-		}
-	}
-	return key
-}
-
-// frame is an event about an object of the version as the client wants to see it.
-func (s *watchStream) frame(kind watch.EventType, text string) (string, error) {
-	switch {
-	case s.transform == nil && s.binary == nil:
-		return jsonFrame(kind, text), nil
-	case s.transform == nil:
-		return s.binary.frame(kind, text)
-	}
-	obj, err := s.transform.one(text)
-	if err != nil {
-		return "", err
-	}
-	out, err := s.transform.encode(obj)
-	if err != nil {
-		return "", err
-	}
-	if s.binary != nil {
-		return s.binary.frameOf(kind, out)
-	}
-	return jsonFrame(kind, strings.TrimSuffix(string(out), "\n")), nil
-}
-
-func jsonFrame(kind watch.EventType, text string) string {
-	return `{"type":"` + string(kind) + `","object":` + text + "}\n"
 }
 
 // errGone ends a watch whose client does not read any more.
 var errGone = errors.New("the client has gone")
 
-// writeFrame writes what frame has made.
-func (s *watchStream) writeFrame(text string) error {
-	if s.transform != nil && s.transform.table != nil {
-		s.transform.table.NoHeaders = true
-	}
-	if _, err := io.WriteString(s.w, text); err != nil {
-		return errGone
-	}
-	return nil
+// sendPresent sends an object that was there when the watch began.
+func (s *watchStream) sendPresent(ctx context.Context, record store.Record) error {
+	frame, err := s.events.AppendPresent(ctx, s.buffer[:0], record)
+	return s.write(frame, err)
 }
 
-// write writes an event as JSON in one write, from a buffer that is used again: it
-// would be a copy for each watcher otherwise.
-func (s *watchStream) write(kind watch.EventType, text string) error {
-	b := append(s.buffer[:0], `{"type":"`...)
-	b = append(b, kind...)
-	b = append(b, `","object":`...)
-	b = append(b, text...)
-	b = append(b, "}\n"...)
-	if len(b) <= maxWatchBuffer {
-		s.buffer = b
+// send sends an object under the revision of a change.
+func (s *watchStream) send(ctx context.Context, kind watch.EventType, record store.Record, revision int64) error {
+	frame, err := s.events.AppendChange(ctx, s.buffer[:0], kind, record, revision)
+	return s.write(frame, err)
+}
+
+// sendBookmark tells the client how far it has seen everything.
+func (s *watchStream) sendBookmark(ctx context.Context, revision int64, initialEventsEnd bool) error {
+	frame, err := s.events.AppendBookmark(ctx, s.buffer[:0], revision, initialEventsEnd)
+	return s.write(frame, err)
+}
+
+// sendError ends the watch with a Status.
+func (s *watchStream) sendError(err error) {
+	if errors.Is(err, errGone) {
+		return
 	}
-	if _, err := s.w.Write(b); err != nil {
+	frame, err := s.events.AppendError(s.buffer[:0], toStatus(err))
+	if s.write(frame, err) == nil {
+		s.flush()
+	}
+}
+
+// write writes a frame, unless it could not be made. The next frame uses its buffer again:
+// it would be a copy of each object for each watcher otherwise.
+func (s *watchStream) write(frame []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(frame) <= maxWatchBuffer {
+		s.buffer = frame
+	}
+	if _, err := s.w.Write(frame); err != nil {
 		return errGone
 	}
 	return nil
@@ -399,52 +337,3 @@ func (s *watchStream) write(kind watch.EventType, text string) error {
 const maxWatchBuffer = 32 << 10
 
 func (s *watchStream) flush() { s.w.(http.Flusher).Flush() }
-
-// sendBookmark tells the client how far it has seen everything.
-func (s *watchStream) sendBookmark(revision int64, initialEventsEnd bool) error {
-	text, err := bookmark(s.version, revision, initialEventsEnd)
-	if err != nil {
-		return err
-	}
-	if text, err = s.frame(watch.Bookmark, text); err != nil {
-		return err
-	}
-	return s.writeFrame(text)
-}
-
-// bookmark is an object with nothing but a kind and a resourceVersion.
-func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (string, error) {
-	obj := v.Codec.New()
-	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {
-		return "", err
-	}
-	if initialEventsEnd {
-		if err := storage.AnnotateInitialEventsEndBookmark(obj); err != nil {
-			return "", err
-		}
-	}
-	text, err := v.Codec.Encode(obj)
-	return string(text), err
-}
-
-// sendError ends the watch with a Status.
-func (s *watchStream) sendError(err error) {
-	if errors.Is(err, errGone) {
-		return
-	}
-	text, err := s.errorFrame(toStatus(err))
-	if err != nil {
-		return
-	}
-	_ = s.writeFrame(text)
-	s.flush()
-}
-
-// errorFrame is an event with a Status, which is shown as it is in every view.
-func (s *watchStream) errorFrame(status *metav1.Status) (string, error) {
-	if s.binary != nil {
-		return s.binary.frameOfObject(watch.Error, status)
-	}
-	text, err := json.Marshal(status)
-	return jsonFrame(watch.Error, string(text)), err
-}

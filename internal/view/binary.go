@@ -1,4 +1,4 @@
-package rest
+package view
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// binaryFrames makes the events of a watch in a format that is not JSON, which is
-// protobuf. Only kinds with Go types have one.
+// binaryFrames makes the events of a watch in protobuf, the one format of streams that is
+// not JSON.
 type binaryFrames struct {
 	version *resource.Version
 	object  runtime.Encoder // of what an event is about

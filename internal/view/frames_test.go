@@ -1,4 +1,4 @@
-package rest
+package view
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Whoever asks for a frame of a change gets the one that was made first, however many
+// All who ask for a frame of a change get the one that was made first, however many
 // ask at once, and whatever else is made meanwhile.
 func TestFramesAreMadeOnceAChange(t *testing.T) {
 	const changes, watchers = 300, 20
-	var f frames
+	var f Frames
 	var made [changes][2]atomic.Int64
 	var all sync.WaitGroup
 	for range watchers {
@@ -45,7 +45,7 @@ func TestFramesAreMadeOnceAChange(t *testing.T) {
 }
 
 func TestFramesThatAreNotShared(t *testing.T) {
-	var f frames
+	var f Frames
 	n := 0
 	count := func() (string, error) { n++; return fmt.Sprint(n), nil }
 	get := func(what string, revision int64, key frameKey, want string) {
@@ -71,7 +71,7 @@ func TestFramesThatAreNotShared(t *testing.T) {
 }
 
 func TestAFrameThatFailsIsTriedAgain(t *testing.T) {
-	var f frames
+	var f Frames
 	failed := errors.New("failed")
 	_, err := f.get(7, frameKey{}, func() (string, error) { return "", failed })
 	if err != failed {

@@ -1,4 +1,4 @@
-package rest
+package view
 
 import (
 	"strings"
@@ -7,15 +7,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The metadata of an object as PartialObjectMetadata shows it is the JSON of Go's
-// ObjectMeta. Typed objects are stored in that form. That of the others has the same
-// values in the order of their names: it is put into the other order here, without
-// reading the values. Whatever is not exactly as the server itself writes it is left
-// to the long way.
-
-// partialMetadata is the JSON of an object's metadata in the order of ObjectMeta.
-// If it cannot be told without decoding the object, it says so.
-func partialMetadata(text string, typed bool) (string, bool) {
+// partialMetadata is the JSON of an object's metadata as PartialObjectMetadata shows it:
+// the JSON of Go's ObjectMeta. Typed objects are stored in that form. The metadata of
+// other objects has the same values in the order of their names; partialMetadata puts them
+// into the order of ObjectMeta without decoding them.
+//
+// This is a short way of View.partial. It declines, with ok false, whenever the metadata
+// has anything that decoding and encoding would change: a field that ObjectMeta does not
+// have, a value of another type, a time in another format, an empty list.
+func partialMetadata(text string, typed bool) (metadataText string, ok bool) {
 	metadata := gjson.Get(text, "metadata").Raw
 	if metadata == "" || metadata == "{}" {
 		return "", false
@@ -25,16 +25,16 @@ func partialMetadata(text string, typed bool) (string, bool) {
 	}
 	var b strings.Builder
 	b.Grow(len(metadata))
-	ok := reorder(&b, metadata, objectMetaFields)
+	ok = reorder(&b, metadata, objectMetaFields)
 	return b.String(), ok
 }
 
-// goField is a field of a Go type, in its JSON.
+// goField is a field of a Go type, as it is in JSON.
 type goField struct {
 	name     string
 	required bool
-	// put adds the value, and says whether it is in the one form that reading and
-	// writing it would give.
+	// put adds the value, and reports whether decoding and encoding would leave it as
+	// it is.
 	put func(b *strings.Builder, value gjson.Result) bool
 }
 
@@ -75,8 +75,8 @@ var managedFieldsFields = []goField{
 	{name: "subresource", put: putText},
 }
 
-// reorder writes an object with its fields in the order of the Go type. It fails if
-// there is a field that the type does not have, or has in another form.
+// reorder writes an object with its fields in the order of the Go type. It reports false
+// if there is a field that the type does not have, or has in another form.
 func reorder(b *strings.Builder, object string, fields []goField) bool {
 	var values [16]gjson.Result
 	known := true
@@ -126,7 +126,7 @@ func putString(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.Type == gjson.String)
 }
 
-// putText is putString for what is left out when it is empty.
+// putText is putString for fields that Go leaves out when they are empty.
 func putText(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.Type == gjson.String && value.Raw != `""`)
 }
@@ -135,7 +135,7 @@ func putBool(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.Type == gjson.True || value.Type == gjson.False)
 }
 
-// putCount is of numbers that are not negative.
+// putCount puts integers that are not negative.
 func putCount(b *strings.Builder, value gjson.Result) bool {
 	digits := value.Raw != "" && len(value.Raw) <= 18 && strings.Trim(value.Raw, "0123456789") == "" && (value.Raw[0] != '0' || value.Raw == "0")
 	return putRaw(b, value, digits)
@@ -145,7 +145,7 @@ func putPositive(b *strings.Builder, value gjson.Result) bool {
 	return putCount(b, value) && value.Raw != "0"
 }
 
-// putTime is of times as they are written: 2006-01-02T15:04:05Z.
+// putTime puts times in the format that Go writes them in: 2006-01-02T15:04:05Z.
 func putTime(b *strings.Builder, value gjson.Result) bool {
 	if value.Type != gjson.String || len(value.Raw) != len(`"2006-01-02T15:04:05Z"`) {
 		return false
@@ -154,7 +154,7 @@ func putTime(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, err == nil && value.Str[len(value.Str)-1] == 'Z' && !t.IsZero())
 }
 
-// putTexts is of maps of strings.
+// putTexts puts maps of strings.
 func putTexts(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.IsObject() && areStrings(value))
 }
@@ -163,7 +163,7 @@ func putFinalizers(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.IsArray() && areStrings(value))
 }
 
-// areStrings tells whether there are values, and all of them are strings.
+// areStrings tells whether an object or a list has values, and strings alone.
 func areStrings(value gjson.Result) bool {
 	n, ok := 0, true
 	value.ForEach(func(_, v gjson.Result) bool {

@@ -1,4 +1,4 @@
-package rest
+package view
 
 import (
 	"strings"
@@ -14,22 +14,22 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// selector picks objects by their labels and fields.
-type selector struct {
+// Selector picks objects by their labels and fields.
+type Selector struct {
 	version *resource.Version
 	labels  labels.Selector      // nil: any
 	fields  fields.Selector      // nil: any
 	names   []fields.Requirement // of fields, those that the key of an object tells
 	inside  []fields.Requirement // of fields, the others
 
-	// view is the JSON of a stored object in the version.
-	view func(store.Record) (string, error)
+	text func(store.Record) (string, error) // the JSON of a record in the version
 }
 
-// newSelector checks the selectors of a list or watch against what the version
-// can select by.
-func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector, error) {
-	s := selector{version: v, view: func(record store.Record) (string, error) { return view(v, record) }}
+// NewSelector checks the selectors of a list or watch against what the version can
+// select by. Where the selector has to see a record in the version, it calls text: it is
+// [Text], or a way to share what Text makes.
+func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(store.Record) (string, error)) (Selector, error) {
+	s := Selector{version: v, text: text}
 	if o.LabelSelector != nil && !o.LabelSelector.Empty() {
 		s.labels = o.LabelSelector
 	}
@@ -52,12 +52,12 @@ func newSelector(v *resource.Version, o *internalversion.ListOptions) (selector,
 	return s, nil
 }
 
-// all tells whether the selector picks everything.
-func (s selector) all() bool { return s.labels == nil && s.fields == nil }
+// All tells whether the selector picks everything.
+func (s Selector) All() bool { return s.labels == nil && s.fields == nil }
 
-// one is the key of the one object that the selector can pick among those of a
-// namespace, or of all: it names it.
-func (s selector) one(namespace string) (key string, ok bool) {
+// one is the key of the only object that the selector can pick among those of a
+// namespace, or of all, because the selector has its name.
+func (s Selector) one(namespace string) (key string, ok bool) {
 	if s.fields == nil {
 		return "", false
 	}
@@ -70,18 +70,18 @@ func (s selector) one(namespace string) (key string, ok bool) {
 	return s.version.Resource.Key(namespace, name), ok
 }
 
-// matches tells whether the selector picks a stored object.
-func (s selector) matches(record store.Record) (bool, error) {
+// Matches tells whether the selector picks a stored object.
+func (s Selector) Matches(record store.Record) (bool, error) {
 	if !s.matchesNames(record.Key) {
 		return false, nil
 	}
 	index := record.Index
 	if s.relabels() && !s.version.Wrote(record) {
-		text, err := s.view(record)
+		text, err := s.text(record)
 		if err != nil {
 			return false, err
 		}
-		index = labelsOf(text)
+		index = Labels(text)
 	}
 	if !s.matchesLabels(index) {
 		return false, nil
@@ -89,20 +89,20 @@ func (s selector) matches(record store.Record) (bool, error) {
 	return s.matchesInside(record)
 }
 
-// relabels tells whether the index of an object may not say what it is to be picked
-// by: a webhook that converts it may change its labels.
-func (s selector) relabels() bool { return s.labels != nil && s.version.Resource.CallsOut }
+// relabels tells whether the stored labels of an object may differ from those in the
+// version: a webhook that converts the object may change them.
+func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.CallsOut }
 
-// matchesLabels tells whether the selector picks objects with the labels of an
-// index, see labelsOf.
-func (s selector) matchesLabels(index string) bool {
+// matchesLabels tells whether the selector picks objects with these labels, given as
+// Labels has them.
+func (s Selector) matchesLabels(index string) bool {
 	return s.labels == nil || s.labels.Matches(rawLabels(index))
 }
 
 // labelMatcher is matchesLabels for one object after the other: those beside each
 // other often have the same labels.
 type labelMatcher struct {
-	selector
+	Selector
 	last  string
 	known bool // whether match is what the last labels came to
 	match bool
@@ -113,14 +113,14 @@ func (m *labelMatcher) matchesLabels(index string) bool {
 		return true
 	}
 	if !m.known || m.last != index {
-		m.last, m.known, m.match = index, true, m.selector.matchesLabels(index)
+		m.last, m.known, m.match = index, true, m.Selector.matchesLabels(index)
 	}
 	return m.match
 }
 
 // matchesNames tells whether the selector picks the object of a key by its name
 // and its namespace.
-func (s selector) matchesNames(key string) bool {
+func (s Selector) matchesNames(key string) bool {
 	for _, requirement := range s.names {
 		var value string
 		if requirement.Field == "metadata.name" {
@@ -136,9 +136,9 @@ func (s selector) matchesNames(key string) bool {
 }
 
 // matchesInside tells whether the selector picks a stored object by fields that
-// are not its names. They are read from the bytes, if these are what the version
-// shows and the codec can; else from the object.
-func (s selector) matchesInside(record store.Record) (bool, error) {
+// are not its names. It reads them from the bytes if these are what the version
+// shows and the codec can read them there, and from the decoded object otherwise.
+func (s Selector) matchesInside(record store.Record) (bool, error) {
 	asStored := record.Tag == s.version.Identity
 	for i, requirement := range s.inside {
 		value, ok := "", false
@@ -155,7 +155,7 @@ func (s selector) matchesInside(record store.Record) (bool, error) {
 	return true, nil
 }
 
-func (s selector) matchesDecoded(record store.Record, requirements []fields.Requirement) (bool, error) {
+func (s Selector) matchesDecoded(record store.Record, requirements []fields.Requirement) (bool, error) {
 	obj, err := s.version.Codec.DecodeStored(record)
 	if err != nil {
 		return false, err
@@ -172,19 +172,19 @@ func (s selector) matchesDecoded(record store.Record, requirements []fields.Requ
 	return true, nil
 }
 
-// satisfies tells whether a field may have a value. A field selector knows no
-// more than these two operators, and joins its requirements by and.
+// satisfies tells whether a requirement accepts a value. Field selectors have two
+// operators, equal and not equal, and every requirement has to hold.
 func satisfies(r fields.Requirement, value string) bool {
 	return (r.Value == value) == (r.Operator != selection.NotEquals)
 }
 
-// labelsOf is the JSON of the labels of an encoded object: the index that the
-// store keeps beside it.
-func labelsOf(text string) string { return gjson.Get(text, "metadata.labels").Raw }
+// Labels is the JSON of the labels of an encoded object. The store keeps it beside each
+// record as its index.
+func Labels(text string) string { return gjson.Get(text, "metadata.labels").Raw }
 
-// rawLabels are labels in the JSON that they are stored as, which is looked into
-// for each label that is asked for: a selector asks for few. Neither keys nor
-// values of labels hold anything that JSON escapes.
+// rawLabels are labels in the JSON that they are stored as. Each Lookup searches the
+// JSON, because a selector asks for few labels. JSON escapes no character that a key
+// or value of a label may have.
 type rawLabels string
 
 // Lookup implements labels.Labels.

@@ -1,4 +1,4 @@
-package rest
+package view
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// frames are what watchers of one view of one change share: whoever comes first
-// converts and encodes it, for all. The zero value is ready.
+// Frames are what the watchers of one view of one change share: the first of them
+// converts and encodes the change for all. The zero value is ready.
 //
-// The newest changes are remembered, as many as a cursor returns at once, so that
-// watchers who are behind share what they read together. Who is further behind
-// works for itself.
-type frames struct {
+// Frames remembers the newest changes, as many as a cursor returns at once, so that
+// watchers who are a little behind share what they read together. A watcher who is
+// further behind makes its frames itself.
+type Frames struct {
 	ring  atomic.Pointer[[rememberedChanges]atomic.Pointer[changeFrames]]
 	bytes atomic.Int64 // of the frames that were made since the ring was
 }
@@ -30,8 +30,8 @@ const (
 	rememberedBytes = 64 << 20
 )
 
-// frameKey says which frame of a change it is. With a version alone, it is what the
-// change made, in that version.
+// frameKey says which frame of a change it is. A key with a version alone is the JSON of
+// the object that the change made, in that version.
 type frameKey struct {
 	kind      watch.EventType
 	version   *resource.Version
@@ -51,8 +51,9 @@ type changeFrames struct {
 	made []*frame
 }
 
-// frame is ready once done is closed. A channel, because in a testing/synctest bubble
-// no mutex may be held while a webhook converts.
+// frame is ready once done is closed. It is a channel because a testing/synctest bubble
+// does not count a goroutine that waits for a mutex as blocked, and a webhook may take
+// its time to convert.
 type frame struct {
 	key  frameKey
 	done chan struct{}
@@ -62,9 +63,9 @@ type frame struct {
 
 var errNotMade = errors.New("the frame of an event was not made")
 
-// get returns a frame of the change of a revision, made by make if nobody has made
-// it. An error is for those who waited for the frame; the next to ask tries again.
-func (f *frames) get(revision int64, key frameKey, make func() (string, error)) (string, error) {
+// get returns a frame of the change of a revision, and calls make if there is none yet.
+// An error goes to those who waited for the frame; the next to ask tries again.
+func (f *Frames) get(revision int64, key frameKey, make func() (string, error)) (string, error) {
 	change := f.of(revision)
 	mine, found := change.claim(key)
 	if found {
@@ -87,7 +88,7 @@ func (f *frames) get(revision int64, key frameKey, make func() (string, error)) 
 }
 
 // of returns the frames of a revision.
-func (f *frames) of(revision int64) *changeFrames {
+func (f *Frames) of(revision int64) *changeFrames {
 	ring := f.ring.Load()
 	if ring == nil {
 		f.ring.CompareAndSwap(nil, new([rememberedChanges]atomic.Pointer[changeFrames]))
@@ -108,8 +109,8 @@ func (f *frames) of(revision int64) *changeFrames {
 	}
 }
 
-// claim returns a frame that somebody makes or has made, or a new one for the caller
-// to make.
+// claim returns a frame that another watcher makes or has made, or else a new one that
+// the caller has to make.
 func (c *changeFrames) claim(key frameKey) (f *frame, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

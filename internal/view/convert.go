@@ -1,0 +1,144 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/util/apihelpers"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// convert shows a single object as what the client asks for, given as JSON of the version.
+func (v *View) convert(ctx context.Context, text string) (runtime.Object, error) {
+	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+	if err != nil {
+		return nil, err
+	}
+	switch v.form.Convert.Kind {
+	case "PartialObjectMetadata":
+		return v.partial(obj)
+	case "PartialObjectMetadataList":
+		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	table := &metav1.Table{ListMeta: metav1.ListMeta{ResourceVersion: metadata.GetResourceVersion()}}
+	return table, v.addRow(ctx, table, obj, text)
+}
+
+// convertList shows the items of a list as what the client asks for, given as JSON of the version.
+func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime.Object, error) {
+	listMeta := metav1.ListMeta{ResourceVersion: formatRevision(p.Revision), Continue: p.Continue, RemainingItemCount: p.Remaining}
+	switch v.form.Convert.Kind {
+	case "PartialObjectMetadata":
+		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%TList)", v.version.Codec.New()))
+	case "PartialObjectMetadataList":
+		return v.partialList(listMeta, items)
+	}
+	table := &metav1.Table{ListMeta: listMeta}
+	if len(items) == 0 && !v.table.NoHeaders {
+		empty, err := v.version.Table.ConvertToTable(ctx, v.version.Codec.New(), v.table)
+		if err != nil {
+			return nil, err
+		}
+		table.ColumnDefinitions, table.Rows = empty.ColumnDefinitions, []metav1.TableRow{}
+	}
+	for _, text := range items {
+		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+		if err != nil {
+			return nil, err
+		}
+		if err := v.addRow(ctx, table, obj, text); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+// addRow adds an object to a table. The first row brings the headers.
+func (v *View) addRow(ctx context.Context, table *metav1.Table, obj runtime.Object, text string) error {
+	options := *v.table
+	options.NoHeaders = options.NoHeaders || table.ColumnDefinitions != nil
+	single, err := v.version.Table.ConvertToTable(ctx, obj, &options)
+	if err != nil {
+		return err
+	}
+	if table.ColumnDefinitions == nil {
+		table.ColumnDefinitions = single.ColumnDefinitions
+	}
+	for _, row := range single.Rows {
+		endsInitialEvents, err := storage.HasInitialEventsEndBookmarkAnnotation(obj)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v.table.IncludeObject == metav1.IncludeObject:
+			row.Object = runtime.RawExtension{Raw: []byte(text)}
+		case v.table.IncludeObject == metav1.IncludeNone && !endsInitialEvents:
+			row.Object = runtime.RawExtension{}
+		default:
+			partial, err := v.partial(obj)
+			if err != nil {
+				return err
+			}
+			row.Object = runtime.RawExtension{Object: partial}
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return nil
+}
+
+// partial is the metadata of an object.
+func (v *View) partial(obj runtime.Object) (*metav1.PartialObjectMetadata, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	partial := meta.AsPartialObjectMetadata(metadata)
+	partial.SetGroupVersionKind(v.form.Convert.GroupVersion().WithKind("PartialObjectMetadata"))
+	return partial, nil
+}
+
+func (v *View) partialList(listMeta metav1.ListMeta, items []string) (runtime.Object, error) {
+	partials := []metav1.PartialObjectMetadata{}
+	for _, text := range items {
+		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+		if err != nil {
+			return nil, err
+		}
+		partial, err := v.partial(obj)
+		if err != nil {
+			return nil, err
+		}
+		partials = append(partials, *partial)
+	}
+	if v.form.Convert.GroupVersion() == metav1beta1.SchemeGroupVersion {
+		return &metav1beta1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}, nil
+	}
+	return &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}, nil
+}
+
+// encode writes a converted object in the media type that the client accepts.
+func (v *View) encode(obj runtime.Object) ([]byte, error) {
+	codecs := apihelpers.GetMetaInternalVersionCodecs()
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), v.form.Accepted.MediaType)
+	if !ok {
+		return nil, notAcceptable(fmt.Sprintf("no encoder for %q", v.form.Accepted.MediaType))
+	}
+	serializer := info.Serializer
+	if v.form.Pretty && info.PrettySerializer != nil {
+		serializer = info.PrettySerializer
+	}
+	var b bytes.Buffer
+	err := codecs.EncoderForVersion(serializer, v.form.Convert.GroupVersion()).Encode(obj, &b)
+	return b.Bytes(), err
+}

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Events makes the frames of one watch: what the client reads of each event. What it
+// makes of a change it shares with the other watches of the server.
+//
+// Its methods append a frame to a buffer and return the longer buffer.
+type Events struct {
+	view      *View
+	shared    *Frames
+	mediaType string
+	binary    *binaryFrames // nil: JSON
+}
+
+// NewEvents makes the Events of a watch that shows objects in a view. The serializer is
+// that of the media type which was negotiated for the stream.
+func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo) *Events {
+	e := &Events{view: v, shared: shared, mediaType: info.MediaType}
+	if info.MediaType != runtime.ContentTypeJSON {
+		e.mediaType += ";stream=watch"
+		e.binary = newBinaryFrames(v.version, info)
+	}
+	return e
+}
+
+// MediaType is that of the whole stream.
+func (e *Events) MediaType() string { return e.mediaType }
+
+// Text is the Text of a record in the version of the watch. If that takes a conversion, all
+// watches share its outcome.
+func (e *Events) Text(record store.Record) (string, error) {
+	if text, ok := Stored(e.view.version, record); ok {
+		return text, nil
+	}
+	return e.shared.get(record.Revision, frameKey{version: e.view.version}, func() (string, error) { return Text(e.view.version, record) })
+}
+
+// AppendPresent appends the event of an object that was there when the watch began.
+func (e *Events) AppendPresent(ctx context.Context, b []byte, record store.Record) ([]byte, error) {
+	return e.append(ctx, b, watch.Added, record, 0)
+}
+
+// AppendChange appends the event of a change. The record is the object as it is shown, and
+// the revision that of the change: an object that left the selection is shown as it was
+// before, under the revision at which it left.
+func (e *Events) AppendChange(ctx context.Context, b []byte, kind watch.EventType, record store.Record, revision int64) ([]byte, error) {
+	return e.append(ctx, b, kind, record, revision)
+}
+
+func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, record store.Record, change int64) ([]byte, error) {
+	at := func(text string) string {
+		if change > 0 && change != record.Revision {
+			return WithResourceVersion(text, change)
+		}
+		return text
+	}
+	if e.plain() {
+		if text, ok := Stored(e.view.version, record); ok {
+			return appendJSONFrame(b, kind, at(text)), nil
+		}
+	}
+	frame := func() (string, error) {
+		text, err := e.Text(record)
+		if err != nil {
+			return "", err
+		}
+		return e.frame(ctx, kind, at(text))
+	}
+	var text string
+	var err error
+	if change == 0 {
+		text, err = frame()
+	} else {
+		text, err = e.shared.get(change, e.key(kind), frame)
+	}
+	if err != nil {
+		return b, err
+	}
+	return e.sent(append(b, text...)), nil
+}
+
+// AppendBookmark appends the event that tells the client how far it has seen everything.
+// With initialEventsEnd, the event also says that the objects which were there when the
+// watch began have all been sent.
+func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
+	text, err := bookmark(e.view.version, revision, initialEventsEnd)
+	if err != nil {
+		return b, err
+	}
+	if text, err = e.frame(ctx, watch.Bookmark, text); err != nil {
+		return b, err
+	}
+	return e.sent(append(b, text...)), nil
+}
+
+// AppendError appends the event that ends a watch. Its Status looks the same in every view.
+func (e *Events) AppendError(b []byte, status *metav1.Status) ([]byte, error) {
+	if e.binary != nil {
+		text, err := e.binary.frameOfObject(watch.Error, status)
+		return append(b, text...), err
+	}
+	text, err := json.Marshal(status)
+	return appendJSONFrame(b, watch.Error, string(text)), err
+}
+
+// plain tells whether the stored bytes are what a frame shows.
+func (e *Events) plain() bool { return e.view.form.Convert == nil && e.binary == nil }
+
+// sent remembers that a frame goes out: in a stream of Tables the first alone has headers.
+func (e *Events) sent(b []byte) []byte {
+	if e.view.table != nil {
+		e.view.table.NoHeaders = true
+	}
+	return b
+}
+
+// key says what the frame of a change depends on.
+func (e *Events) key(kind watch.EventType) frameKey {
+	key := frameKey{kind: kind, version: e.view.version, mediaType: e.mediaType, pretty: e.view.form.Pretty}
+	if e.view.form.Convert != nil {
+		key.target = *e.view.form.Convert
+	}
+	if options := e.view.table; options != nil {
+		// A Table shows ages in seconds, by the clock of the process.
+		key.include, key.headers, key.second = options.IncludeObject, !options.NoHeaders, time.Now().Unix()
+	}
+	return key
+}
+
+// frame is an event about an object, given as JSON of the version.
+func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (string, error) {
+	switch {
+	case e.plain():
+		return string(appendJSONFrame(nil, kind, text)), nil
+	case e.view.form.Convert == nil:
+		return e.binary.frame(kind, text)
+	}
+	obj, err := e.view.convert(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	out, err := e.view.encode(obj)
+	if err != nil {
+		return "", err
+	}
+	if e.binary != nil {
+		return e.binary.frameOf(kind, out)
+	}
+	return string(appendJSONFrame(nil, kind, strings.TrimSuffix(string(out), "\n"))), nil
+}
+
+func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
+	b = append(b, `{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","object":`...)
+	b = append(b, text...)
+	return append(b, "}\n"...)
+}
+
+// bookmark is the JSON of an object with nothing but a kind and a resourceVersion.
+func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (string, error) {
+	obj := v.Codec.New()
+	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {
+		return "", err
+	}
+	if initialEventsEnd {
+		if err := storage.AnnotateInitialEventsEndBookmark(obj); err != nil {
+			return "", err
+		}
+	}
+	text, err := v.Codec.Encode(obj)
+	return string(text), err
+}

@@ -1,0 +1,141 @@
+package view
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Page is what a list shows beside its objects. All of them are of one revision.
+type Page struct {
+	Revision int64
+	// Continue is the token that the next page is asked for with. It is empty on the
+	// last one.
+	Continue string
+	// Remaining is how many objects follow the page; nil if that is not known.
+	Remaining *int64
+}
+
+// ReadPage reads the records of a list into the receiver: those of the selector's kind,
+// in a namespace or, for the empty namespace, in all of them.
+func ReadPage(s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
+	prefix := sel.version.Resource.PrefixOf(namespace)
+	limit := int(o.Limit)
+	if o.ResourceVersion == "0" {
+		limit = 0 // a real server answers from its cache here, which ignores the limit
+	}
+	revision, start, err := storage.ValidateListOptions(prefix, storage.APIObjectVersioner{}, storage.ListOptions{
+		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: o.ResourceVersionMatch, Recursive: true,
+		Predicate: storage.SelectionPredicate{Limit: o.Limit, Continue: o.Continue},
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	if revision == 0 {
+		if err := NotInFuture(s, o.ResourceVersion); err != nil {
+			return Page{}, err
+		}
+	}
+	var p Page
+	within := prefix
+	key, one := sel.one(namespace)
+	if one {
+		// Read that object alone, as a real server does. No other key can come before it.
+		within, limit = key, 1
+	}
+	taken := 0
+	for {
+		part, err := s.Scan(within, store.ListOptions{Start: start, Limit: limit, Revision: revision})
+		if err != nil {
+			return Page{}, listError(err, o, start, prefix)
+		}
+		revision, p.Revision = part.Revision, part.Revision
+		if sel.All() {
+			into.Expect(part.Len())
+		}
+		quick := labelMatcher{Selector: sel}
+		for i := range part.Len() {
+			if !sel.relabels() && !quick.matchesLabels(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
+				continue
+			}
+			record := part.Record(i)
+			if ok, err := sel.Matches(record); err != nil {
+				return Page{}, err
+			} else if !ok {
+				continue
+			}
+			into.Add(record)
+			taken++
+			left := part.Remaining + int64(part.Len()-i-1)
+			if limit > 0 && taken == limit && left > 0 && !one {
+				if p.Continue, err = encodeContinue(record.Key+"\x00", prefix, revision); err != nil {
+					return Page{}, err
+				}
+				if sel.All() {
+					p.Remaining = &left
+				}
+				return p, nil
+			}
+		}
+		if part.Remaining == 0 || one {
+			return p, nil
+		}
+		start = part.Key(part.Len()-1) + "\x00"
+	}
+}
+
+// NotInFuture refuses to read at a revision that is yet to come.
+func NotInFuture(s *store.Store, resourceVersion string) error {
+	if resourceVersion == "" || resourceVersion == "0" {
+		return nil
+	}
+	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
+	if err != nil {
+		return err
+	}
+	if current := uint64(s.Revision()); wanted > current {
+		return storage.NewTooLargeResourceVersionError(wanted, current, 1)
+	}
+	return nil
+}
+
+const (
+	listExpired = "The resourceVersion for the provided list is too old."
+
+	continueExpired = "The provided continue parameter is too old to display a consistent list result. " +
+		"You can start a new list without the continue parameter, or use the continue token in this response to " +
+		"retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - " +
+		"objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+// encodeContinue is the token to continue a list of a prefix at a key. The key in
+// it begins with a slash, as in those of a real server.
+func encodeContinue(key, prefix string, revision int64) (string, error) {
+	return storage.EncodeContinue(key, strings.TrimSuffix(prefix, "/"), revision)
+}
+
+// listError puts a failed list into the words of the API.
+func listError(err error, o *internalversion.ListOptions, start, prefix string) error {
+	var compacted *store.CompactedError
+	var future *store.FutureError
+	switch {
+	case errors.As(err, &future):
+		return storage.NewTooLargeResourceVersionError(uint64(future.Requested), uint64(future.Current), 1)
+	case errors.As(err, &compacted) && o.Continue != "":
+		expired := apierrors.NewResourceExpired(continueExpired)
+		token, err := encodeContinue(start, prefix, -1)
+		if err != nil {
+			return err
+		}
+		expired.ErrStatus.ListMeta.Continue = token
+		return expired
+	case errors.As(err, &compacted):
+		return apierrors.NewResourceExpired(listExpired)
+	}
+	return err
+}

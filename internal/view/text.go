@@ -1,0 +1,105 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Text is the JSON of a stored object in a version.
+func Text(v *resource.Version, record store.Record) (string, error) {
+	if text, ok := Stored(v, record); ok {
+		return text, nil
+	}
+	obj, err := v.Codec.DecodeStored(record)
+	if err != nil {
+		return "", err
+	}
+	text, err := v.Codec.Encode(obj)
+	return string(text), err
+}
+
+// Stored is what Text makes of a record, if that needs no decoding. An object that was
+// written in the version, under its present schema, is shown as it is stored.
+func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
+	if record.Tag == v.Identity {
+		return record.Value, true
+	}
+	return v.Codec.View(record)
+}
+
+// Receiver takes the records of a page, one after the other.
+type Receiver interface {
+	// Expect says that there will be so many.
+	Expect(n int)
+	Add(record store.Record)
+}
+
+// Records is a Receiver that keeps the records as they are.
+type Records []store.Record
+
+// Expect implements Receiver.
+func (r *Records) Expect(n int) { *r = slices.Grow(*r, n) }
+
+// Add implements Receiver.
+func (r *Records) Add(record store.Record) { *r = append(*r, record) }
+
+// Texts is a Receiver that makes the Text of each record. It converts the records that
+// need a conversion together, once all are there: one call of a webhook for a list.
+type Texts struct {
+	version *resource.Version
+	texts   []string
+	others  []store.Record // those that have to be decoded
+	places  []int          // of others among the texts
+}
+
+// NewTexts makes the Texts of records in a version.
+func NewTexts(v *resource.Version) *Texts { return &Texts{version: v} }
+
+// Expect implements Receiver.
+func (t *Texts) Expect(n int) { t.texts = slices.Grow(t.texts, n) }
+
+// Add implements Receiver.
+func (t *Texts) Add(record store.Record) {
+	text, ok := Stored(t.version, record)
+	if !ok {
+		t.others, t.places = append(t.others, record), append(t.places, len(t.texts))
+	}
+	t.texts = append(t.texts, text)
+}
+
+// All are the texts in the order in which the records were added.
+func (t *Texts) All() ([]string, error) {
+	if len(t.others) == 0 {
+		return t.texts, nil
+	}
+	objects, err := t.version.Codec.DecodeAllStored(t.others)
+	if err != nil {
+		return nil, err
+	}
+	for n, obj := range objects {
+		text, err := t.version.Codec.Encode(obj)
+		if err != nil {
+			return nil, err
+		}
+		t.texts[t.places[n]] = string(text)
+	}
+	t.others, t.places = nil, nil
+	return t.texts, nil
+}
+
+// WithResourceVersion is the JSON of an object with the resourceVersion of a revision in
+// place of the one it has. JSON without a resourceVersion stays as it is.
+func WithResourceVersion(text string, revision int64) string {
+	was := gjson.Get(text, "metadata.resourceVersion")
+	if was.Index == 0 {
+		return text
+	}
+	return text[:was.Index] + `"` + formatRevision(revision) + `"` + text[was.Index+len(was.Raw):]
+}
+
+func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

@@ -1,0 +1,125 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Form is the form in which a client wants its answer, as it was negotiated.
+type Form struct {
+	// Accepted is the media type.
+	Accepted runtime.SerializerInfo
+	// Convert is the kind of meta.k8s.io that objects are shown as: Table,
+	// PartialObjectMetadata or PartialObjectMetadataList. Nil: they are shown as they are.
+	Convert *schema.GroupVersionKind
+	// Plain says that the client wants the objects as they are, as JSON without line
+	// breaks. Stored bytes are just that.
+	Plain bool
+	// Pretty says that JSON has line breaks.
+	Pretty bool
+}
+
+// View shows objects of a version in a form.
+type View struct {
+	version *resource.Version
+	form    Form
+	table   *metav1.TableOptions // nil: no Table is asked for
+}
+
+// New makes the View of a version in a form. The options are for the rows of a Table,
+// which must have them; other forms ignore them.
+func New(v *resource.Version, f Form, options *metav1.TableOptions) (*View, error) {
+	view := &View{version: v, form: f}
+	if f.Convert == nil || f.Convert.Kind != "Table" {
+		return view, nil
+	}
+	view.table = options
+	switch errs := metav1validation.ValidateTableOptions(options); len(errs) {
+	case 0:
+		return view, nil
+	case 1:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0].Error()))
+	default:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs))
+	}
+}
+
+// Object shows one object, given as JSON of the version.
+func (v *View) Object(ctx context.Context, text string) (Content, error) {
+	if v.form.Plain {
+		return joined(runtime.ContentTypeJSON, text, "\n"), nil
+	}
+	if v.form.Convert != nil {
+		obj, err := v.convert(ctx, text)
+		if err != nil {
+			return Content{}, err
+		}
+		return v.encoded(obj)
+	}
+	return v.reencoded(text)
+}
+
+// List shows the objects of a page, given as JSON of the version.
+func (v *View) List(ctx context.Context, p Page, items []string) (Content, error) {
+	switch {
+	case v.joins():
+		return v.join(ctx, p, items)
+	case v.form.Convert != nil:
+		obj, err := v.convertList(ctx, p, items)
+		if err != nil {
+			return Content{}, err
+		}
+		return v.encoded(obj)
+	case v.form.Plain:
+		return streamed(runtime.ContentTypeJSON, list{version: v.version, page: p, items: items, end: "\n"}.pieces), nil
+	}
+	return v.reencoded(list{version: v.version, page: p, items: items}.text())
+}
+
+// reencoded is JSON of the version in another media type or with line breaks.
+func (v *View) reencoded(text string) (Content, error) {
+	switch v.form.Accepted.MediaType {
+	case runtime.ContentTypeYAML:
+		out, err := yaml.JSONToYAML([]byte(text))
+		return joined(runtime.ContentTypeYAML, string(out)), err
+	case runtime.ContentTypeJSON:
+		var b bytes.Buffer
+		err := json.Indent(&b, []byte(text), "", "  ")
+		return joined(runtime.ContentTypeJSON, b.String()), err
+	}
+	obj, err := decodeAs(v.version, text)
+	if err != nil {
+		return Content{}, fmt.Errorf("reading the answer back: %w", err)
+	}
+	out, err := runtime.Encode(v.version.Serializer.EncoderForVersion(v.form.Accepted.Serializer, v.version.GroupVersion()), obj)
+	return joined(v.form.Accepted.MediaType, string(out)), err
+}
+
+// encoded is a converted object in the media type that the client accepts.
+func (v *View) encoded(obj runtime.Object) (Content, error) {
+	out, err := v.encode(obj)
+	return joined(v.form.Accepted.MediaType, string(out)), err
+}
+
+// notAcceptable is a 406 with a message of its own.
+type notAcceptable string
+
+func (e notAcceptable) Error() string { return string(e) }
+
+func (e notAcceptable) Status() metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Message: string(e),
+	}
+}

@@ -49,6 +49,18 @@ func TestWatchEndsWithItsDefinition(t *testing.T) {
 	expect(t, "a watch of another definition goes on", other.next(), "ADDED earth")
 }
 
+// The name of one definition may begin with that of another.
+func TestAWatchIgnoresADefinitionWithALongerName(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	longer := strings.NewReplacer("example.com", "example.computing", "widgets.example.com", "widgets.example.computing").Replace(definition(t, "widgets"))
+	w := c.watch(widgetsPath + "?watch=1")
+	c.must("POST", definitionsPath, longer)
+	c.change(definitionsPath+"/widgets.example.computing", `"size":{"type":"integer"}`, `"size":{"type":"integer","maximum":9}`)
+	c.must("POST", widgetsPath, widget("a"))
+	expect(t, "the watch goes on", w.next(), "ADDED a")
+}
+
 func TestADefinitionCreatedAgainStartsEmpty(t *testing.T) {
 	c := start(t)
 	c.install("widgets")

@@ -236,7 +236,10 @@ func (s *watchStream) redefined() (bool, error) {
 		return false, err
 	}
 	for _, e := range events {
-		if e.Record.Key == s.version.Resource.Definition.Key && e.Type == store.Deleted || redefinedSince(e.Previous.Value, e.Record.Value) {
+		if e.Record.Key != s.version.Resource.Definition.Key {
+			continue // the name of another definition may begin with that of this one
+		}
+		if e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value) {
 			return true, nil
 		}
 	}

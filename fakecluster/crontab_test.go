@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	clientrest "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
 // cronTabManifest is the definition that the Kubernetes documentation begins
@@ -292,4 +294,12 @@ func fails(t testing.TB, what string, got error, want string) {
 	if text := fmt.Sprint(got); text != want {
 		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
 	}
+}
+
+// newWire returns a Wire to a cluster, with the credentials of its administrator.
+func newWire(t testing.TB, c *fakecluster.Cluster) readtest.Wire {
+	t.Helper()
+	client, err := clientrest.HTTPClientFor(c.RESTConfig())
+	must(t, err)
+	return readtest.Wire{Client: client, URL: c.URL()}
 }

@@ -15,19 +15,18 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
 // The benchmarks of reads ask raw requests and throw the answers away: what they
 // measure is the server, with next to nothing of a client.
 
-const viewsPath = "/apis/reads.example.com/"
-
 // manySamples is a cluster with samples of 446 bytes, of which one in a hundred
 // has the label tier=rare, and the color red.
-func manySamples(b *testing.B, n int, way ...fakecluster.Option) wire {
+func manySamples(b *testing.B, n int, way ...fakecluster.Option) readtest.Wire {
 	b.Helper()
 	c := fakecluster.Start(b, way...)
-	define(b, c, sampleDefinition())
+	define(b, c, readtest.Definition())
 	w := newWire(b, c)
 	for i := range n {
 		tier, color := "usual", "blue"
@@ -38,7 +37,7 @@ func manySamples(b *testing.B, n int, way ...fakecluster.Option) wire {
 			`"labels":{"app.kubernetes.io/name":"sample","app.kubernetes.io/part-of":"benchmark","tier":%q},"annotations":{"fill":""}},"spec":{"color":%q,"count":%d}}`,
 			nameOf(i), tier, color, i)
 		body = strings.Replace(body, `"fill":""`, `"fill":"`+strings.Repeat("x", objectBytes-len(body))+`"`, 1)
-		code, answer, err := w.send(b.Context(), http.MethodPost, samplesPath+"/namespaces/default/samples", "application/json", body)
+		code, answer, err := w.Send(b.Context(), http.MethodPost, readtest.Path+"/namespaces/default/samples", "application/json", body)
 		if err != nil || code != http.StatusCreated {
 			b.Fatalf("%d %s %v", code, answer, err)
 		}
@@ -47,9 +46,9 @@ func manySamples(b *testing.B, n int, way ...fakecluster.Option) wire {
 }
 
 // drain reads an answer and tells how long it took to begin, and its size.
-func (w wire) drain(ctx context.Context, path, accept string) (first time.Duration, size int64, err error) {
+func drain(ctx context.Context, w readtest.Wire, path, accept string) (first time.Duration, size int64, err error) {
 	begin := time.Now()
-	resp, err := w.open(ctx, http.MethodGet, path, "", accept, "")
+	resp, err := w.Open(ctx, http.MethodGet, path, "", accept, "")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -92,7 +91,7 @@ func BenchmarkListOf100000(b *testing.B) {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
 				for b.Loop() {
-					f, n, err := w.drain(b.Context(), viewsPath+c.version+"/samples?"+c.query, c.accept)
+					f, n, err := drain(b.Context(), w, readtest.GroupPath+c.version+"/samples?"+c.query, c.accept)
 					must(b, err)
 					first, size = first+f, n
 				}
@@ -122,7 +121,7 @@ func BenchmarkListOf100000Peak(b *testing.B) {
 			before := heap()
 			var bodies []io.Closer
 			for range readers {
-				resp, err := w.open(b.Context(), http.MethodGet, samplesPath+"/samples", "", "", "")
+				resp, err := w.Open(b.Context(), http.MethodGet, readtest.Path+"/samples", "", "", "")
 				must(b, err)
 				_, err = io.ReadFull(resp.Body, make([]byte, 1000))
 				must(b, err)
@@ -151,7 +150,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 				w := manySamples(b, 1, way...)
-				_, start, _, err := vantage{version: "v1"}.list(b.Context(), w)
+				start, err := readtest.Revision(b.Context(), w)
 				must(b, err)
 				ctx, stop := context.WithCancel(b.Context())
 				var reading sync.WaitGroup
@@ -161,7 +160,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 				for range watchers {
 					opened.Add(1)
 					reading.Go(func() {
-						resp, err := w.open(ctx, http.MethodGet, fmt.Sprintf("%s%s/samples?watch=1&resourceVersion=%d%s", viewsPath, c.version, start, c.query), "", c.accept, "")
+						resp, err := w.Open(ctx, http.MethodGet, fmt.Sprintf("%s%s/samples?watch=1&resourceVersion=%d%s", readtest.GroupPath, c.version, start, c.query), "", c.accept, "")
 						opened.Done()
 						if err != nil {
 							b.Error(err)
@@ -183,7 +182,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 				change := func() {
 					n++
 					left.Store(watchers)
-					code, answer, err := w.send(b.Context(), http.MethodPatch, samplesPath+"/namespaces/default/samples/"+nameOf(0),
+					code, answer, err := w.Send(b.Context(), http.MethodPatch, readtest.Path+"/namespaces/default/samples/"+nameOf(0),
 						"application/merge-patch+json", fmt.Sprintf(`{"spec":{"count":%d}}`, n))
 					if err != nil || code != http.StatusOK {
 						b.Fatalf("%d %s %v", code, answer, err)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
 // listed is an answer to a list: what is in it, or why there is none.
@@ -34,7 +35,7 @@ type listed struct {
 //	current    a b c d
 //	future     nothing yet
 type pastAndPresent struct {
-	wire
+	readtest.Wire
 	moments map[string]string
 	tokens  map[string]string
 }
@@ -43,11 +44,11 @@ func newPastAndPresent(t *testing.T) *pastAndPresent {
 	t.Helper()
 	const kept = 2
 	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(kept, 0))
-	p := &pastAndPresent{wire: newWire(t, c), moments: map[string]string{"": "", "0": "0", "garbage": "abc", "negative": "-1"}, tokens: map[string]string{"": ""}}
+	p := &pastAndPresent{Wire: newWire(t, c), moments: map[string]string{"": "", "0": "0", "garbage": "abc", "negative": "-1"}, tokens: map[string]string{"": ""}}
 	p.moments["compacted"] = create(t, inDefault(c), cronTab("a")).GetResourceVersion()
 	token := func(name string) {
 		var l metav1.List
-		_, body := p.read(t, cronTabsPath+"?limit=1")
+		_, body := p.Get(t, cronTabsPath+"?limit=1")
 		must(t, json.Unmarshal([]byte(body), &l))
 		p.tokens[name] = l.Continue
 	}
@@ -87,7 +88,7 @@ func (p *pastAndPresent) list(t *testing.T, rv, match string, limit int, token s
 	if limit != 0 {
 		q.Set("limit", strconv.Itoa(limit))
 	}
-	code, body := p.read(t, cronTabsPath+"?"+q.Encode())
+	code, body := p.Get(t, cronTabsPath+"?"+q.Encode())
 	var answer struct {
 		Message  string
 		Metadata metav1.ListMeta

@@ -2,10 +2,7 @@ package fakecluster_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -16,114 +13,76 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// Pages are those of one state, whatever is written between and during them.
+// All pages of a list show one state, whatever is written between them and while they are
+// read.
 func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 	seed := seedtest.Seed(t)
 	c := fakecluster.Start(t)
-	define(t, c, sampleDefinition())
+	define(t, c, readtest.Definition())
 	w := newWire(t, c)
-	_, start, _, err := vantage{version: "v1"}.list(t.Context(), w)
+	start, err := readtest.Revision(t.Context(), w)
 	must(t, err)
-	writers := &churn{wire: w, seed: seed, writers: 4, each: 60}
+	writers := &readtest.Writers{Wire: w, Seed: seed, Count: 4, Each: 60}
 	var all sync.WaitGroup
-	var h *history
+	var h *readtest.History
 	all.Go(func() {
 		var err error
-		if h, err = recordHistory(t.Context(), w, start); err != nil {
+		if h, err = readtest.Record(t.Context(), w, start); err != nil {
 			t.Error(err)
 		}
 	})
 	type pages struct {
-		vantage
+		readtest.Vantage
 		limit, revision int
 		objects         []string
 	}
 	var lists []*pages
 	for n := range 40 {
-		l := &pages{vantage: vantage{version: "v1"}, limit: 1 + n%5}
+		l := &pages{Vantage: readtest.Vantage{Version: "v1"}, limit: 1 + n%5}
 		if n%4 == 1 {
-			l.namespace = "default"
+			l.Namespace = "default"
 		}
 		if n%4 == 2 {
-			l.labels = "parity=even"
+			l.Labels = "parity=even"
 		}
 		if n%4 == 3 {
-			l.color = "red"
+			l.Color = "red"
 		}
 		lists = append(lists, l)
-		gate := writers.after(n * 6)
+		gate := writers.After(n * 6)
 		all.Go(func() {
 			<-gate
 			var err error
-			if l.revision, l.objects, err = inPages(t.Context(), w, l.vantage, l.limit); err != nil {
+			if l.revision, l.objects, err = l.Pages(t.Context(), w, l.limit); err != nil {
 				t.Errorf("pages of %d: %v", l.limit, err)
 			}
 		})
 	}
-	writers.answered("", "", 404, "") // opens the first gate
-	writers.run(t)
+	writers.Run(t)
 	all.Wait()
 	if t.Failed() {
 		return
 	}
 	for _, l := range lists {
 		var want []string
-		for _, e := range h.at(l.revision) {
-			if l.shows(e) {
-				want = append(want, e.text)
+		for _, e := range h.At(l.revision) {
+			if l.Shows(e) {
+				want = append(want, e.Text)
 			}
 		}
-		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.vantage), l.objects, want)
+		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.Vantage), l.objects, want)
 	}
 }
 
-// inPages lists in pages and returns the revision and the objects of them all.
-func inPages(ctx context.Context, w wire, v vantage, limit int) (revision int, objects []string, err error) {
-	token := ""
-	for {
-		code, body, err := w.send(ctx, http.MethodGet, v.path("limit", strconv.Itoa(limit), "continue", token), "", "")
-		if err != nil {
-			return 0, nil, err
-		}
-		var l struct {
-			Metadata metav1.ListMeta
-			Items    []json.RawMessage
-		}
-		if err := json.Unmarshal([]byte(body), &l); err != nil || code != http.StatusOK {
-			return 0, nil, fmt.Errorf("%d %s %w", code, body, err)
-		}
-		at, err := strconv.Atoi(l.Metadata.ResourceVersion)
-		if err != nil {
-			return 0, nil, err
-		}
-		if revision != 0 && at != revision {
-			return 0, nil, fmt.Errorf("a page at %d after one at %d", at, revision)
-		}
-		if len(l.Items) != limit && l.Metadata.Continue != "" {
-			return 0, nil, fmt.Errorf("%d objects of %d in a page that is not the last", len(l.Items), limit)
-		}
-		selects := v.labels != "" || v.name != "" || v.color != ""
-		if (l.Metadata.RemainingItemCount != nil) != (l.Metadata.Continue != "" && !selects) {
-			return 0, nil, fmt.Errorf("remainingItemCount %v, continue %q", l.Metadata.RemainingItemCount, l.Metadata.Continue)
-		}
-		revision = at
-		for _, item := range l.Items {
-			objects = append(objects, string(item))
-		}
-		if token = l.Metadata.Continue; token == "" {
-			return revision, objects, nil
-		}
-	}
-}
-
-// A token outlives its revision by another one, which goes on with what is there
-// now.
+// When the revision of a continue token has been compacted, the answer is 410 and brings
+// another token. It goes on from the same key, with what is there now.
 func TestContinueAfterCompactionGoesOnInconsistently(t *testing.T) {
 	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(3, 0))
-	p := &pastAndPresent{wire: newWire(t, c), moments: map[string]string{}, tokens: map[string]string{"": ""}}
+	p := &pastAndPresent{Wire: newWire(t, c), moments: map[string]string{}, tokens: map[string]string{"": ""}}
 	crontabs := inDefault(c)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, crontabs, cronTab(name))

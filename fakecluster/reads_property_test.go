@@ -2,86 +2,77 @@ package fakecluster_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// The six guarantees of a watch, on recorded histories: 8 writers, and 50 watchers
-// that begin, select and look in different ways, lose their connections and come
-// back. What each of them has seen has to be, event for event and byte for byte,
-// what follows from the one history of all writes: in its order, nothing twice,
-// nothing in parts, nothing lost, wherever the watch was resumed, at events or at
-// bookmarks.
+// The guarantees of a watch, checked on random histories: 8 writers, and 50 watchers that
+// begin, select and look in different ways, lose their connections and come back. See
+// package readtest for what each of them has to see.
 func TestWatchersSeeTheOneHistory(t *testing.T) {
 	t.Run("over HTTP", func(t *testing.T) {
-		watchersSeeTheOneHistory(t, &churn{seed: seedtest.Seed(t), writers: 8, each: 50})
+		watchersSeeTheOneHistory(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 50})
 	})
 	t.Run("in process", func(t *testing.T) {
-		watchersSeeTheOneHistory(t, &churn{seed: seedtest.Seed(t), writers: 8, each: 50}, fakecluster.InProcess())
+		watchersSeeTheOneHistory(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 50}, fakecluster.InProcess())
 	})
-	// The clock of a bubble brings bookmarks, once a minute, and timeouts.
+	// By the clock of a bubble, bookmarks come once a minute, and watches time out.
 	t.Run("with bookmarks and timeouts", func(t *testing.T) {
 		seed := seedtest.Seed(t)
 		synctest.Test(t, func(t *testing.T) {
-			rest := func(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(2 * time.Minute))) }
-			watchersSeeTheOneHistory(t, &churn{seed: seed, writers: 8, each: 30, rest: rest}, fakecluster.InProcess())
+			pause := func(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(2 * time.Minute))) }
+			watchersSeeTheOneHistory(t, &readtest.Writers{Seed: seed, Count: 8, Each: 30, Pause: pause}, fakecluster.InProcess())
 		})
 	})
 }
 
-func watchersSeeTheOneHistory(t *testing.T, writers *churn, way ...fakecluster.Option) {
+func watchersSeeTheOneHistory(t *testing.T, writers *readtest.Writers, way ...fakecluster.Option) {
 	const watchers = 50
 	c := fakecluster.Start(t, way...)
-	define(t, c, sampleDefinition())
+	define(t, c, readtest.Definition())
 	w := newWire(t, c)
-	writers.wire = w
-	_, start, _, err := vantage{version: "v1"}.list(t.Context(), w)
+	writers.Wire = w
+	start, err := readtest.Revision(t.Context(), w)
 	must(t, err)
 
 	limit := 2 * time.Minute // between failing and hanging
-	if writers.rest != nil {
-		limit = 12 * time.Hour // of a bubble
+	if writers.Pause != nil {
+		limit = 12 * time.Hour // by the clock of the bubble
 	}
 	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
 	var all sync.WaitGroup
-	reports := make([]report, watchers)
-	random := seedtest.Source(writers.seed, 1000)
+	reports := make([]readtest.Report, watchers)
+	random := seedtest.Source(writers.Seed, 1000)
 	for n := range reports {
-		v := someVantage(random, n, writers.writers*writers.each)
-		if writers.rest != nil && v.breaks > 0 {
-			v.timeout = 30 + random.IntN(300)
+		v := readtest.SomeVantage(random, n, writers.Count*writers.Each)
+		if writers.Pause != nil && v.Breaks > 0 {
+			v.Timeout = 30 + random.IntN(300)
 		}
 		back := random.Int64()
 		all.Go(func() {
 			var err error
-			reports[n], err = v.watch(ctx, w, start, writers.after(v.gate), func() int { return writers.someRevision(start, back) })
+			reports[n], err = v.Watch(ctx, w, start, writers.After(v.Gate), func() int { return writers.SomeRevision(start, back) })
 			if err != nil {
 				t.Errorf("watcher %d, %+v: %v", n, v, err)
 			}
 		})
 	}
-	var h *history
+	var h *readtest.History
 	all.Go(func() {
 		var err error
-		if h, err = recordHistory(ctx, w, start); err != nil {
+		if h, err = readtest.Record(ctx, w, start); err != nil {
 			t.Errorf("recording: %v", err)
 		}
 	})
-	gate := writers.after(0)
-	writers.answered("", "", 404, "") // opens the gate of those that begin before all writes
-	<-gate
-	writers.run(t)
+	writers.Run(t)
 	if t.Failed() {
 		stop()
 	}
@@ -91,76 +82,16 @@ func watchersSeeTheOneHistory(t *testing.T, writers *churn, way ...fakecluster.O
 		return
 	}
 
-	checkHistory(t, h, writers.accepted)
+	h.Check(t, writers.Accepted())
 	events, bookmarks, reopened := 0, 0, 0
 	for n, r := range reports {
-		if diff := r.compare(h); diff != "" {
-			t.Errorf("watcher %d, %+v, from %d: %s", n, r.vantage, r.asked, diff)
+		if diff := r.Compare(h); diff != "" {
+			t.Errorf("watcher %d, %+v, from %d: %s", n, r.Vantage, r.Asked, diff)
 		}
-		events, bookmarks, reopened = events+len(r.events), bookmarks+r.bookmarks, reopened+r.reopened
+		events, bookmarks, reopened = events+len(r.Events), bookmarks+r.Bookmarks, reopened+r.Reopened
 	}
-	t.Logf("%d requests, %d changes, %d events, %d bookmarks, %d watches", writers.asked, len(h.events), events, bookmarks, reopened)
-	if writers.rest != nil && bookmarks < 100 {
+	t.Logf("%d requests, %d changes, %d events, %d bookmarks, %d watches", writers.Requests(), len(h.Events), events, bookmarks, reopened)
+	if writers.Pause != nil && bookmarks < 100 {
 		t.Errorf("only %d bookmarks", bookmarks)
 	}
-}
-
-// someRevision is one of those that have been answered, the first if there is none.
-func (c *churn) someRevision(start int, n int64) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var revisions []int
-	for _, w := range c.accepted {
-		if w.verb == "last" {
-			break
-		}
-		if m, err := metaOf(w.body); err == nil && m.Metadata.ResourceVersion != "" {
-			var revision int
-			if _, err := fmt.Sscan(m.Metadata.ResourceVersion, &revision); err == nil {
-				revisions = append(revisions, revision)
-			}
-		}
-	}
-	if len(revisions) == 0 {
-		return start
-	}
-	return revisions[n%int64(len(revisions))]
-}
-
-// compare tells how a report differs from the history.
-func (r report) compare(h *history) string {
-	switch r.start {
-	case fromList:
-		if !slices.Equal(h.added(r.vantage, r.asked), r.listed) {
-			return "the list differs from the state at its revision" + different(h.added(r.vantage, r.asked), r.listed)
-		}
-	case streamedList:
-		return r.compareFrom(h.added(r.vantage, r.initial), h.seen(r.vantage, r.initial))
-	case fromEmpty, fromZero:
-		// The watch does not tell at which revision it began: there has to be one.
-		all := h.seen(r.vantage, h.start)
-		for revision := h.start; revision <= h.last(); revision++ {
-			since, _ := slices.BinarySearchFunc(all, revision+1, func(e told, revision int) int { return e.revision - revision })
-			if n := len(r.events) - (len(all) - since); n < 0 || !slices.Equal(r.events[n:], all[since:]) {
-				continue
-			}
-			if r.compareFrom(h.added(r.vantage, revision), all[since:]) == "" {
-				return ""
-			}
-		}
-		return fmt.Sprintf("there is no revision at which it could have begun: %v", r.events)
-	}
-	return r.compareFrom(nil, h.seen(r.vantage, r.asked))
-}
-
-// compareFrom tells how what was seen differs from a state and what came after it.
-func (r report) compareFrom(added, after []told) string {
-	if want := slices.Concat(added, after); !slices.Equal(want, r.events) {
-		return different(want, r.events)
-	}
-	return ""
-}
-
-func different(want, got []told) string {
-	return " (-want +got):\n" + cmp.Diff(want, got, cmp.AllowUnexported(told{}))
 }

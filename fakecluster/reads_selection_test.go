@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
@@ -33,7 +34,7 @@ func (s selection) query(more string) string {
 
 func (s selection) picks(t *testing.T, item json.RawMessage) bool {
 	t.Helper()
-	m, err := metaOf(string(item))
+	m, err := readtest.MetaOf(string(item))
 	must(t, err)
 	byLabels, err := labels.Parse(s.labels)
 	must(t, err)
@@ -44,27 +45,12 @@ func (s selection) picks(t *testing.T, item json.RawMessage) bool {
 	})
 }
 
-// itemsOf are the items of a list.
-func (w wire) itemsOf(t *testing.T, path string) (items []json.RawMessage, revision, next string) {
-	t.Helper()
-	code, body := w.read(t, path)
-	var l struct {
-		Metadata struct{ ResourceVersion, Continue string }
-		Items    []json.RawMessage
-	}
-	must(t, json.Unmarshal([]byte(body), &l))
-	if code != http.StatusOK {
-		t.Fatalf("%s: %s", path, body)
-	}
-	return l.Items, l.Metadata.ResourceVersion, l.Metadata.Continue
-}
-
 func sameText(a, b json.RawMessage) bool { return string(a) == string(b) }
 
 func namesIn(items []json.RawMessage) string {
 	var names []string
 	for _, item := range items {
-		m, _ := metaOf(string(item))
+		m, _ := readtest.MetaOf(string(item))
 		names = append(names, m.Metadata.Namespace+"/"+m.Metadata.Name+"@"+m.Metadata.ResourceVersion)
 	}
 	return strings.Join(names, " ")
@@ -77,15 +63,15 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	seed := seedtest.Seed(t)
 	random := seedtest.Source(seed, 0)
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	define(t, c, sampleDefinition())
+	define(t, c, readtest.Definition())
 	w := newWire(t, c)
-	_, first, _ := w.itemsOf(t, samplesPath+"/samples")
+	_, first, _ := w.Items(t, readtest.Path+"/samples")
 	revisions := []string{first}
 	metadata := func(namespace, name string) string {
 		set := map[string]string{}
 		for _, label := range []string{"a", "aa", "b", "example.com/a", "ab"} {
 			if random.IntN(2) == 0 {
-				set[label] = pick(random, []string{"", "a", "b", "aa", "A-a", "7"})
+				set[label] = seedtest.Pick(random, []string{"", "a", "b", "aa", "A-a", "7"})
 			}
 		}
 		m := object{"name": name, "namespace": namespace, "labels": set}
@@ -94,18 +80,18 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		}
 		// Text that looks like labels, but is none.
 		m["annotations"] = object{"a": `"labels":{"b":"a"}`, "labels": `{"a":"a"}`}
-		return canonical(m)
+		return readtest.JSON(m)
 	}
-	write := func(w wire) {
-		namespace, name := pick(random, sampleNamespaces), pick(random, sampleNames)
-		path := samplesPath + "/namespaces/" + namespace + "/samples"
-		spec := pick(random, []string{`{"color":"red"}`, `{"color":"a\"<\u00e4\\"}`, `{"color":""}`, `{"count":1}`})
+	write := func(w readtest.Wire) {
+		namespace, name := seedtest.Pick(random, readtest.Namespaces), seedtest.Pick(random, readtest.Names)
+		path := readtest.Path + "/namespaces/" + namespace + "/samples"
+		spec := seedtest.Pick(random, []string{`{"color":"red"}`, `{"color":"a\"<\u00e4\\"}`, `{"color":""}`, `{"count":1}`})
 		method, contentType, body := http.MethodDelete, "", ""
 		if random.IntN(4) > 0 {
 			method, contentType = http.MethodPatch, "application/apply-patch+yaml"
 			body = fmt.Sprintf(`{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":%s,"spec":%s}`, metadata(namespace, name), spec)
 		}
-		code, answer, err := w.send(t.Context(), method, path+"/"+name+"?fieldManager=test&force=true", contentType, body)
+		code, answer, err := w.Send(t.Context(), method, path+"/"+name+"?fieldManager=test&force=true", contentType, body)
 		must(t, err)
 		if code >= 300 && code != http.StatusNotFound && !(method == http.MethodDelete && code == http.StatusUnprocessableEntity) {
 			t.Fatalf("%s %s: %d %s", method, body, code, answer)
@@ -113,7 +99,7 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	}
 	for range 120 {
 		write(w)
-		_, revision, _ := w.itemsOf(t, samplesPath+"/samples?limit=1")
+		_, revision, _ := w.Items(t, readtest.Path+"/samples?limit=1")
 		revisions = append(revisions, revision)
 	}
 	forked := newWire(t, c.Fork(t))
@@ -131,16 +117,16 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		{fields: "spec.color=red,metadata.name!=o-2"}, {"a", "spec.color!="}, {"a!=b", "metadata.name=o-3"},
 	}
 	picked := 0
-	for name, w := range map[string]wire{"cluster": w, "fork": forked} {
+	for name, w := range map[string]readtest.Wire{"cluster": w, "fork": forked} {
 		for range 60 {
-			s := pick(random, selections)
-			path := "/apis/reads.example.com/" + pick(random, []string{"v1", "v2"})
-			path += pick(random, []string{"", "/namespaces/default", "/namespaces/kube-public"}) + "/samples?"
+			s := seedtest.Pick(random, selections)
+			path := "/apis/reads.example.com/" + seedtest.Pick(random, []string{"v1", "v2"})
+			path += seedtest.Pick(random, []string{"", "/namespaces/default", "/namespaces/kube-public"}) + "/samples?"
 			query := ""
 			if random.IntN(2) == 0 {
-				query = "resourceVersionMatch=Exact&resourceVersion=" + pick(random, revisions)
+				query = "resourceVersionMatch=Exact&resourceVersion=" + seedtest.Pick(random, revisions)
 			}
-			whole, at, _ := w.itemsOf(t, path+query)
+			whole, at, _ := w.Items(t, path+query)
 			var want []json.RawMessage
 			for _, item := range whole {
 				if s.picks(t, item) {
@@ -148,15 +134,15 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 				}
 			}
 			picked += len(want)
-			got, revision, _ := w.itemsOf(t, path+s.query(query))
+			got, revision, _ := w.Items(t, path+s.query(query))
 			equal(t, fmt.Sprintf("%s: the revision of %+v", name, s), revision, at)
 			if !slices.EqualFunc(want, got, sameText) {
 				t.Errorf("%s: %s%s: want %s, got %s", name, path, s.query(query), namesIn(want), namesIn(got))
 			}
 			var pages []json.RawMessage
-			page, _, next := w.itemsOf(t, path+s.query(query+"&limit=3"))
+			page, _, next := w.Items(t, path+s.query(query+"&limit=3"))
 			for pages = page; next != ""; pages = append(pages, page...) {
-				page, _, next = w.itemsOf(t, path+s.query("limit=3&continue="+next))
+				page, _, next = w.Items(t, path+s.query("limit=3&continue="+next))
 			}
 			if !slices.EqualFunc(want, pages, sameText) {
 				t.Errorf("%s: %s%s, in pages: want %s, got %s", name, path, s.query(query), namesIn(want), namesIn(pages))

@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/readtest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
@@ -28,7 +29,7 @@ func TestListedViewsAreThoseOfTheObjects(t *testing.T) {
 
 func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	crd := sampleDefinition()
+	crd := readtest.Definition()
 	preserve := true
 	crd.Spec.Versions[0].Schema.OpenAPIV3Schema.XPreserveUnknownFields = &preserve
 	columns := crd.Spec.Versions[0].AdditionalPrinterColumns
@@ -49,10 +50,10 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 
 	paths := []string{"/api/v1/namespaces", "/api/v1/namespaces/default/configmaps", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}
 	for _, version := range []string{"v1", "v2"} {
-		paths = append(paths, viewsPath+version+"/namespaces/default/samples")
+		paths = append(paths, readtest.GroupPath+version+"/namespaces/default/samples")
 	}
 	for n := range 60 {
-		path := samplesPath + "/namespaces/default/samples"
+		path := readtest.Path + "/namespaces/default/samples"
 		o := object{"apiVersion": "reads.example.com/v1", "kind": "Sample", "metadata": someMetadata(random, n)}
 		if spec := someValue(random, 3); random.IntN(6) > 0 {
 			o["spec"] = object{"any": spec, "color": "<&>"}
@@ -69,20 +70,20 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 			path = "/api/v1/namespaces/default/configmaps"
 			o = object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": o["metadata"], "data": object{"a": "<\u2028>"}}
 		}
-		code, answer, err := w.send(t.Context(), http.MethodPost, path, "application/json", canonical(o))
+		code, answer, err := w.Send(t.Context(), http.MethodPost, path, "application/json", readtest.JSON(o))
 		must(t, err)
 		if code != http.StatusCreated {
-			t.Fatalf("%s: %s", canonical(o), answer)
+			t.Fatalf("%s: %s", readtest.JSON(o), answer)
 		}
 		if random.IntN(4) == 0 {
-			_, _, err := w.send(t.Context(), http.MethodDelete, path+"/"+o["metadata"].(object)["name"].(string), "", "")
+			_, _, err := w.Send(t.Context(), http.MethodDelete, path+"/"+o["metadata"].(object)["name"].(string), "", "")
 			must(t, err) // what has finalizers stays
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(time.Hour))))
 	}
 
 	get := func(path, accept string) string {
-		resp, err := w.open(t.Context(), http.MethodGet, path, "", accept, "")
+		resp, err := w.Open(t.Context(), http.MethodGet, path, "", accept, "")
 		must(t, err)
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
@@ -98,9 +99,9 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 	compared := 0
 	for _, path := range paths {
 		var names []string
-		items, _, _ := w.itemsOf(t, path)
+		items, _, _ := w.Items(t, path)
 		for _, item := range items {
-			m, err := metaOf(string(item))
+			m, err := readtest.MetaOf(string(item))
 			must(t, err)
 			names = append(names, m.Metadata.Name)
 		}
@@ -163,7 +164,7 @@ func someMetadata(random *rand.Rand, n int) object {
 	m := object{"name": fmt.Sprintf("o-%02d", n), "namespace": "default"}
 	maybe := func(key string, values ...any) {
 		if random.IntN(2) == 0 {
-			m[key] = pick(random, values)
+			m[key] = seedtest.Pick(random, values)
 		}
 	}
 	owner := func(more object) object {
@@ -196,5 +197,5 @@ func someValue(random *rand.Rand, depth int) any {
 	case depth > 0 && n == 2:
 		return []any{someValue(random, depth-1), "x"}
 	}
-	return pick(random, []any{"", "a", "<\u2029>", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05.5+01:00", true, false, 0, -3, 1.5, 1e30, 12345678901234567, "null"})
+	return seedtest.Pick(random, []any{"", "a", "<\u2029>", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05.5+01:00", true, false, 0, -3, 1.5, 1e30, 12345678901234567, "null"})
 }

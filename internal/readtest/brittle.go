@@ -1,4 +1,4 @@
-package fakecluster_test
+package readtest
 
 import (
 	"fmt"
@@ -13,37 +13,40 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// brittle is a way to the cluster that breaks again and again: each watch ends
-// after a few whole events, often in the middle of the next one, and now and then
-// a request does not get through. What gets through is unharmed.
-type brittle struct {
+// Brittle is a transport that breaks again and again. Each watch ends after a few whole
+// events, often in the middle of the next one, and now and then a request does not get
+// through at all. It does not change what gets through.
+type Brittle struct {
 	http.RoundTripper
-	// away is how long the cluster is out of reach after a watch has broken, by
-	// the clock of a bubble.
+	// away is how long the server is out of reach after a watch has broken, by the clock
+	// of a bubble.
 	away time.Duration
 
 	mu     sync.Mutex
 	random *rand.Rand
-	asked  []string // what got through
+	asked  []string // the requests that got through
 	broken int
 }
 
-func newBrittle(seed uint64, away time.Duration) *brittle {
-	return &brittle{random: seedtest.Source(seed, 1001), away: away}
+// NewBrittle returns a transport that breaks as the seed decides. After each break the
+// server is out of reach for a while.
+func NewBrittle(seed uint64, away time.Duration) *Brittle {
+	return &Brittle{random: seedtest.Source(seed, 1001), away: away}
 }
 
-func (b *brittle) wrap(rt http.RoundTripper) http.RoundTripper {
+// Wrap makes b send its requests through rt, as the Wrap of a rest.Config wants it.
+func (b *Brittle) Wrap(rt http.RoundTripper) http.RoundTripper {
 	b.RoundTripper = rt
 	return b
 }
 
-func (b *brittle) roll(n int) int {
+func (b *Brittle) roll(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.random.IntN(n)
 }
 
-func (b *brittle) RoundTrip(req *http.Request) (*http.Response, error) {
+func (b *Brittle) RoundTrip(req *http.Request) (*http.Response, error) {
 	q := req.URL.Query()
 	if req.Method != http.MethodGet || q.Get("watch") != "true" {
 		b.note("list")
@@ -64,7 +67,7 @@ func (b *brittle) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	what, whole := "watch", 1+b.roll(5)
 	if q.Get("sendInitialEvents") == "true" {
-		what, whole = "streaming list", 1+whole+20*b.roll(2) // the bookmark and an event at least; some come to their end
+		what, whole = "streaming list", 1+whole+20*b.roll(2) // at least the bookmark and an event; some lists come to their end
 	}
 	b.note(what)
 	resp, err := b.RoundTripper.RoundTrip(req)
@@ -81,14 +84,15 @@ func (b *brittle) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (b *brittle) note(what string) {
+func (b *Brittle) note(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, what)
 }
 
-// lists returns how often a list was asked for, and breaks how many watches broke.
-func (b *brittle) lists() (lists, breaks int) {
+// Lists returns how many lists were requested, streaming ones too, and how many watches
+// broke.
+func (b *Brittle) Lists() (lists, breaks int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, what := range b.asked {
@@ -99,18 +103,17 @@ func (b *brittle) lists() (lists, breaks int) {
 	return lists, b.broken
 }
 
-func (b *brittle) String() string {
+func (b *Brittle) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return fmt.Sprintf("%d broken of %q", b.broken, b.asked)
 }
 
-// brittleBody lets a number of whole events through, and some of the bytes after
-// them.
+// brittleBody lets a number of whole events through, and then some bytes of the next one.
 type brittleBody struct {
 	io.ReadCloser
 	frames
-	way   *brittle
+	way   *Brittle
 	whole int
 	tail  int
 	end   error
@@ -139,12 +142,12 @@ func (b *brittleBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frames tells where the events of a watch end: JSON with the line, others have
-// their length before them.
+// frames tells where the events of a watch end. In JSON an event is a line. In protobuf the
+// length stands before each event, in four bytes.
 type frames struct {
 	binary bool
 	length uint32
-	header int // bytes of the length that have been read
+	header int // how many bytes of the length have been read
 }
 
 func (f *frames) ends(c byte) bool {

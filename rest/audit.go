@@ -21,8 +21,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // What a trail keeps: the newest events, and no more of what was sent and answered
@@ -260,51 +261,34 @@ func (a *auditedWriter) finish() {
 
 // audited opens the event of a write of the server's own. The function returned
 // closes it with what the write came to.
-func (s *Server) audited(w *write, verb string) (finish func(error)) {
+func (s *Server) audited(ctx context.Context, verb string, w write.Request) (_ context.Context, finish func(error)) {
 	if s.trail == nil {
-		return func(error) {}
+		return ctx, func(error) {}
 	}
-	w.ctx = s.trail.open(w.ctx, "")
-	gv := w.version.GroupVersion()
+	ctx = s.trail.open(ctx, "")
+	gv := w.Version.GroupVersion()
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
 		path = "/api/" + gv.Version
 	}
-	if w.version.Resource.Namespaced {
-		path += "/namespaces/" + w.namespace
+	if w.Version.Resource.Namespaced {
+		path += "/namespaces/" + w.Namespace
 	}
-	path += "/" + w.version.Resource.Names.Plural + "/" + w.name
-	if w.subresource != "" {
-		path += "/" + w.subresource
+	path += "/" + w.Version.Resource.Names.Plural + "/" + w.Name
+	if w.Subresource != "" {
+		path += "/" + w.Subresource
 	}
-	by, _ := apirequest.UserFrom(w.ctx)
-	s.describe(w.ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, by, &apirequest.RequestInfo{
-		IsResourceRequest: true, Verb: verb, Namespace: w.namespace, APIGroup: gv.Group, APIVersion: gv.Version,
-		Resource: w.version.Resource.Names.Plural, Subresource: w.subresource, Name: w.name,
+	by, _ := apirequest.UserFrom(ctx)
+	s.describe(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, by, &apirequest.RequestInfo{
+		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
+		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
 	})
-	return func(err error) {
-		ac := audit.AuditContextFrom(w.ctx)
+	return ctx, func(err error) {
+		ac := audit.AuditContextFrom(ctx)
 		ac.SetEventResponseStatusCode(http.StatusOK)
 		if err != nil {
 			ac.LogResponseObject(toStatus(err), nil)
 		}
-		ac.ProcessEventStage(w.ctx, auditinternal.StageResponseComplete)
-	}
-}
-
-// detached is the context of what follows from a request: it ends with nobody, and what
-// happens is neither part of the request's event nor the client's to be warned
-// of.
-type detached struct{ context.Context }
-
-func detach(ctx context.Context) context.Context { return detached{context.WithoutCancel(ctx)} }
-
-// Value implements context.Context.
-func (d detached) Value(key any) any {
-	switch value := d.Context.Value(key).(type) {
-	case *audit.AuditContext, warning.Recorder:
-		return nil
-	default:
-		return value
+		ac.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
 	}
 }

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
-	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // maxBodyBytes is the limit of a request's body, upstream's default.
@@ -66,9 +65,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.O
 			return nil, decodeError(err, v.Kind().Kind, kind, body)
 		}
 		for _, complaint := range strict.Errors() {
-			for _, text := range splitYAMLComplaints(complaint.Error()) {
-				warning.AddWarning(r.ctx, "", text)
-			}
+			write.WarnOf(r.ctx, complaint)
 		}
 	}
 	if kind.GroupVersion() != v.GroupVersion() {
@@ -101,21 +98,4 @@ func excerpt(body []byte) string {
 		return string(text) + more
 	}
 	return hex.EncodeToString(text) + more
-}
-
-// splitYAMLComplaints takes apart what the YAML decoder says in one error.
-func splitYAMLComplaints(text string) []string {
-	const short = "yaml: unmarshal errors:\n"
-	rest, found := strings.CutPrefix(text, "error converting YAML to JSON: "+short)
-	if !found {
-		rest, found = strings.CutPrefix(text, short)
-	}
-	if !found {
-		return []string{text}
-	}
-	lines := strings.Split(rest, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
-	return lines
 }

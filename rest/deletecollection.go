@@ -29,10 +29,10 @@ func (r *request) deletecollection() error {
 	}
 	items := make([]string, 0, len(found))
 	for _, record := range found {
-		w := r.write(options, len(options.DryRun) > 0, "")
-		w.collection = true
-		w.namespace, w.name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
-		if _, err := w.remove(options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+		w := r.remove(options)
+		w.Collection = true
+		w.Namespace, w.Name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
+		if _, err := r.commit(w); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 		text, err := view.Text(r.version, record)

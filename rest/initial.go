@@ -4,33 +4,24 @@ import (
 	"context"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // createInitialNamespaces makes the namespaces that every cluster has.
 func (s *Server) createInitialNamespaces() error {
 	for _, name := range builtin.NamespaceNames {
-		w := reactions{s}.write(context.Background(), s.namespaces, "", name)
-		// Written out, because to work out who owns these fields takes longer than
-		// to start a cluster.
-		now := s.now()
-		w.applied = true
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name:   name,
-			Labels: map[string]string{corev1.LabelMetadataName: name},
-			ManagedFields: []metav1.ManagedFieldsEntry{{
-				Manager: controllerManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &now,
-				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/metadata.name":{}}}}`),
-			}},
+		ctx, w := reactions{s}.write(context.Background(), apiServer, s.namespaces, "", name)
+		w.Change = write.Create{Managed: true, Object: func(*resource.Version) (runtime.Object, error) {
+			return builtin.InitialNamespace(name, w.Manager, s.now()), nil
 		}}
-		if _, err := w.create(ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := s.writes.Run(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -46,8 +37,8 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	options := s.options
 	options.Services = services
 	f := newServer(forked, options)
-	f.random = s.random.fork()
 	f.builtin, f.namespaces, f.definitions = s.builtin, s.namespaces, s.definitions
+	f.writes = f.newPipeline(s.writes.Random.Fork())
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
 	shared := slices.DeleteFunc(s.catalogue.Load().Definitions("*"), func(d *resource.Definition) bool {

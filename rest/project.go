@@ -1,9 +1,6 @@
 package rest
 
 import (
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/admission"
-
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -11,10 +8,10 @@ import (
 // projection is what shows the object as another kind at the requested
 // subresource, or nil.
 func (r *request) projection() resource.Projection {
-	if r.subresource == nil {
-		return nil
+	if s := r.version.Subresource[r.info.Subresource]; s != nil {
+		return s.Projection
 	}
-	return r.subresource.Projection
+	return nil
 }
 
 // viewed is the version in which the request speaks: that of the object, or of
@@ -42,32 +39,4 @@ func (r *request) project(text string) (string, error) {
 	}
 	encoded, err := p.View().Codec.Encode(shown)
 	return string(encoded), err
-}
-
-// throughProjection makes a change of what a subresource shows one of the object
-// itself.
-func (w *write) throughProjection(change func(runtime.Object) (runtime.Object, error)) func(runtime.Object) (runtime.Object, error) {
-	p := w.projection()
-	if p == nil {
-		return change
-	}
-	return func(current runtime.Object) (runtime.Object, error) {
-		w.applied = false
-		before, err := p.Before(current)
-		if err != nil {
-			return nil, err
-		}
-		after, err := change(before)
-		if err != nil {
-			return nil, err
-		}
-		if after, err = w.manageFields(after, before); err != nil {
-			return nil, err
-		}
-		if err := w.mutate(admission.Update, after, before, p.View()); err != nil {
-			return nil, err
-		}
-		w.applied = true // the fields of the object follow from those of the projection
-		return p.Into(current, after)
-	}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,38 +17,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/klog/v2"
 
-	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
+// aftermath is what follows from a commit: admission is brought up to date with
+// its configuration, then the controllers react.
+type aftermath struct{ *Server }
+
+// React implements write.Reactor.
+func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
+	if c.Resource.Group == admissionGroup {
+		if err := a.refreshChain(); err != nil {
+			klog.ErrorS(err, "The configuration of admission cannot be read")
+		}
+	}
+	a.reactor.React(ctx, c)
+}
+
 // reactions is the server as package lifecycle sees it.
 type reactions struct{ *Server }
-
-// controllerManager is who owns the fields that reactions set.
-const controllerManager = "kube-apiserver"
-
-// controller is who makes the writes that follow from others.
-var controller = &user.DefaultInfo{
-	Name:   "system:apiserver",
-	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
-}
-
-// garbageCollector is who collects garbage, in a program of its own.
-var garbageCollector = &user.DefaultInfo{
-	Name:   "system:serviceaccount:kube-system:generic-garbage-collector",
-	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-}
-
-// namespaceController is who empties namespaces, in the same program.
-var namespaceController = &user.DefaultInfo{
-	Name:   "system:serviceaccount:kube-system:namespace-controller",
-	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-}
-
-const controllersManager = "kube-controller-manager"
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
 	err := r.refresh()
@@ -59,9 +52,15 @@ func (r reactions) Definitions() *resource.Resource { return r.definitions }
 func (r reactions) Now() metav1.Time                { return r.now() }
 func (r reactions) Revision() int64                 { return r.store.Revision() }
 
-func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, name string) (runtime.Object, store.Record, error) {
-	w := r.write(ctx, res, namespace, name)
-	record, obj, err := w.load()
+func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, name string) (runtime.Object, store.Record, error) {
+	record, err := r.store.Get(res.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, record, apierrors.NewNotFound(res.GroupResource(), name)
+	}
+	if err != nil {
+		return nil, record, err
+	}
+	obj, err := res.Storage.Codec.DecodeStored(record)
 	if err != nil {
 		return nil, record, err
 	}
@@ -71,99 +70,6 @@ func (r reactions) Get(ctx context.Context, res *resource.Resource, namespace, n
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {
 	list, err := r.store.List(res.PrefixOf(namespace), store.ListOptions{})
 	return list.Records, err
-}
-
-func (r reactions) Update(ctx context.Context, res *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error {
-	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-	w.subresource = subresource
-	w.always = require
-	finish := r.audited(w, "update")
-	_, err := w.updateOnce(func(runtime.Object) (runtime.Object, error) { return obj, nil })
-	err = w.unlessObsolete(err, was)
-	finish(err)
-	return err
-}
-
-func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
-	w := r.write(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
-	finish := r.audited(w, "patch")
-	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) { return res.Storage.Codec.Copy(current), nil })
-	err = w.unlessObsolete(err, store.Record{})
-	finish(err)
-	return err
-}
-
-func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
-	w := r.write(ctx, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-	w.subresource, w.applied = "status", true
-	status.SetGroupVersionKind(w.version.Kind())
-	status.SetName(w.name)
-	status.SetNamespace(w.namespace)
-	status.SetResourceVersion(formatRevision(was.Revision))
-	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) {
-		fields, err := w.fieldManager()
-		if err != nil {
-			return nil, err
-		}
-		return fields.Apply(current, status, manager, true)
-	})
-	return w.unlessObsolete(err, was)
-}
-
-func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
-	w := r.writeOf(ctx, namespaceController, res, namespace, name)
-	w.collection = true
-	policy := metav1.DeletePropagationBackground
-	return w.removeForReaction(&metav1.DeleteOptions{PropagationPolicy: &policy})
-}
-
-func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, namespace, name string) error {
-	w := r.write(ctx, res, namespace, name)
-	w.chain = &restadmission.Chain{}
-	return w.removeForReaction(&metav1.DeleteOptions{})
-}
-
-func (w *write) removeForReaction(options *metav1.DeleteOptions) error {
-	w.options = options
-	finish := w.audited(w, "delete")
-	_, err := w.remove(options)
-	err = w.unlessObsolete(err, store.Record{})
-	finish(err)
-	return err
-}
-
-func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
-	w := r.collect(ctx, res, was)
-	finish := r.audited(w, "patch")
-	_, err := w.updateOnce(func(current runtime.Object) (runtime.Object, error) {
-		obj := current.DeepCopyObject()
-		metadata, err := meta.Accessor(obj)
-		if err != nil {
-			return nil, err
-		}
-		if metadata.GetResourceVersion() != formatRevision(was.Revision) {
-			return nil, lifecycle.ErrConflict
-		}
-		change(metadata)
-		return obj, nil
-	})
-	err = w.unlessObsolete(err, was)
-	finish(err)
-	return err
-}
-
-func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
-	w := r.collect(ctx, res, was)
-	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
-	options := &metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
-	}
-	w.options = options
-	finish := r.audited(w, "delete")
-	_, err := w.remove(options)
-	err = w.unlessObsolete(err, was)
-	finish(err)
-	return err
 }
 
 // Ignores is for Events: the collector of a real server does not watch them.
@@ -177,49 +83,128 @@ func (r reactions) All() (store.List, error)              { return r.store.List(
 
 func (r reactions) Watch(after int64) (*store.Cursor, error) { return r.store.Watch("", after) }
 
-// write is a write of the server's own. What becomes of a namespace is written by
-// its controller.
-func (r reactions) write(ctx context.Context, res *resource.Resource, namespace, name string) *write {
-	if res == r.namespaces {
-		return r.writeOf(ctx, namespaceController, res, namespace, name)
-	}
-	ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), controller)
-	return &write{Server: r.Server, ctx: ctx, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllerManager}
+func (r reactions) Update(ctx context.Context, res *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error {
+	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
+	w.Change = write.Replace{Object: func(*resource.Version) (runtime.Object, error) { return obj, nil }}
+	return r.carryOut(ctx, "update", w)
 }
 
-// collect is a write of the garbage collector's.
-func (r reactions) collect(ctx context.Context, res *resource.Resource, was store.Record) *write {
-	return r.writeOf(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-}
-
-// writeOf is a write of a controller's. It goes to the preferred version, as those of
-// a program that knows kinds from discovery do.
-func (r reactions) writeOf(ctx context.Context, by user.Info, res *resource.Resource, namespace, name string) *write {
-	w := &write{Server: r.Server, chain: r.Server.chain.Load(), version: res.Storage, namespace: namespace, name: name, manager: controllersManager}
-	w.ctx = apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), by)
-	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
-		w.version = res.Versions[i]
-	}
-	return w
-}
-
-// unlessObsolete tells a reaction to start over when a write failed because the
-// object of the record has changed, or what the write was judged by. Where it has
-// not, a conflict or an object that is not found is what admission made up to
-// refuse the write.
-func (w *write) unlessObsolete(err error, was store.Record) error {
-	obsolete := func() error {
-		return fmt.Errorf("%w: %w", lifecycle.ErrConflict, apierrors.NewConflict(w.version.Resource.GroupResource(), w.name, errModified))
-	}
-	var conflict *store.ConflictError
-	if errors.Is(err, errOutdated) || errors.As(err, &conflict) || errors.Is(err, lifecycle.ErrConflict) {
-		return obsolete()
-	}
-	if was.Key == "" || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
+	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w.Subresource, w.Revision, w.Manager = "status", was.Revision, manager
+	status.SetGroupVersionKind(w.Version.Kind())
+	status.SetNamespace(w.Namespace)
+	status.SetName(w.Name)
+	body, err := json.Marshal(status)
+	if err != nil {
 		return err
 	}
-	if is, readErr := w.store.Get(was.Key); readErr != nil || is.Revision != was.Revision {
-		return obsolete()
+	w.Change = write.Apply{Body: body, Force: true, Validation: metav1.FieldValidationIgnore}
+	return r.carryOut(ctx, "patch", w)
+}
+
+func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
+	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
+	w.Change = write.Amend{Alter: func(runtime.Object) error { return nil }}
+	return r.carryOut(ctx, "patch", w)
+}
+
+func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
+	ctx, w := r.write(ctx, namespaceController, res, namespace, name)
+	policy := metav1.DeletePropagationBackground
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
+	w.Collection = true
+	return r.carryOut(ctx, "delete", w)
+}
+
+func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, namespace, name string) error {
+	ctx, w := r.write(ctx, r.keeperOf(res), res, namespace, name)
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
+	w.SkipAdmission = true
+	return r.carryOut(ctx, "delete", w)
+}
+
+func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
+	ctx, w := r.write(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w.Revision = was.Revision
+	w.Change = write.Amend{Alter: func(obj runtime.Object) error {
+		metadata, err := meta.Accessor(obj)
+		if err == nil {
+			change(metadata)
+		}
+		return err
+	}}
+	return r.carryOut(ctx, "patch", w)
+}
+
+func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
+	ctx, w := r.write(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
+	w.Revision = was.Revision
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
+	}}
+	return r.carryOut(ctx, "delete", w)
+}
+
+// controller is who makes writes that follow from others.
+type controller struct {
+	user    user.Info
+	manager string // of the fields that it sets
+	// prefers says that it writes in the preferred version of a kind, as a program does
+	// that knows kinds from discovery; otherwise it writes in the stored one.
+	prefers bool
+}
+
+var (
+	// apiServer is the server itself.
+	apiServer = controller{manager: "kube-apiserver", user: &user.DefaultInfo{
+		Name:   "system:apiserver",
+		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
+	}}
+	// garbageCollector and namespaceController are parts of kube-controller-manager.
+	garbageCollector = controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
+		Name:   "system:serviceaccount:kube-system:generic-garbage-collector",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
+	}}
+	namespaceController = controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
+		Name:   "system:serviceaccount:kube-system:namespace-controller",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
+	}}
+)
+
+// keeperOf is who looks after the objects of a resource.
+func (r reactions) keeperOf(res *resource.Resource) controller {
+	if res == r.namespaces {
+		return namespaceController
 	}
-	return fmt.Errorf("refused: %s", err.Error())
+	return apiServer
+}
+
+// write is a write of a controller's, which has yet to get its change.
+func (r reactions) write(ctx context.Context, by controller, res *resource.Resource, namespace, name string) (context.Context, write.Request) {
+	w := write.Request{Version: res.Storage, Namespace: namespace, Name: name, Manager: by.manager}
+	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); by.prefers && i >= 0 {
+		w.Version = res.Versions[i]
+	}
+	return apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), by.user), w
+}
+
+// carryOut carries out a write of a controller's, and says so in the audit trail.
+//
+// It fails with lifecycle.ErrConflict if the controller has to look again. A write
+// that means one revision fails so if, and only if, it is obsolete: any other
+// conflict or object that is not found is what admission refuses the write with.
+func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) error {
+	ctx, finish := r.audited(ctx, verb, w)
+	_, err := r.writes.Run(ctx, w)
+	switch {
+	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed):
+		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
+	case w.Revision != 0 && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		err = fmt.Errorf("refused: %s", err.Error())
+	}
+	finish(err)
+	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // request is one request for a resource, on its way to its verb.
@@ -60,10 +61,6 @@ var subresourceHandlers = map[string]handler{
 	"update": (*request).update,
 	"patch":  (*request).patch,
 }
-
-// errOutdated is the answer of a write whose resource was defined anew while it
-// was on its way: it starts over with the present catalogue.
-var errOutdated = errors.New("the resource was defined anew")
 
 // route finds out what a request asks for and has it served.
 func (s *Server) route(w http.ResponseWriter, req *http.Request) {
@@ -107,17 +104,12 @@ func (s *Server) route(w http.ResponseWriter, req *http.Request) {
 	ctx = apirequest.WithUser(ctx, user)
 	ctx = warning.WithWarningRecorder(ctx, &warnings{header: w.Header()})
 	r := &request{Server: s, Request: req, w: w, ctx: ctx, info: info}
-	for {
-		err := r.serve()
-		if errors.Is(err, errOutdated) {
-			if err = s.refresh(); err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			writeError(w, req, err)
-		}
-		return
+	err = r.serve()
+	if errors.Is(err, write.ErrNotServed) {
+		err = r.notRouted(r.catalogue.Group(info.APIGroup))
+	}
+	if err != nil {
+		writeError(w, req, err)
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -22,6 +24,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -61,7 +64,7 @@ type Server struct {
 	chain     atomic.Pointer[admission.Chain]
 	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
-	random    *random
+	writes    *write.Pipeline
 	frames    view.Frames
 	paths     *apirequest.RequestInfoFactory
 	trail     *trail // nil: nobody keeps one
@@ -86,6 +89,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	}
 	server := newServer(s, o)
 	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions(o.LegacyAPIs)
+	server.writes = server.newPipeline(write.NewRandom(o.Seed))
 	// The order of the groups is that of discovery.
 	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources(o.LegacyAPIs)...)
 	server.builtin = append(server.builtin, builtin.Reviews()...)
@@ -114,7 +118,6 @@ func newServer(s *store.Store, o Options) *Server {
 	server := &Server{
 		options: o,
 		store:   s,
-		random:  newRandom(o.Seed),
 		hooks:   newHooks(o.Services),
 		trail:   newTrail(o.AuditLevel),
 		paths: &apirequest.RequestInfoFactory{
@@ -126,6 +129,21 @@ func newServer(s *store.Store, o Options) *Server {
 	server.reactor = lifecycle.NewReactor(reactions{server}, o.GarbageCollection)
 	return server
 }
+
+// newPipeline is what carries out the server's writes.
+func (s *Server) newPipeline(random *write.Random) *write.Pipeline {
+	return &write.Pipeline{
+		Store: s.store, Now: s.now, Random: random,
+		Namespaces: s.namespaces, WithoutNamespaceLifecycle: s.options.WithoutNamespaceLifecycle,
+		Catalogue: reactions{s}.Catalogue, Chain: s.chain.Load, Cluster: cluster{s}, Reactor: aftermath{s},
+	}
+}
+
+// now is the time that objects are stamped with.
+func (s *Server) now() metav1.Time { return metav1.NewTime(s.options.Now()) }
+
+// formatRevision is a revision as a resourceVersion.
+func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }
 
 // Close ends all watches and refuses further requests. It does not wait for
 // those in flight: they end with the connection or transport that carries them.

@@ -22,6 +22,19 @@ var NamespaceNames = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
 
+// InitialNamespace is one of them, as a server creates it. Its managedFields are
+// written out, because to work them out takes longer than to start a cluster.
+func InitialNamespace(name, manager string, now metav1.Time) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   name,
+		Labels: map[string]string{corev1.LabelMetadataName: name},
+		ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &now,
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/metadata.name":{}}}}`),
+		}},
+	}}
+}
+
 // Namespaces is the resource of namespaces.
 func Namespaces() *resource.Resource {
 	r := &resource.Resource{

@@ -1,4 +1,4 @@
-package rest
+package write
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 func propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := !orphan && slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
-	switch deprecated := orphanDependents(options); {
+	switch deprecated := OrphanDependents(options); {
 	case deprecated != nil:
 		orphan, foreground = *deprecated, false
 	case options.PropagationPolicy != nil:
@@ -36,8 +36,8 @@ func propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) [
 	return kept
 }
 
-// orphanDependents is the field that propagationPolicy has replaced.
-func orphanDependents(options *metav1.DeleteOptions) *bool {
+// OrphanDependents is the field that propagationPolicy has replaced.
+func OrphanDependents(options *metav1.DeleteOptions) *bool {
 	//lint:ignore SA1019 clients still send it
 	return options.OrphanDependents
 }

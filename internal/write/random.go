@@ -1,4 +1,4 @@
-package rest
+package write
 
 import (
 	cryptorand "crypto/rand"
@@ -10,25 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// random makes uids and the random ends of generated names. With a seed, the
-// same calls in the same order give the same values.
-type random struct {
+// Random makes uids and the random ends of generated names. With a seed, the
+// same calls in the same order give the same values. It is safe for concurrent use.
+type Random struct {
 	mu     sync.Mutex
 	source *rand.ChaCha8
 }
 
-func newRandom(seed *uint64) *random {
+// NewRandom makes a source with the seed, or an unpredictable one if that is nil.
+func NewRandom(seed *uint64) *Random {
 	var key [32]byte
 	if seed != nil {
 		binary.LittleEndian.PutUint64(key[:], *seed)
 	} else {
 		_, _ = cryptorand.Read(key[:]) // never fails
 	}
-	return &random{source: rand.NewChaCha8(key)}
+	return &Random{source: rand.NewChaCha8(key)}
 }
 
 // uid is a new version 4 UUID.
-func (r *random) uid() types.UID {
+func (r *Random) uid() types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, err := uuid.NewRandomFromReader(r.source)
@@ -46,7 +47,7 @@ const generatedSuffix = 5
 
 // name appends five random characters to a generateName, from the alphabet that
 // Kubernetes uses so as not to spell words.
-func (r *random) name(base string) string {
+func (r *Random) name(base string) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	if len(base) > generatedNameLimit {
 		base = base[:generatedNameLimit]
@@ -60,13 +61,13 @@ func (r *random) name(base string) string {
 	return string(name)
 }
 
-// fork is a source of its own that continues from this one.
-func (r *random) fork() *random {
+// Fork is a source of its own that continues from this one.
+func (r *Random) Fork() *Random {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var key [32]byte
 	for i := 0; i < len(key); i += 8 {
 		binary.LittleEndian.PutUint64(key[i:], r.source.Uint64())
 	}
-	return &random{source: rand.NewChaCha8(key)}
+	return &Random{source: rand.NewChaCha8(key)}
 }

@@ -1,0 +1,168 @@
+package write
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/tidwall/gjson"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// admitted is the outcome of the first phase of admission.
+type admitted struct {
+	// require is what must still hold when the write commits, so that nothing is
+	// committed that was judged by what has changed since.
+	require []store.Precondition
+	// replaced says that a plugin has changed the object.
+	replaced bool
+}
+
+// admit is the first phase of admission: what may change a write, or refuse it
+// before it is validated. The objects are what the write shows; old is nil for a
+// create, obj for a delete.
+func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
+	res := a.version.Resource
+	if operation == admission.Create && res.Terminating {
+		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
+			errors.New("create not allowed while custom resource definition is terminating"))
+	}
+	out := admitted{require: slices.Clone(a.request.Require)}
+	if res.Definition.Key != "" {
+		out.require = append(out.require, res.Definition)
+	}
+	namespace, err := a.namespaceLifecycle(operation, obj, old)
+	if err != nil {
+		return admitted{}, err
+	}
+	if namespace.Key != "" && operation == admission.Create {
+		out.require = append(out.require, store.Precondition{Key: namespace.Key, Revision: namespace.Revision})
+	}
+	out.replaced, err = a.mutate(operation, obj, old)
+	return out, err
+}
+
+// namespaceLifecycle refuses what the state of the namespace forbids, and returns
+// the record of the namespace. It has no key if the namespace does not matter, and
+// no revision if there is no such namespace.
+func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runtime.Object) (store.Record, error) {
+	if a.p.WithoutNamespaceLifecycle {
+		return store.Record{}, nil
+	}
+	var record store.Record
+	if a.request.Namespace != "" {
+		key := a.p.Namespaces.Key("", a.request.Namespace)
+		var err error
+		if record, err = a.p.Store.Get(key); errors.Is(err, store.ErrNotFound) {
+			record = store.Record{Key: key}
+		} else if err != nil {
+			return record, err
+		}
+	}
+	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace)
+	return record, restadmission.NamespaceLifecycle(attributes, restadmission.Namespace{
+		Exists:      record.Revision != 0,
+		Terminating: gjson.Get(record.Value, "status.phase").Str == string(corev1.NamespaceTerminating),
+	})
+}
+
+// mutate has the chain change the object, or refuse it, and tells whether it has
+// changed the object.
+func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) (replaced bool, err error) {
+	if a.chain.Empty() {
+		return false, nil
+	}
+	asked := a.asked(operation, obj, old)
+	if err := a.chain.Mutate(a.ctx, asked); err != nil {
+		return false, err
+	}
+	if !asked.Replaced() {
+		return false, nil
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return true, apierrors.NewInternalError(err)
+	}
+	dropDuplicateOwners(a.ctx, metadata, afterAdmission)
+	if a.projection != nil {
+		return true, nil
+	}
+	return true, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
+}
+
+// validate is the second phase of admission: what may refuse a write that is
+// valid. What a plugin has put into the object that its schema does not know goes
+// no further.
+func (a attempt) validate(operation admission.Operation, obj, old runtime.Object, first admitted) error {
+	if a.chain.Empty() {
+		return nil
+	}
+	is, was, err := a.projections(obj, old)
+	if err != nil {
+		return err
+	}
+	if err := a.chain.Validate(a.ctx, a.asked(operation, is, was)); err != nil {
+		return err
+	}
+	if first.replaced {
+		return a.version.Codec.Prune(obj)
+	}
+	return nil
+}
+
+// asked is the write as the chain is asked about it.
+func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
+	namespace := a.request.Namespace
+	if a.version.Resource == a.p.Namespaces {
+		namespace = a.name // a namespace is in itself
+	}
+	as := a.shownAs()
+	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace), as, a.p.Cluster)
+}
+
+// attributes describe the write to admission.
+func (a attempt) attributes(operation admission.Operation, obj, old runtime.Object, kind schema.GroupVersionKind, namespace string) admission.Attributes {
+	user, _ := apirequest.UserFrom(a.ctx)
+	name := a.name
+	if a.request.Collection {
+		name = ""
+	} else if name == "" && obj != nil { // generated meanwhile, or still to be
+		if m, err := meta.Accessor(obj); err == nil {
+			name = m.GetName()
+		}
+	}
+	return admission.NewAttributesRecord(obj, old, kind, namespace, name,
+		a.version.GroupVersionResource(), a.request.Subresource, operation, a.operationOptions(operation), a.request.DryRun, user)
+}
+
+// operationOptions are those of the operation, which need not be the one that the
+// client asked for: an update or an apply may create.
+func (a attempt) operationOptions(operation admission.Operation) runtime.Object {
+	o := a.request.Options
+	switch operation {
+	case admission.Create:
+		options := &metav1.CreateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation}
+		options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
+		return options
+	case admission.Update:
+		options := &metav1.UpdateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation}
+		options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
+		return options
+	}
+	options := &metav1.DeleteOptions{}
+	if change, ok := a.request.Change.(Delete); ok {
+		options = change.Options.DeepCopy()
+	}
+	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
+	return options
+}

@@ -1,0 +1,157 @@
+package write
+
+import (
+	"errors"
+	"strconv"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// maxObjectBytes is the size above which etcd refuses an object.
+const maxObjectBytes = 1536 * 1024
+
+var errTooLarge = errors.New("etcdserver: request is too large")
+
+// commitCreate stores a new object that has been judged. If there is one of that
+// name, it fails with a store.ExistsError.
+func (a attempt) commitCreate(name string, obj runtime.Object, require []store.Precondition) (Result, error) {
+	key := a.version.Resource.Key(a.request.Namespace, name)
+	if a.request.DryRun {
+		return a.dryRunCreate(key, obj)
+	}
+	text, err := a.encode(obj, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	record, err := a.p.Store.Create(key, a.toStore(text, require))
+	if err != nil {
+		return Result{}, err
+	}
+	a.remember(record, obj)
+	a.react(lifecycle.Change{Name: name, Record: record})
+	result, err := a.result(record, obj)
+	result.Created = true
+	return result, err
+}
+
+// dryRunCreate answers as if obj had been created.
+func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
+	current, err := a.p.Store.Get(key)
+	switch {
+	case err == nil:
+		return Result{}, &store.ExistsError{Key: key, Current: current}
+	case !errors.Is(err, store.ErrNotFound):
+		return Result{}, err
+	}
+	text, err := a.version.Codec.Encode(obj)
+	return Result{Text: string(text), Object: obj, Created: true}, err
+}
+
+// commitUpdate stores the new state of an object, if it differs from the one
+// that the record holds.
+func (a attempt) commitUpdate(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+	text, err := a.encode(obj, record.Revision)
+	if err != nil {
+		return Result{}, err
+	}
+	if a.request.DryRun || text == record.Value {
+		unchanged := record
+		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
+		return a.result(unchanged, obj)
+	}
+	committed, err := a.p.Store.Update(record.Key, record.Revision, a.toStore(text, require))
+	if err != nil {
+		return Result{}, err
+	}
+	a.remember(committed, obj)
+	a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
+	return a.result(committed, obj)
+}
+
+// commitDelete removes an object. Watchers see it as it was last stored, at the
+// revision of the removal; the client whose update led to it sees its update.
+func (a attempt) commitDelete(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return Result{}, err
+	}
+	metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
+	text, err := a.version.Codec.Encode(obj)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Text: string(text), Object: obj, Deleted: true}
+	if a.request.DryRun {
+		return result, nil
+	}
+	last := record.Value
+	gone, err := a.p.Store.Delete(record.Key, record.Revision, store.Write{
+		Make:    func(revision int64) string { return view.WithResourceVersion(last, revision) },
+		Tag:     record.Tag,
+		Index:   record.Index,
+		Require: require,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	a.react(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true})
+	return result, nil
+}
+
+// encode is the one encoding of a write: the object in the storage version, with
+// the given resourceVersion, for toStore to replace.
+func (a attempt) encode(obj runtime.Object, revision int64) (string, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return "", err
+	}
+	metadata.SetResourceVersion(strconv.FormatInt(revision, 10))
+	if metadata.GetSelfLink() != "" {
+		metadata.SetSelfLink("") // a field that servers do not fill in any more
+	}
+	text, err := a.version.Resource.Storage.Codec.EncodeToStore(obj)
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxObjectBytes {
+		return "", errTooLarge
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // nobody else has it
+}
+
+// toStore is the write of an encoded object.
+func (a attempt) toStore(text string, require []store.Precondition) store.Write {
+	return store.Write{
+		Make:    func(revision int64) string { return view.WithResourceVersion(text, revision) },
+		Tag:     a.version.Resource.Storage.Identity,
+		Index:   view.Labels(text),
+		Require: require,
+	}
+}
+
+// remember spares the reader of a record that is costly to read.
+func (a attempt) remember(record store.Record, obj runtime.Object) {
+	if metadata, err := meta.Accessor(obj); err == nil {
+		metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
+		a.version.Resource.Storage.Codec.Remember(record, obj)
+	}
+}
+
+// result is what a write comes to that leaves a record behind.
+func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
+	text, err := view.Text(a.version, record)
+	return Result{Text: text, Object: obj}, err
+}
+
+// react has the consequences of a commit carried out, even if the client goes
+// away meanwhile. What they are warned of is not for the client.
+func (a attempt) react(change lifecycle.Change) {
+	change.Resource, change.Namespace = a.version.Resource, a.request.Namespace
+	a.p.Reactor.React(detach(a.ctx), change)
+}

@@ -1,0 +1,40 @@
+package write
+
+import (
+	"errors"
+
+	"github.com/tidwall/gjson"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// createNew is a Create: the name must be free.
+func (a attempt) createNew(obj runtime.Object, managed bool) (Result, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return Result{}, apierrors.NewInternalError(err)
+	}
+	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
+	result, err := a.create(newObject{object: obj, managed: managed, owners: beforeAdmission})
+	var exists *store.ExistsError
+	if errors.As(err, &exists) {
+		err = a.alreadyExists(exists)
+	}
+	if generated && apierrors.IsAlreadyExists(err) {
+		err = &nameTakenError{err}
+	}
+	return result, err
+}
+
+// alreadyExists says that the name is taken, and whether it may soon be free.
+func (a attempt) alreadyExists(e *store.ExistsError) error {
+	res := a.version.Resource
+	err := apierrors.NewAlreadyExists(res.GroupResource(), res.NameOf(e.Key))
+	if gjson.Get(e.Current.Value, "metadata.deletionTimestamp").Exists() {
+		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+	}
+	return err
+}

@@ -1,0 +1,25 @@
+package write
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// detached is the context of what follows from a write. It outlives the request;
+// what happens is neither part of the request's audit event nor something that
+// the client is warned of.
+type detached struct{ context.Context }
+
+func detach(ctx context.Context) context.Context { return detached{context.WithoutCancel(ctx)} }
+
+// Value implements context.Context.
+func (d detached) Value(key any) any {
+	switch value := d.Context.Value(key).(type) {
+	case *audit.AuditContext, warning.Recorder:
+		return nil
+	default:
+		return value
+	}
+}

@@ -1,0 +1,41 @@
+// Package write is the one way by which objects change: the pipeline that
+// judges a create, an update or a delete, and its commit.
+//
+// A Pipeline takes a Request, which says who wants what of which object, and
+// returns a Result. The verbs of the API and the server's own controllers make
+// the same requests. The package knows neither HTTP nor the server.
+//
+// # Stages
+//
+// The order of the stages is that of upstream's endpoints/handlers and
+// registry/generic/registry. It stands in pipeline.go, where create and update
+// read from top to bottom; delete.go has the one of a delete. A stage gets its
+// input as arguments and returns what later stages need. An attempt, which the
+// stages are methods of, has only what does not change on the way.
+//
+// A subresource that shows the object as another kind (scale) adds two stages to
+// an update: what is changed, managed and put before admission is the
+// projection of the current object; then the change is written into a copy of
+// the object, which goes the rest of the way.
+//
+// # Attempts
+//
+// What a write is judged by may change before it commits: the object, its
+// definition, its namespace. The commit is a compare-and-swap that says so. Run
+// has the one loop that tries again, and the policy of it. Each attempt reads
+// the current state again and decodes anew what was sent, so that nothing of a
+// failed attempt is left in the next.
+//
+// # What may be altered
+//
+// A stage may alter the object that is on its way to the store; it is the
+// attempt's own until the commit. The current object, the request and all that a
+// version or a catalogue holds are shared, and no stage alters them. Nothing
+// alters an object that has been committed.
+//
+// # Locks
+//
+// The pipeline holds no lock. Random has one, and so has the store; neither
+// calls out while it is held. Admission, conversion and the reactor run without
+// any lock.
+package write

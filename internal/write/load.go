@@ -1,0 +1,33 @@
+package write
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// load reads the current object, as the version of the request sees it. The
+// object is shared and not to be altered. If there is none, the error is
+// store.ErrNotFound; if it is not at the revision that the request means, a
+// store.ConflictError.
+func (a attempt) load() (store.Record, runtime.Object, error) {
+	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))
+	if err != nil {
+		return record, nil, err
+	}
+	if wanted := a.request.Revision; wanted != 0 && wanted != record.Revision {
+		return record, nil, &store.ConflictError{Key: record.Key, Current: record, Expected: wanted}
+	}
+	current, err := a.version.Codec.DecodeStored(record)
+	return record, current, err
+}
+
+// notFound says that there is no object to write, in answer to the error of load.
+// A request that means a revision is obsolete then.
+func (a attempt) notFound(err error) error {
+	if a.request.Revision != 0 {
+		return err
+	}
+	return apierrors.NewNotFound(a.version.Resource.GroupResource(), a.request.Name)
+}

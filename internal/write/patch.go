@@ -1,0 +1,228 @@
+package write
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// maxJSONPatchOperations is upstream's limit.
+const maxJSONPatchOperations = 10000
+
+// maxJSONPatchCopyBytes bounds what the copy operations of one JSON patch may
+// add, so that a small patch makes no large object. The library knows the limit
+// by a variable of its package alone; a real server sets the same one.
+const maxJSONPatchCopyBytes = 3 * 1024 * 1024
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
+
+// patch is what a Patch makes of the current object, as the write shows it.
+func (a attempt) patch(p Patch, shown runtime.Object) (obj runtime.Object, managed bool, err error) {
+	if p.Type == types.StrategicMergePatchType {
+		obj, err = a.patchStrategically(p, shown)
+	} else {
+		obj, err = a.patchJSON(p, shown)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return obj, false, a.checkPatched(obj)
+}
+
+// checkPatched holds a patched object to the namespace and the name of the request.
+func (a attempt) checkPatched(obj runtime.Object) error {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	return a.checkPath(metadata)
+}
+
+// patchJSON applies a JSON patch or a merge patch to the JSON of the object.
+func (a attempt) patchJSON(p Patch, current runtime.Object) (runtime.Object, error) {
+	version := a.shownAs()
+	if p.Type == types.MergePatchType && version.Patches.Merge != nil {
+		if obj := mergeObjects(p, version, current); obj != nil {
+			return obj, nil
+		}
+	}
+	before, err := version.Codec.Encode(current)
+	if err != nil {
+		return nil, err
+	}
+	var after []byte
+	var complaints []error
+	if p.Type == types.JSONPatchType {
+		after, complaints, err = applyOperations(p, before)
+	} else {
+		after, complaints, err = mergeJSON(p, before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	json := version.Serializer.SupportedMediaTypes()[0]
+	serializer := json.Serializer
+	if asksForComplaints(p.Validation) {
+		serializer = json.StrictSerializer
+	}
+	obj, _, err := version.Codec.Decode(after, serializer)
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok || obj == nil {
+			return nil, invalidPatch(string(after), err)
+		}
+		complaints = append(complaints, strict.Errors()...)
+	}
+	return obj, a.complain(p, complaints, string(after))
+}
+
+// complain warns of unknown and duplicate fields, or refuses them.
+func (a attempt) complain(p Patch, complaints []error, patched string) error {
+	if len(complaints) == 0 || !asksForComplaints(p.Validation) {
+		return nil
+	}
+	if refusesComplaints(p.Validation) {
+		return invalidPatch(patched, runtime.NewStrictDecodingError(complaints))
+	}
+	for _, c := range complaints {
+		WarnOf(a.ctx, c)
+	}
+	return nil
+}
+
+func invalidPatch(patched string, err error) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patched, err.Error())})
+}
+
+// jsonPatchOp is one operation of a JSON patch.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// applyOperations applies a JSON patch.
+func applyOperations(p Patch, before []byte) (after []byte, complaints []error, err error) {
+	if asksForComplaints(p.Validation) {
+		var operations []jsonPatchOp
+		if complaints, err = kjson.UnmarshalStrict(p.Body, &operations); err != nil {
+			// The text names the Go type, which is upstream's for all that clients know.
+			text := strings.ReplaceAll(err.Error(), "write.jsonPatchOp", "handlers.jsonPatchOp")
+			return nil, nil, apierrors.NewBadRequest("error decoding patch: " + text)
+		}
+		for i, c := range complaints {
+			complaints[i] = fmt.Errorf("json patch %w", c)
+		}
+	}
+	operations, err := jsonpatch.DecodePatch(p.Body)
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(operations) > maxJSONPatchOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(operations)))
+	}
+	after, err = operations.Apply(before)
+	if err != nil {
+		return nil, nil, unprocessable(err)
+	}
+	return after, complaints, nil
+}
+
+// unprocessable is the answer to a patch that does not fit the object: 422 without
+// a reason.
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(422, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}
+
+// mergeJSON applies a merge patch.
+func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err error) {
+	if asksForComplaints(p.Validation) {
+		patch := map[string]any{}
+		if complaints, err = kjson.UnmarshalStrict(p.Body, &patch); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+	}
+	after, err = jsonpatch.MergePatch(before, p.Body)
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+		err = apierrors.NewBadRequest(err.Error())
+	}
+	return after, complaints, err
+}
+
+// mergeObjects applies a merge patch without a detour through JSON, if the kind
+// can. It declines what is unusual about a patch or its outcome, by returning nil:
+// mergeJSON has the words for it.
+func mergeObjects(p Patch, v *resource.Version, current runtime.Object) runtime.Object {
+	patch := map[string]any{}
+	if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
+		return nil
+	}
+	for _, key := range []string{"apiVersion", "kind"} {
+		if _, ok := patch[key]; ok {
+			return nil
+		}
+	}
+	obj, err := v.Patches.Merge(current, patch, asksForComplaints(p.Validation))
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// patchStrategically applies a strategic merge patch, which only kinds with Go
+// types take.
+func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Object, error) {
+	patch := map[string]any{}
+	var complaints []error
+	var err error
+	if asksForComplaints(p.Validation) {
+		complaints, err = kjson.UnmarshalStrict(p.Body, &patch)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(p.Body, &patch)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, asksForComplaints(p.Validation))
+	shown := fmt.Sprintf("%+v", patch)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+		complaints = append(complaints, strict.Errors()...)
+	} else if err != nil {
+		return nil, strategicMergeError(err, shown)
+	}
+	return obj, a.complain(p, complaints, shown)
+}
+
+// strategicMergeError tells a bad patch from one that does not fit the object.
+func strategicMergeError(err error, patch string) error {
+	for _, bad := range []error{
+		mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys,
+		mergepatch.ErrBadPatchFormatForSetElementOrderList, mergepatch.ErrUnsupportedStrategicMergePatchFormat,
+	} {
+		if errors.Is(err, bad) {
+			return apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if errors.Is(err, mergepatch.ErrNoListOfLists) || errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys) {
+		return unprocessable(err)
+	}
+	var decoding *resource.PatchedError
+	if errors.As(err, &decoding) {
+		return invalidPatch(patch, decoding.Err)
+	}
+	return err
+}

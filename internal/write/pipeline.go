@@ -1,0 +1,236 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Pipeline carries out writes. It is safe for concurrent use; its fields are not
+// to be changed once it is in use.
+type Pipeline struct {
+	Store *store.Store
+	// Now is the time that objects are stamped with.
+	Now    func() metav1.Time
+	Random *Random
+	// Namespaces is the resource whose objects other objects are in.
+	Namespaces *resource.Resource
+	// WithoutNamespaceLifecycle lets objects be written into namespaces that do not
+	// exist or are being deleted.
+	WithoutNamespaceLifecycle bool
+
+	// Catalogue is brought up to date with the definitions in the store first.
+	Catalogue func() (*resource.Catalogue, error)
+	// Chain is what is asked about writes at present.
+	Chain func() *restadmission.Chain
+	// Cluster is what admission asks of the server.
+	Cluster restadmission.Cluster
+	// Reactor carries out what follows from a commit.
+	Reactor Reactor
+}
+
+// Reactor carries out what follows from a commit, before the write returns.
+type Reactor interface {
+	React(ctx context.Context, c lifecycle.Change)
+}
+
+// attempt is one attempt at a write: the request, and what it is judged by. It is
+// a value, and no stage changes what later stages see of it.
+type attempt struct {
+	p       *Pipeline
+	request *Request
+	ctx     context.Context
+	chain   *restadmission.Chain
+	version *resource.Version
+	// projection is what shows the object as another kind at the subresource that is
+	// written, or nil.
+	projection resource.Projection
+	// name is what admission is told; empty as long as it has yet to be generated.
+	name string
+}
+
+func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version) attempt {
+	a := attempt{p: p, request: r, ctx: ctx, chain: p.Chain(), version: v, name: r.Name}
+	if r.SkipAdmission {
+		a.chain = &restadmission.Chain{}
+	}
+	if s := v.Subresource[r.Subresource]; s != nil {
+		a.projection = s.Projection
+	}
+	return a
+}
+
+// run carries out the attempt.
+func (a attempt) run() (Result, error) {
+	switch change := a.request.Change.(type) {
+	case Create:
+		obj, err := change.Object(a.version)
+		if err != nil {
+			return Result{}, err
+		}
+		return a.createNew(obj, change.Managed)
+	case Delete:
+		return a.remove(change.Options.DeepCopy())
+	case Replace:
+		return a.replace(change)
+	case Patch:
+		return a.update(edit{
+			of:     func(shown runtime.Object) (runtime.Object, bool, error) { return a.patch(change, shown) },
+			owners: afterAdmission, // a real server looks for them no earlier in a patch
+		})
+	case Apply:
+		return a.update(edit{
+			of:     func(shown runtime.Object) (runtime.Object, bool, error) { return a.apply(change, shown) },
+			create: a.appliedNew(change),
+			owners: afterAdmission,
+		})
+	case Amend:
+		return a.update(edit{of: func(shown runtime.Object) (runtime.Object, bool, error) {
+			obj := a.version.Codec.Copy(shown)
+			return obj, false, change.Alter(obj)
+		}})
+	}
+	return Result{}, fmt.Errorf("a write without a change: %T", a.request.Change)
+}
+
+// newObject is an object to create.
+type newObject struct {
+	object runtime.Object
+	// managed says that it tells already who owns its fields.
+	managed bool
+	// owners is when duplicate owners of the object as it was sent are found.
+	owners string
+}
+
+// create commits a new object, which it alters.
+func (a attempt) create(n newObject) (Result, error) {
+	obj := n.object
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return Result{}, apierrors.NewInternalError(err)
+	}
+	if a.name == "" {
+		a.name = metadata.GetName()
+	}
+	registryrest.WipeObjectMetaSystemFields(metadata)
+	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
+		return Result{}, err
+	}
+	dropDuplicateOwners(a.ctx, metadata, n.owners)
+
+	// Who owns what, and what admission makes of it.
+	if !n.managed {
+		if obj, err = a.manageFields(obj, nil); err != nil {
+			return Result{}, err
+		}
+		if metadata, err = meta.Accessor(obj); err != nil {
+			return Result{}, apierrors.NewInternalError(err)
+		}
+	}
+	admitted, err := a.admit(admission.Create, obj, nil)
+	if err != nil {
+		return Result{}, err
+	}
+
+	// What the server says itself, and what the kind says of it.
+	metadata.SetCreationTimestamp(a.p.Now())
+	metadata.SetUID(a.p.Random.uid())
+	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
+		metadata.SetName(a.p.Random.name(metadata.GetGenerateName()))
+	}
+	if err := a.beforeCreate(obj); err != nil {
+		return Result{}, err
+	}
+	if err := a.validate(admission.Create, obj, nil, admitted); err != nil {
+		return Result{}, err
+	}
+	if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(obj); err == nil && revision != 0 {
+		return Result{}, storage.ErrResourceVersionSetOnCreate
+	}
+	return a.commitCreate(metadata.GetName(), obj, admitted.require)
+}
+
+// edit is what an update makes of an object.
+type edit struct {
+	// uid is what the current object must have; empty for any.
+	uid types.UID
+	// of is what the edit makes of the current object, as the write shows it, which it
+	// does not alter; managed tells whether the outcome says who owns its fields.
+	of func(shown runtime.Object) (wanted runtime.Object, managed bool, err error)
+	// create is the object to create where there is none; nil: none is.
+	create func() (newObject, error)
+	// owners is when duplicate owners in the outcome are found.
+	owners string
+}
+
+// update commits what an edit makes of the current object.
+func (a attempt) update(e edit) (Result, error) {
+	record, current, err := a.load()
+	if errors.Is(err, store.ErrNotFound) {
+		return a.updateNothing(e, err)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if err := a.checkUID(e.uid, current); err != nil {
+		return Result{}, err
+	}
+	shown, err := a.project(current)
+	if err != nil {
+		return Result{}, err
+	}
+	wanted, managed, err := e.of(shown)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := dropDuplicateOwnersOf(a.ctx, wanted, e.owners); err != nil {
+		return Result{}, err
+	}
+
+	// Who owns what, and what admission makes of it.
+	if !managed {
+		if wanted, err = a.manageFields(wanted, shown); err != nil {
+			return Result{}, err
+		}
+	}
+	admitted, err := a.admit(admission.Update, wanted, shown)
+	if err != nil {
+		return Result{}, err
+	}
+	obj, err := a.unproject(current, wanted)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := a.checkResourceVersion(obj, record); err != nil {
+		return Result{}, err
+	}
+
+	// What the server says itself, and what the kind says of it.
+	if err := a.beforeUpdate(obj, current); err != nil {
+		return Result{}, err
+	}
+	if obj, err = a.keepTimestamps(obj, current); err != nil {
+		return Result{}, err
+	}
+	if err := a.validate(admission.Update, obj, current, admitted); err != nil {
+		return Result{}, err
+	}
+	if a.completesDeletion(obj, current) {
+		return a.commitDelete(record, obj, admitted.require)
+	}
+	return a.commitUpdate(record, obj, admitted.require)
+}

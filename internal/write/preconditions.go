@@ -1,0 +1,50 @@
+package write
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// checkUID refuses to update an object that has taken the place of the one that
+// is meant, in the words of upstream's storage.
+func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
+	metadata, err := meta.Accessor(current)
+	if err != nil || uid == "" || uid == metadata.GetUID() {
+		return err
+	}
+	res := a.version.Resource
+	key := "/registry/" + res.Group + "/" + res.Names.Plural + "/" + a.request.Namespace + "/" + a.request.Name
+	return apierrors.NewConflict(res.GroupResource(), a.request.Name, storage.NewInvalidObjError(key,
+		fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID())))
+}
+
+// checkResourceVersion refuses an update of what the client has not seen. Kinds
+// that allow it can be updated without saying what one has seen.
+func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) error {
+	versioner := storage.APIObjectVersioner{}
+	seen, err := versioner.ObjectResourceVersion(obj)
+	if err != nil {
+		return err
+	}
+	gr := a.version.Resource.GroupResource()
+	switch {
+	case seen == uint64(record.Revision):
+		return nil
+	case seen != 0:
+		return apierrors.NewConflict(gr, a.request.Name, errModified)
+	case a.updateStrategy().AllowUnconditionalUpdate(a.ctx):
+		return versioner.UpdateObject(obj, uint64(record.Revision))
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Group: gr.Group, Kind: gr.Resource}, a.request.Name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "resourceVersion"), seen, "must be specified for an update"),
+	})
+}

@@ -1,0 +1,78 @@
+package write
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// beforeCreate lets the strategy prepare a new object, and validates it. It is
+// upstream's registry/rest.BeforeCreate, but for metadata that is known to be
+// valid: on maps, validating it takes as long as the schema does.
+func (a attempt) beforeCreate(obj runtime.Object) error {
+	strategy := a.version.Strategy
+	if isValid := a.version.MetadataIsValid; isValid == nil || !isValid(obj, nil) {
+		return registryrest.BeforeCreate(strategy, a.ctx, obj)
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	strategy.PrepareForCreate(a.ctx, obj)
+	if errs := strategy.Validate(a.ctx, obj); len(errs) > 0 {
+		return invalid(strategy, obj, metadata.GetName(), errs)
+	}
+	for _, text := range strategy.WarningsOnCreate(a.ctx, obj) {
+		warning.AddWarning(a.ctx, "", text)
+	}
+	strategy.Canonicalize(obj)
+	return nil
+}
+
+// beforeUpdate sets what the server keeps itself, lets the strategy prepare the
+// object, and validates it. It is upstream's registry/rest.BeforeUpdate, but for
+// metadata that is known to be valid.
+func (a attempt) beforeUpdate(obj, current runtime.Object) error {
+	strategy := a.updateStrategy()
+	if isValid := a.version.MetadataIsValid; isValid == nil || !isValid(obj, current) {
+		return registryrest.BeforeUpdate(strategy, a.ctx, obj, current)
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	was, err := meta.Accessor(current)
+	if err != nil {
+		return err
+	}
+	metadata.SetGeneration(was.GetGeneration())
+	strategy.PrepareForUpdate(a.ctx, obj, current)
+	if errs := strategy.ValidateUpdate(a.ctx, obj, current); len(errs) > 0 {
+		return invalid(strategy, obj, metadata.GetName(), errs)
+	}
+	for _, text := range strategy.WarningsOnUpdate(a.ctx, obj, current) {
+		warning.AddWarning(a.ctx, "", text)
+	}
+	strategy.Canonicalize(obj)
+	return nil
+}
+
+// updateStrategy is that of the object or of the subresource that is updated.
+func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
+	if a.request.Subresource == "" {
+		return a.version.Strategy
+	}
+	return a.version.Subresource[a.request.Subresource].Strategy
+}
+
+// invalid is the refusal of an object under the kind that it says it is.
+func invalid(typer runtime.ObjectTyper, obj runtime.Object, name string, errs field.ErrorList) error {
+	kinds, _, err := typer.ObjectKinds(obj)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return apierrors.NewInvalid(kinds[0].GroupKind(), name, errs)
+}

@@ -1,0 +1,47 @@
+package write
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// shownAs is the version of what the write changes: that of the object, or of the
+// kind that the subresource shows it as.
+func (a attempt) shownAs() *resource.Version {
+	if a.projection == nil {
+		return a.version
+	}
+	return a.projection.View()
+}
+
+// project is the current object as the write shows it, for a change to start from.
+func (a attempt) project(current runtime.Object) (runtime.Object, error) {
+	if a.projection == nil {
+		return current, nil
+	}
+	return a.projection.Before(current)
+}
+
+// unproject is the object with what the write has made of its projection.
+func (a attempt) unproject(current, wanted runtime.Object) (runtime.Object, error) {
+	if a.projection == nil {
+		return wanted, nil
+	}
+	return a.projection.Into(current, wanted)
+}
+
+// projections are an object and the current one, which is nil for a create, as the
+// second phase of admission sees them.
+func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Object, err error) {
+	if a.projection == nil {
+		return obj, current, nil
+	}
+	if is, err = a.projection.Of(obj); err != nil {
+		return nil, nil, err
+	}
+	if was, err = a.projection.Of(current); err != nil { // it had nothing to show yet
+		was, err = a.projection.Before(current)
+	}
+	return is, was, err
+}

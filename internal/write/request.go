@@ -1,0 +1,118 @@
+package write
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Request is one write, as a client or a controller asks for it. The user who
+// asks is in the context.
+type Request struct {
+	// Version is what the request speaks of and in.
+	Version   *resource.Version
+	Namespace string // empty for a cluster-scoped resource
+	// Name is the name of the object. A create may leave it empty: then the new
+	// object says it.
+	Name string
+	// Subresource is the part of the object that is written; empty for the object
+	// itself.
+	Subresource string
+
+	// Change is what to make of the object.
+	Change Change
+	// Manager becomes the owner of the fields that the write sets.
+	Manager string
+	// Options are shown to admission. Those of a delete come with the Change.
+	Options Options
+	// DryRun goes all the way but for the commit.
+	DryRun bool
+
+	// Revision, if it is not 0, is the one at which the object must be. If it is at
+	// another one, or gone, the write fails with ErrObsolete; it is not tried again
+	// then.
+	Revision int64
+	// Require is what must hold of other records when the write commits. It takes a
+	// Revision: only the caller knows how to go on if it does not hold.
+	Require []store.Precondition
+
+	// Collection says that the object is deleted with others and not by its name:
+	// admission is not told the name.
+	Collection bool
+	// SkipAdmission asks neither policies nor webhooks nor functions.
+	SkipAdmission bool
+}
+
+// Options are those of a create or an update that admission is shown.
+type Options struct {
+	DryRun          []string
+	FieldManager    string
+	FieldValidation string
+}
+
+// Result is what a write came to.
+type Result struct {
+	// Version is that of the request, as it was served when the write was judged.
+	Version *resource.Version
+	// Text is the object as JSON in that version.
+	Text string
+	// Object is the same object, decoded. It must not be altered.
+	Object  runtime.Object
+	Created bool
+	Deleted bool
+}
+
+// Change is what a write makes of an object: Create, Replace, Patch, Apply, Amend
+// or Delete.
+type Change interface{ isChange() }
+
+// Source decodes what was sent as an object of the version. Each call makes
+// another object, which is the pipeline's to alter.
+type Source func(v *resource.Version) (runtime.Object, error)
+
+// Create makes a new object.
+type Create struct {
+	Object Source
+	// Managed says that the object tells itself who owns its fields.
+	Managed bool
+}
+
+// Replace puts an object in the place of the current one. Kinds that allow it
+// (AllowCreateOnUpdate) get a new object where there is none.
+type Replace struct{ Object Source }
+
+// Patch changes the current object by a JSON patch, a merge patch or a strategic
+// merge patch.
+type Patch struct {
+	Type types.PatchType
+	Body []byte
+	// Validation is the fieldValidation directive: Ignore, Warn or Strict.
+	Validation string
+}
+
+// Apply merges an apply configuration into the current object, or makes a new
+// object of it where there is none.
+type Apply struct {
+	Body       []byte // YAML or JSON
+	Force      bool
+	Validation string // as of a Patch
+}
+
+// Amend alters a copy of the current object. Alter is called once for each
+// attempt.
+type Amend struct {
+	Alter func(obj runtime.Object) error
+}
+
+// Delete removes the object, or begins to if something holds it back.
+type Delete struct{ Options *metav1.DeleteOptions }
+
+func (Create) isChange()  {}
+func (Replace) isChange() {}
+func (Patch) isChange()   {}
+func (Apply) isChange()   {}
+func (Amend) isChange()   {}
+func (Delete) isChange()  {}

@@ -1,0 +1,114 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// ErrObsolete is the error of a request with a Revision that another write made
+// obsolete. It wraps the Conflict that a client would see.
+var ErrObsolete = errors.New("another write came first")
+
+// ErrNotServed is the error of a write whose resource or version has ceased to be
+// served meanwhile.
+var ErrNotServed = errors.New("the resource is not served any more")
+
+// errModified is the reason of every conflict over a resourceVersion.
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// nameAttempts is how many generated names a create tries.
+const nameAttempts = 8
+
+// nameTakenError is the error of a create with a generated name that exists.
+type nameTakenError struct{ error }
+
+func (e *nameTakenError) Unwrap() error { return e.error }
+
+// Run carries out a write. It tries again as long as others come first:
+//
+//   - The object has changed, gone or appeared since it was read: the next attempt
+//     reads it again. An apply, or an update that may create, thus goes from update
+//     to create and back.
+//   - What the object was judged by has changed (the definition of its kind, its
+//     namespace): the next attempt uses the newest catalogue. If the kind is not
+//     served any more, Run fails with ErrNotServed.
+//   - A generated name is taken: the next attempt generates another one, at most
+//     nameAttempts.
+//
+// Whoever came first has got on, so that attempts need no other limit. A request
+// with a Revision is tried once: Run fails with ErrObsolete in the first two cases.
+func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
+	version, names := r.Version, 1
+	for {
+		result, err := p.attempt(ctx, &r, version).run()
+		var taken *nameTakenError
+		switch {
+		case err == nil:
+			result.Version = version
+			return result, nil
+		case errors.As(err, &taken):
+			if names == nameAttempts {
+				return Result{}, apierrors.NewGenerateNameConflict(version.Resource.GroupResource(), nameIn(taken), 1)
+			}
+			names++
+		case !isObsolete(err):
+			return Result{}, err
+		case r.Revision != 0:
+			conflict := apierrors.NewConflict(version.Resource.GroupResource(), r.Name, errModified)
+			return Result{}, fmt.Errorf("%w: %w", ErrObsolete, conflict)
+		case isOutdated(err):
+			if version, err = p.renew(version, r); err != nil {
+				return Result{}, err
+			}
+		}
+	}
+}
+
+// isObsolete tells whether a write failed because the object, or what it was
+// judged by, is not what the attempt found.
+func isObsolete(err error) bool {
+	var conflict *store.ConflictError
+	var exists *store.ExistsError
+	return errors.As(err, &conflict) || errors.As(err, &exists) || errors.Is(err, store.ErrNotFound) || isOutdated(err)
+}
+
+// isOutdated tells whether it failed because of what the object was judged by.
+func isOutdated(err error) bool {
+	var precondition *store.PreconditionError
+	return errors.As(err, &precondition)
+}
+
+// nameIn is the name that an error with a Status speaks of, if it says one.
+func nameIn(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		return status.Status().Details.Name
+	}
+	return ""
+}
+
+// renew is the version of a request in the newest catalogue.
+func (p *Pipeline) renew(was *resource.Version, r Request) (*resource.Version, error) {
+	catalogue, err := p.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	res := catalogue.Resource(was.Resource.Group, was.Resource.Names.Plural)
+	if res == nil || res.Namespaced != was.Resource.Namespaced {
+		return nil, ErrNotServed
+	}
+	is := res.Version(was.Name)
+	if is == nil || was.Served && !is.Served {
+		return nil, ErrNotServed
+	}
+	if r.Subresource != "" && is.Subresource[r.Subresource] == nil {
+		return nil, apierrors.NewNotFound(res.GroupResource(), r.Name)
+	}
+	return is, nil
+}

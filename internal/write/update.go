@@ -1,0 +1,83 @@
+package write
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// replace is a Replace. What can be said of the new object without the current one
+// is said first.
+func (a attempt) replace(change Replace) (Result, error) {
+	obj, err := change.Object(a.shownAs())
+	if err != nil {
+		return Result{}, err
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return Result{}, apierrors.NewBadRequest(err.Error())
+	}
+	if err := a.checkPath(metadata); err != nil {
+		return Result{}, err
+	}
+	e := edit{
+		uid:    metadata.GetUID(),
+		of:     func(runtime.Object) (runtime.Object, bool, error) { return obj, false, nil },
+		owners: beforeAdmission,
+	}
+	if a.request.Subresource == "" && a.version.Strategy.AllowCreateOnUpdate(a.ctx) {
+		e.create = func() (newObject, error) { return newObject{object: obj, owners: beforeAdmission}, nil }
+	}
+	return a.update(e)
+}
+
+// updateNothing is an update of an object that is not there.
+func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
+	if e.create == nil || a.request.Revision != 0 {
+		return Result{}, a.notFound(notFound)
+	}
+	n, err := e.create()
+	if err != nil {
+		return Result{}, err
+	}
+	return a.create(n)
+}
+
+// checkPath holds an object to the namespace and the name of the request.
+func (a attempt) checkPath(metadata metav1.Object) error {
+	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
+		return err
+	}
+	switch name := a.request.Name; metadata.GetName() {
+	case name:
+		return nil
+	case "":
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided", name))
+	default:
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s) does not match the name on the URL (%s)", metadata.GetName(), name))
+	}
+}
+
+// completesDeletion tells whether the update takes away the last thing that kept
+// an object that is being deleted.
+func (a attempt) completesDeletion(obj, current runtime.Object) bool {
+	is, err := meta.Accessor(obj)
+	if err != nil || len(is.GetFinalizers()) > 0 {
+		return false
+	}
+	was, err := meta.Accessor(current)
+	if err != nil || was.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if grace := was.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
+		return false
+	}
+	content := a.version.ContentFirst
+	return content == nil || !content.Remains(obj)
+}

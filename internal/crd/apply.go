@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // Apply implements resource.FieldShortcut. It knows the outcome of the apply that
@@ -69,7 +71,7 @@ func (c *codec) applyAgain(live, config *unstructured.Unstructured, fields map[s
 		return nil
 	}
 	mine := entries[0].(map[string]any)
-	if !equalJSON(mine["fieldsV1"], fields) {
+	if !json.Equal(mine["fieldsV1"], fields) {
 		return nil
 	}
 	r := &reapply{}
@@ -190,7 +192,7 @@ func (r *reapply) merge(live, config map[string]any, o *outline, path ...string)
 			return nil
 		}
 		merged[key] = runtime.DeepCopyJSONValue(is)
-		if !equalJSON(is, was) {
+		if !json.Equal(is, was) {
 			if r.isOthers(append(path, key)) {
 				return nil
 			}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/fakecluster/fakecluster/internal/json"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -98,12 +100,12 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 	if serializer == mediaTypes[0].StrictSerializer {
 		var strict []error
 		var err error
-		if obj, ok := decodeJSON(string(body)); ok {
+		if obj, ok := json.Decode(string(body)); ok {
 			u.Object = obj
 		} else {
 			strict, err = kjson.UnmarshalStrict(body, &u.Object)
 		}
-		if err == nil && isText(u.Object["kind"]) && isText(u.Object["apiVersion"]) {
+		if err == nil && u.GetKind() != "" && u.GetAPIVersion() != "" {
 			kind := u.GroupVersionKind()
 			if len(strict) > 0 {
 				return u, &kind, runtime.NewStrictDecodingError(strict)
@@ -214,7 +216,7 @@ func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error
 // and defaulted by the present schema of that version.
 func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
-	if obj, ok := decodeJSON(record.Value); ok {
+	if obj, ok := json.Decode(record.Value); ok {
 		u.Object = obj
 	} else if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
@@ -237,7 +239,7 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return encodeJSON(u.Object)
+	return json.Encode(u.Object)
 }
 
 // EncodeToStore implements resource.Codec: a status that the pipeline has reset
@@ -251,7 +253,7 @@ func (c *codec) EncodeToStore(obj runtime.Object) ([]byte, error) {
 		}
 	}
 	c.setDefaults(u)
-	return encodeJSON(u.Object)
+	return json.Encode(u.Object)
 }
 
 // Fields implements resource.Codec.
@@ -315,13 +317,13 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	var metadata *metav1.ObjectMeta // if it has to be written back
+	var rewritten *metav1.ObjectMeta // if it has to be written back
 	var unknown []string
 	hasMetadata := false
 	asIs, isMap := u.Object["metadata"].(map[string]any)
-	canonical := isMap && isCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
+	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
 	if !canonical {
-		metadata, hasMetadata, unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
+		rewritten, hasMetadata, unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
 			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
 		})
 		if err != nil {
@@ -352,8 +354,8 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 			}
 			unknown = append(unknown, embedded...)
 		}
-		if o.stored && !canonical && metadata.Generation == 0 {
-			metadata.Generation = 1
+		if o.stored && !canonical && rewritten.Generation == 0 {
+			rewritten.Generation = 1
 		}
 	}
 	// Pruning may have taken what no schema has to name.
@@ -366,7 +368,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 	if canonical {
 		u.Object["metadata"] = asIs
 	} else if hasMetadata {
-		if err := objectmeta.SetObjectMeta(u.Object, metadata); err != nil {
+		if err := objectmeta.SetObjectMeta(u.Object, rewritten); err != nil {
 			return nil, err
 		}
 	}

@@ -26,6 +26,9 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/storage/names"
+
+	"github.com/fakecluster/fakecluster/internal/json"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
 // customStrategy is the behaviour of apiextensions-apiserver's
@@ -61,7 +64,7 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 		}
 	}
 	is, before := withoutMetadata(u.Object), withoutMetadata(was.Object)
-	if !equalJSON(is, before) && !equality.Semantic.DeepEqual(is, before) {
+	if !json.Equal(is, before) && !equality.Semantic.DeepEqual(is, before) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
 }
@@ -334,4 +337,16 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 
 func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
+}
+
+// MetadataIsValid is resource.Version.MetadataIsValid.
+func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
+	is, _ := obj.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
+	var was map[string]any
+	if u, ok := old.(*unstructured.Unstructured); ok && u != nil {
+		if was, _ = u.Object["metadata"].(map[string]any); was == nil {
+			return false
+		}
+	}
+	return metadata.IsValid(is, was, s.namespaced)
 }

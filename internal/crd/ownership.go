@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // ownership knows the outcome of field management for the writes that are most
@@ -81,7 +83,7 @@ func (c *codec) entry(manager string, fields map[string]any, now metav1.Time) ma
 // on owning it. It leaves alone what adds or takes away fields.
 func (c *codec) keepOwner(u, was *unstructured.Unstructured, metadata map[string]any, shape, manager string, now metav1.Time) bool {
 	before, _ := was.Object["metadata"].(map[string]any)
-	if claimed, ok := metadata["managedFields"]; ok && !equalJSON(claimed, before["managedFields"]) {
+	if claimed, ok := metadata["managedFields"]; ok && !json.Equal(claimed, before["managedFields"]) {
 		return false
 	}
 	fields, ok := soleOwner(was, c.kind.GroupVersion().String(), manager)
@@ -92,7 +94,7 @@ func (c *codec) keepOwner(u, was *unstructured.Unstructured, metadata map[string
 		return false
 	}
 	known, ok := c.owned.of(shape)
-	if !ok || !equalJSON(known, fields) {
+	if !ok || !json.Equal(known, fields) {
 		return false
 	}
 	if sameFields(u.Object, was.Object) {
@@ -127,14 +129,14 @@ var unmanaged = map[string]bool{
 func sameFields(is, was map[string]any) bool {
 	for key, value := range is {
 		if key != "metadata" {
-			if !equalJSON(value, was[key]) {
+			if !json.Equal(value, was[key]) {
 				return false
 			}
 			continue
 		}
 		before, _ := was[key].(map[string]any)
 		for name, v := range value.(map[string]any) {
-			if !unmanaged[name] && !equalJSON(v, before[name]) {
+			if !unmanaged[name] && !json.Equal(v, before[name]) {
 				return false
 			}
 		}

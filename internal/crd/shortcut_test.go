@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -20,13 +19,11 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
@@ -166,49 +163,6 @@ func TestWhatTheAcceptorAcceptsIsValid(t *testing.T) {
 	}
 	if accepted < 100 {
 		t.Fatalf("of 50000 objects %d are accepted: the test shows nothing", accepted)
-	}
-}
-
-func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
-	r := randomSource(t)
-	pick := func(values ...any) any { return values[r.IntN(len(values))] }
-	canonical := 0
-	for range 20_000 {
-		metadata := map[string]any{}
-		set := func(key string, values ...any) {
-			if r.IntN(2) == 0 {
-				metadata[key] = pick(values...)
-			}
-		}
-		set("name", "a", "b", "c", "")
-		set("namespace", "n", "default")
-		set("labels", map[string]any{"a": "b"}, map[string]any{"a": ""}, map[string]any{})
-		set("annotations", map[string]any{"a": "b"}, map[string]any{"a": int64(1)})
-		set("creationTimestamp", "2020-01-02T03:04:05Z", "2020-02-28T23:59:59Z", nil, "2020-02-30T00:00:00Z", "2020-01-02T24:00:00Z")
-		set("generation", int64(1), int64(2), int64(0))
-		set("finalizers", []any{"a/b"}, []any{})
-		set("ownerReferences", []any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": true}},
-			[]any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n"}})
-		set("managedFields", []any{map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-02T03:04:05Z",
-			"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:a": map[string]any{".": map[string]any{}}}}})
-		if !isCanonical(metadata) {
-			continue
-		}
-		canonical++
-		obj := map[string]any{"metadata": runtime.DeepCopyJSON(metadata)}
-		typed, _, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
-		if err != nil {
-			t.Fatalf("%v: %v", metadata, err)
-		}
-		if err := objectmeta.SetObjectMeta(obj, typed); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(metadata, obj["metadata"]); diff != "" && len(metadata) > 0 {
-			t.Fatalf("canonical metadata changes (-before +after):\n%s", diff)
-		}
-	}
-	if canonical < 100 {
-		t.Fatalf("%d are canonical: the test shows nothing", canonical)
 	}
 }
 
@@ -428,64 +382,6 @@ func TestAnOutlineKnowsOfEmbeddedResourcesAndLists(t *testing.T) {
 		if o := newOutline(structural); o.embedded != c.embedded || o.lists != c.lists {
 			t.Errorf("%s: embedded %v, lists %v", c.schema, o.embedded, o.lists)
 		}
-	}
-}
-
-func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
-	r := randomSource(t)
-	odd := []any{"<&>", "\u2028", "\x00\x1f\x7f\b\f\n\r\t", `"\`, "\xff", "日本", 1e21, 1e-7, 0.1, int64(-1 << 63), json.Number("12"),
-		map[string]any(nil), []any(nil), map[string]any{"<": "a", "é": "b"}}
-	for range 20_000 {
-		m := randomMap(r, 3)
-		m[fmt.Sprint(odd[r.IntN(6)])] = odd[r.IntN(len(odd))]
-		want, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := encodeJSON(m)
-		if err != nil || string(got) != string(want) {
-			t.Fatalf("got %s, %v, want %s", got, err, want)
-		}
-	}
-	if _, err := encodeJSON(map[string]any{"a": math.NaN()}); err == nil {
-		t.Error("NaN is encoded")
-	}
-}
-
-func TestNamesAreToldAsUpstreamTellsThem(t *testing.T) {
-	r := randomSource(t)
-	checks := []struct {
-		name     string
-		quick    func(string) bool
-		upstream func(string) []string
-	}{
-		{"subdomain", isSubdomain, utilvalidation.IsDNS1123Subdomain},
-		{"label", isLabel, utilvalidation.IsDNS1123Label},
-		{"label value", isLabelValue, utilvalidation.IsValidLabelValue},
-		{"qualified name", isQualifiedName, func(s string) []string { return utilvalidation.IsQualifiedName(s) }},
-	}
-	valid := 0
-	for range 40_000 {
-		var s strings.Builder
-		for range r.IntN(8) {
-			s.WriteByte("abZ09-._/ä"[r.IntN(10)])
-		}
-		text := s.String()
-		if r.IntN(20) == 0 {
-			text = strings.Repeat("a", 60+r.IntN(8)) + text
-		}
-		for _, c := range checks {
-			want := len(c.upstream(text)) == 0
-			if want {
-				valid++
-			}
-			if got := c.quick(text); got != want {
-				t.Fatalf("%q as a %s: %v, upstream says %v", text, c.name, got, want)
-			}
-		}
-	}
-	if valid < 1000 {
-		t.Fatalf("%d are valid: the test shows nothing", valid)
 	}
 }
 

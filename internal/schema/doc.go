@@ -1,8 +1,15 @@
 // Package schema compiles the schema of a kind into one tree, which everything walks
-// that has to know an object's structure: pruning, defaulting, fast acceptance, list
-// types and the ownership of fields.
+// that has to know an object's structure: pruning, nulls and defaults, fast acceptance,
+// list types, embedded resources and the ownership of fields.
+//
+// One walk over an object both settles it (drops the fields that the schema does not
+// know and the nulls that may not be, and fills in the defaults) and finds out the facts
+// that later stages of a write ask for. For example, an update of a Certificate walks
+// the new object once when it is decoded; validation then looks at the facts.
 //
 // Invariants: a tree is immutable once it is compiled, and safe for concurrent use.
-// A walk may decline to judge an object, and then upstream's libraries judge it; a walk
-// never differs from them. One differential test harness holds every walk to that.
+// Settling gives exactly upstream's result. A fact says that upstream's library would
+// find nothing to complain about; a missing fact says nothing, and then the library is
+// asked, which also knows the words. One differential test harness holds every walk to
+// that.
 package schema

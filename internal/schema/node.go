@@ -36,7 +36,41 @@ type Node struct {
 	Keys []string
 	// AtomicMap says that a map belongs to one owner as a whole.
 	AtomicMap bool
+
+	// anyFields says that the schema has additionalProperties: true or false. Fields
+	// without a name in the schema stay then, but nothing that is inside of them.
+	anyFields bool
+	// defaults names the properties that have a default.
+	defaults []string
+	// below tells what there is in this node and below it.
+	below contents
+	// keywords are what validation asks of a value; nil: nothing.
+	keywords *keywords
+	// apart says that there are keywords for values below that have no nodes.
+	apart bool
 }
+
+// contents tells what a part of a schema contains.
+type contents struct {
+	defaults bool
+	embedded bool
+	lists    bool // sets, and lists that are maps
+	mixed    bool // a node with properties and additional fields
+}
+
+func (c contents) and(other contents) contents {
+	return contents{c.defaults || other.defaults, c.embedded || other.embedded, c.lists || other.lists, c.mixed || other.mixed}
+}
+
+// HasDefaults tells whether there are defaults in the node or below it.
+func (n *Node) HasDefaults() bool { return n != nil && n.below.defaults }
+
+// HasEmbedded tells whether there are embedded resources in the node or below it.
+func (n *Node) HasEmbedded() bool { return n != nil && n.below.embedded }
+
+// HasLists tells whether there are sets, or lists that are maps, in the node or below
+// it.
+func (n *Node) HasLists() bool { return n != nil && n.below.lists }
 
 // ListType is how a list is owned and merged: x-kubernetes-list-type.
 type ListType uint8

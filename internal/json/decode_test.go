@@ -1,4 +1,4 @@
-package crd
+package json
 
 import (
 	"encoding/json"
@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// decodeAsTheLibrary fails the test if decodeJSON knows a text and reads it
+// decodeAsTheLibrary fails the test if Decode knows a text and reads it
 // otherwise than the library.
 func decodeAsTheLibrary(t *testing.T, text string) (known bool) {
 	t.Helper()
-	got, known := decodeJSON(text)
+	got, known := Decode(text)
 	var want map[string]any
 	complaints, err := kjson.UnmarshalStrict([]byte(text), &want)
 	if known && (err != nil || len(complaints) > 0 || !reflect.DeepEqual(want, got)) {
@@ -39,7 +41,7 @@ func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
 }
 
 func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
-	r, known := randomSource(t), 0
+	r, known := seedtest.Rand(t), 0
 	for range 10_000 {
 		text, err := json.Marshal(randomMap(r, 4))
 		if err != nil {

@@ -1,4 +1,4 @@
-package crd
+package json
 
 import (
 	"strconv"
@@ -8,11 +8,11 @@ import (
 // maxPlainDepth is how deep plain JSON may nest.
 const maxPlainDepth = 64
 
-// decodeJSON reads a JSON object as sigs.k8s.io/json does, with integers as int64,
+// Decode reads a JSON object as sigs.k8s.io/json does, with integers as int64,
 // in half of its time. It knows plain JSON alone: no escapes in strings, no field
 // twice, no depths. Of any other it says that it does not know, and never that it is
 // wrong. The strings are parts of the text.
-func decodeJSON(text string) (map[string]any, bool) {
+func Decode(text string) (map[string]any, bool) {
 	d := plainDecoder{text: text}
 	d.space()
 	if d.at >= len(text) || text[d.at] != '{' {

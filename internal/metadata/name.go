@@ -1,4 +1,4 @@
-package crd
+package metadata
 
 import (
 	"strings"
@@ -9,11 +9,13 @@ import (
 // Names are validated by regular expressions, which take a tenth of the time of a
 // create. These tell the usual ones without, and ask upstream about the others.
 
-func isSubdomain(s string) bool {
+// IsSubdomain tells whether a name is a DNS subdomain, as the names of most kinds are.
+func IsSubdomain(s string) bool {
 	return isPlainSubdomain(s) || len(validation.IsDNS1123Subdomain(s)) == 0
 }
 
-func isLabel(s string) bool {
+// IsLabel tells whether a name is a DNS label, as the names of namespaces are.
+func IsLabel(s string) bool {
 	return isPlainSubdomain(s) && !strings.Contains(s, ".") || len(validation.IsDNS1123Label(s)) == 0
 }
 

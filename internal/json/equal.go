@@ -1,10 +1,10 @@
-package crd
+package json
 
 import "reflect"
 
-// equalJSON is reflect.DeepEqual for what unstructured objects are made of, in a
+// Equal is reflect.DeepEqual for what unstructured objects are made of, in a
 // fifth of its time.
-func equalJSON(a, b any) bool {
+func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -13,7 +13,7 @@ func equalJSON(a, b any) bool {
 		}
 		for key, value := range a {
 			other, ok := b[key]
-			if !ok || !equalJSON(value, other) {
+			if !ok || !Equal(value, other) {
 				return false
 			}
 		}
@@ -24,7 +24,7 @@ func equalJSON(a, b any) bool {
 			return false
 		}
 		for i := range a {
-			if !equalJSON(a[i], b[i]) {
+			if !Equal(a[i], b[i]) {
 				return false
 			}
 		}

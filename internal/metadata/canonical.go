@@ -1,0 +1,113 @@
+package metadata
+
+// IsCanonical tells whether metadata is in the one form that reading it into an
+// ObjectMeta and writing it back gives. If it says so there is no need to do
+// that, which takes longer than all else that decoding does.
+func IsCanonical(metadata map[string]any) bool {
+	for key, value := range metadata {
+		ok := false
+		switch key {
+		case "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion":
+			ok = isText(value)
+		case "labels", "annotations":
+			ok = isTextMap(value)
+		case "creationTimestamp", "deletionTimestamp":
+			ok = isTime(value)
+		case "generation":
+			n, isInt := value.(int64)
+			ok = isInt && n != 0
+		case "deletionGracePeriodSeconds":
+			_, ok = value.(int64)
+		case "finalizers":
+			ok = isList(value, isText)
+		case "ownerReferences":
+			ok = isList(value, isOwner)
+		case "managedFields":
+			ok = isList(value, isManagedFields)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// isText tells whether a value is a string that is not empty.
+func isText(value any) bool {
+	s, ok := value.(string)
+	return ok && s != ""
+}
+
+func isString(value any) bool {
+	_, ok := value.(string)
+	return ok
+}
+
+func isTextMap(value any) bool {
+	m, ok := value.(map[string]any)
+	for _, v := range m {
+		ok = ok && isString(v)
+	}
+	return ok && len(m) > 0
+}
+
+func isList(value any, isItem func(any) bool) bool {
+	items, ok := value.([]any)
+	for _, item := range items {
+		ok = ok && isItem(item)
+	}
+	return ok && len(items) > 0
+}
+
+// isTime tells whether a value is a time as the server writes it:
+// 2006-01-02T15:04:05Z.
+func isTime(value any) bool {
+	const form = "dddd-dd-ddTdd:dd:ddZ"
+	s, ok := value.(string)
+	if !ok || len(s) != len(form) {
+		return false
+	}
+	for i := range len(form) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
+			return false
+		}
+	}
+	// A time that no clock shows is not one: 24 o'clock, the 31st of June.
+	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
+		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
+}
+
+func isOwner(value any) bool {
+	m, ok := value.(map[string]any)
+	for _, key := range []string{"apiVersion", "kind", "name", "uid"} {
+		ok = ok && isString(m[key])
+	}
+	known := 4
+	for _, key := range []string{"controller", "blockOwnerDeletion"} {
+		if v, has := m[key]; has {
+			known++
+			_, isBool := v.(bool)
+			ok = ok && isBool
+		}
+	}
+	return ok && len(m) == known
+}
+
+func isManagedFields(value any) bool {
+	m, ok := value.(map[string]any)
+	for key, v := range m {
+		switch key {
+		case "manager", "operation", "apiVersion", "fieldsType", "subresource":
+			ok = ok && isText(v)
+		case "time":
+			ok = ok && isTime(v)
+		case "fieldsV1":
+			_, isMap := v.(map[string]any)
+			ok = ok && isMap
+		default:
+			return false
+		}
+	}
+	return ok
+}

@@ -1,0 +1,143 @@
+package metadata
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/json"
+)
+
+// IsValid tells whether the metadata of an object is valid, as an update of the metadata
+// that it was; of a new object that is nil. It says so of the metadata that nearly all
+// objects have, and of metadata that an update left as it was.
+func IsValid(is, was map[string]any, namespaced bool) bool {
+	for key, value := range is {
+		ok := false
+		switch key {
+		case "managedFields":
+			ok = areValidManagers(value)
+		case "resourceVersion", "generation":
+			ok = true // the server's own
+		case "name":
+			ok = isValid(value, IsSubdomain, was, key)
+		case "namespace":
+			ok = namespaced && isValid(value, IsLabel, was, key)
+		case "uid", "creationTimestamp":
+			ok = was == nil || value == was[key]
+		case "labels":
+			ok = json.Equal(value, was[key]) || AreValidLabels(value)
+		case "annotations":
+			ok = json.Equal(value, was[key]) || AreValidAnnotations(value)
+		case "finalizers":
+			ok = json.Equal(value, was[key]) || was["deletionTimestamp"] == nil && areValidFinalizers(value) || isPartOf(value, was[key])
+		case "ownerReferences":
+			ok = json.Equal(value, was[key]) || areValidOwners(value)
+		default:
+			ok = was != nil && json.Equal(value, was[key])
+		}
+		if !ok {
+			return false
+		}
+	}
+	// What an update must not take away, it has to have.
+	for key := range was {
+		switch key {
+		case "labels", "annotations", "managedFields", "generation", "finalizers", "ownerReferences":
+		default:
+			if _, ok := is[key]; !ok {
+				return false
+			}
+		}
+	}
+	return is["name"] != nil && (is["namespace"] != nil) == namespaced
+}
+
+// isValid tells whether a name is valid and, in an update, the one there was.
+func isValid(value any, check func(string) bool, was map[string]any, key string) bool {
+	if was != nil {
+		return value == was[key]
+	}
+	name, ok := value.(string)
+	return ok && check(name)
+}
+
+// AreValidLabels tells whether a value is a map of valid labels.
+func AreValidLabels(value any) bool {
+	labels, ok := value.(map[string]any)
+	for key, v := range labels {
+		text, isText := v.(string)
+		ok = ok && isText && isQualifiedName(key) && isLabelValue(text)
+	}
+	return ok
+}
+
+// AreValidAnnotations tells whether a value is a map of valid annotations.
+func AreValidAnnotations(value any) bool {
+	const limit = 256 << 10 // of all together
+	annotations, ok := value.(map[string]any)
+	size := 0
+	for key, v := range annotations {
+		text, isText := v.(string)
+		size += len(key) + len(text)
+		ok = ok && isText && isQualifiedName(strings.ToLower(key))
+	}
+	return ok && size <= limit
+}
+
+// areValidManagers tells whether managedFields holds nothing that validation
+// could refuse.
+func areValidManagers(value any) bool {
+	return isList(value, func(entry any) bool {
+		m, ok := entry.(map[string]any)
+		operation, manager := m["operation"], m["manager"]
+		fieldsType, hasType := m["fieldsType"]
+		_, hasSubresource := m["subresource"]
+		name, isName := manager.(string)
+		return ok && (operation == "Apply" || operation == "Update") && (!hasType || fieldsType == "FieldsV1") &&
+			isName && len(metav1validation.ValidateFieldManager(name, nil)) == 0 && (!hasSubresource || m["subresource"] == "status" || m["subresource"] == "scale")
+	})
+}
+
+// areValidFinalizers tells whether a value is a list of qualified names that go together.
+func areValidFinalizers(value any) bool {
+	finalizers, ok := value.([]any)
+	for _, v := range finalizers {
+		name, isText := v.(string)
+		ok = ok && isText && isQualifiedName(name) && name != metav1.FinalizerOrphanDependents
+	}
+	return ok
+}
+
+// isPartOf tells whether a value is a list of strings that are all in another list.
+func isPartOf(value, of any) bool {
+	items, ok := value.([]any)
+	all, _ := of.([]any)
+	for _, item := range items {
+		ok = ok && isString(item) && slices.Contains(all, item)
+	}
+	return ok
+}
+
+// areValidOwners tells whether a value is a list of owners, one of them the controller at
+// most. Events own nothing.
+func areValidOwners(value any) bool {
+	owners, ok := value.([]any)
+	controllers := 0
+	for _, v := range owners {
+		if ok = ok && isOwner(v); !ok {
+			return false
+		}
+		owner := v.(map[string]any)
+		if owner["controller"] == true {
+			controllers++
+		}
+		apiVersion, _ := owner["apiVersion"].(string)
+		version, err := schema.ParseGroupVersion(apiVersion)
+		ok = err == nil && version.Version != "" && isText(owner["kind"]) && owner["kind"] != "Event" && isText(owner["name"]) && isText(owner["uid"])
+	}
+	return ok && controllers <= 1
+}

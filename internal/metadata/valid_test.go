@@ -1,0 +1,98 @@
+package metadata
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/operation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+)
+
+// errorsOf is what upstream says of metadata; was is nil for a new object.
+func errorsOf(t *testing.T, is, was map[string]any, namespaced bool) field.ErrorList {
+	t.Helper()
+	typed := func(m map[string]any) *metav1.ObjectMeta {
+		o := &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, o); err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+		return o
+	}
+	op, old := operation.Create, (*metav1.ObjectMeta)(nil)
+	if was != nil {
+		op, old = operation.Update, typed(was)
+	}
+	return apivalidation.ValidateObjectMetaDeclaratively(t.Context(), op, typed(is), old, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), true)
+}
+
+func TestMetadataThatIsToldToBeValidIsSo(t *testing.T) {
+	r := seedtest.Rand(t)
+	pick := func(values ...any) any { return values[r.IntN(len(values))] }
+	owner := func() any {
+		o := map[string]any{"apiVersion": pick("v1", "v1", "apps/v1", "", "a/b/c"), "kind": pick("K", "K", "Event", ""), "name": pick("n", "n", "m", ""), "uid": pick("u", "u", "")}
+		if r.IntN(2) == 0 {
+			o["controller"] = r.IntN(2) == 0
+		}
+		return o
+	}
+	values := map[string]func() any{
+		"name":              func() any { return pick("a", "a", "a", "b", "A", "") },
+		"namespace":         func() any { return pick("n", "n", "n", "N", "m") },
+		"generateName":      func() any { return pick("a-", "A") },
+		"uid":               func() any { return pick("u", "u", "v") },
+		"resourceVersion":   func() any { return pick("1", "2") },
+		"generation":        func() any { return int64(1 + r.IntN(2)) },
+		"creationTimestamp": func() any { return pick("2020-01-02T03:04:05Z", "2020-01-02T03:04:06Z") },
+		"deletionTimestamp": func() any { return pick("2020-01-02T03:04:05Z", "2020-01-02T03:04:06Z") },
+		"labels":            func() any { return map[string]any{"a": pick("b", "b", "b c", "")} },
+		"annotations":       func() any { return map[string]any{pick("a", "A/b", "a b").(string): "x y"} },
+		"finalizers": func() any {
+			return []any{pick("a/b", "c.d/e", "f", "orphan", "foregroundDeletion", "x y"), pick("a/b", "g/h", "orphan")}[:1+r.IntN(2)]
+		},
+		"ownerReferences": func() any { return []any{owner(), owner()}[:1+r.IntN(2)] },
+	}
+	random := func(like map[string]any) map[string]any {
+		m := map[string]any{}
+		for _, key := range []string{"name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+			"labels", "annotations", "finalizers", "ownerReferences"} {
+			always := key == "name" || key == "namespace" || key == "resourceVersion"
+			switch {
+			case like[key] != nil && r.IntN(6) > 0:
+				m[key] = runtime.DeepCopyJSONValue(like[key])
+			case always || r.IntN(4) == 0:
+				m[key] = values[key]()
+			}
+		}
+		return m
+	}
+	told := map[bool]int{}
+	for range 8_000 {
+		was := random(nil)
+		if len(errorsOf(t, was, nil, was["namespace"] != nil)) > 0 {
+			continue // it would not have been stored
+		}
+		if r.IntN(3) == 0 {
+			was = nil
+		}
+		is, namespaced := random(was), r.IntN(8) > 0
+		if was != nil {
+			if generation, ok := was["generation"]; ok {
+				is["generation"] = generation
+			}
+		}
+		if !IsCanonical(is) || !IsValid(is, was, namespaced) {
+			continue
+		}
+		told[was == nil]++
+		if errs := errorsOf(t, is, was, namespaced); len(errs) > 0 {
+			t.Fatalf("%v after %v is told to be valid, but upstream says %v", is, was, errs)
+		}
+	}
+	if told[true] < 50 || told[false] < 50 {
+		t.Fatalf("%d new ones and %d updates are told to be valid: the test shows nothing", told[true], told[false])
+	}
+}

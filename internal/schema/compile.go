@@ -1,0 +1,104 @@
+package schema
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+)
+
+// Compile makes one tree of the two forms that upstream has of a schema: the
+// structural one says which fields there are, the other what validation asks. The tree
+// shares defaults with the structural schema, which nobody may alter from then on.
+//
+// Either may be nil. Without a structural schema no field is known, so that settling an
+// object leaves its apiVersion, kind and metadata; without the other every value is
+// valid.
+func Compile(structural *structuralschema.Structural, props *apiextensions.JSONSchemaProps) *Node {
+	n := &Node{}
+	if structural != nil {
+		n.structure(structural)
+	}
+	if props != nil {
+		n.validate(newKeywords(props))
+	}
+	n.summarize()
+	return n
+}
+
+// structure takes over what a structural schema says, and what it says below.
+func (n *Node) structure(s *structuralschema.Structural) {
+	n.Type, n.IntOrString, n.Nullable = s.Type, s.XIntOrString, s.Nullable
+	n.PreserveUnknown, n.Embedded = s.XPreserveUnknownFields, s.XEmbeddedResource
+	n.Default = s.Default.Object
+	n.AtomicMap = s.XMapType != nil && *s.XMapType == "atomic"
+	if s.XListType != nil {
+		switch *s.XListType {
+		case "set":
+			n.List = Set
+		case "map":
+			n.List, n.Keys = MapList, s.XListMapKeys
+		}
+	}
+	if len(s.Properties) > 0 {
+		n.Properties = make(map[string]*Node, len(s.Properties))
+		for name, property := range s.Properties {
+			of := &Node{}
+			of.structure(&property)
+			n.Properties[name] = of
+			if of.Default != nil {
+				n.defaults = append(n.defaults, name)
+			}
+		}
+	}
+	if s.AdditionalProperties != nil {
+		if s.AdditionalProperties.Structural != nil {
+			n.Additional = &Node{}
+			n.Additional.structure(s.AdditionalProperties.Structural)
+		} else {
+			n.anyFields = true
+		}
+	}
+	if s.Items != nil {
+		n.Items = &Node{}
+		n.Items.structure(s.Items)
+	}
+}
+
+// validate lays what validation asks beside the structure, node by node. The two have
+// the same form where both come from one schema.
+func (n *Node) validate(k *keywords) {
+	n.keywords = k
+	for name, of := range k.properties {
+		if n.Properties[name] == nil {
+			n.apart = true
+			return
+		}
+		n.Properties[name].validate(of)
+	}
+	if n.apart = k.additional != nil && n.Additional == nil || k.items != nil && n.Items == nil; n.apart {
+		return
+	}
+	if k.additional != nil {
+		n.Additional.validate(k.additional)
+	}
+	if k.items != nil {
+		n.Items.validate(k.items)
+	}
+}
+
+// summarize finds out what there is in a node and below it.
+func (n *Node) summarize() {
+	n.below = contents{
+		defaults: n.Default != nil, embedded: n.Embedded, lists: n.List != Atomic,
+		mixed: len(n.Properties) > 0 && n.Additional != nil,
+	}
+	for _, of := range n.Properties {
+		of.summarize()
+		n.below = n.below.and(of.below)
+	}
+	for _, of := range []*Node{n.Additional, n.Items} {
+		if of != nil {
+			of.summarize()
+			n.below = n.below.and(of.below)
+		}
+	}
+}

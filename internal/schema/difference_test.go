@@ -1,0 +1,50 @@
+package schema_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/schema/schematest"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+)
+
+// The walks of this package say what upstream's libraries would. This test asks both,
+// about random schemas and objects.
+
+var cases = flag.Int("cases", 10_000, "how many random objects the walks are compared with upstream's libraries on")
+
+func TestWalksSayWhatUpstreamSays(t *testing.T) {
+	g, tally, invalid := schematest.Generator{Rand: seedtest.Rand(t)}, schematest.NewTally(), 0
+	for tally.Objects < *cases {
+		s := schematest.NewSchema(t, g.Schema())
+		if s == nil {
+			continue
+		}
+		for range 10 {
+			wrong := []int{0, 0, 0, 5, 30}[g.IntN(5)]
+			obj := g.Object(s.Props, wrong)
+			was, ok := g.Changed(obj, 5).(map[string]any)
+			if !ok {
+				was = g.Object(s.Props, wrong)
+			}
+			s.Compare(t, obj, was, tally)
+			if s.Node.IsToldInvalid(obj) {
+				if invalid++; s.Validate(obj) == nil {
+					t.Fatalf("told to be invalid: %v\nschema:\n%s", obj, s)
+				}
+			}
+		}
+	}
+	t.Log(tally)
+	t.Logf("%d are told to be invalid", invalid)
+	for fact, name := range schematest.Facts {
+		if told, so := tally.Told[fact], tally.True[fact]; told*2 < so {
+			t.Errorf("%s is told of %d objects, and so for %d: the walk declines too often for the test to show something", name, told, so)
+		}
+	}
+	for what, n := range map[string]int{"settled": tally.Settled, "not settled": tally.Objects - tally.Settled, "invalid": invalid} {
+		if n < tally.Objects/10 {
+			t.Errorf("%d of %d objects are %s: the test shows little", n, tally.Objects, what)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package schema
+
+// areDistinct tells of the items of a set or of a list that is a map that no two of them
+// have the same value, or the same keys. It does not compare objects and lists, for which
+// upstream has rules of its own, and takes all numbers for equal that may be.
+func (n *Node) areDistinct(list []any) bool {
+	if n.List == Set {
+		return len(list) <= 1 || areDistinctScalars(list)
+	}
+	for _, item := range list {
+		if _, ok := item.(map[string]any); !ok {
+			return false
+		}
+	}
+	if len(list) <= 1 {
+		return true
+	}
+	if len(n.Keys) == 1 {
+		// Names, nearly always: they need no comparison of each with each.
+		if len(list) > manyItems {
+			return areDistinctNames(list, n.Keys[0])
+		}
+	} else if len(list) > 8*manyItems {
+		return false
+	}
+	for i := range list {
+		for j := range i {
+			if n.mayBeOneItem(list[i].(map[string]any), list[j].(map[string]any)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// manyItems is from how many items on a set is used to compare them.
+const manyItems = 16
+
+func areDistinctNames(list []any, key string) bool {
+	seen := make(map[string]struct{}, len(list))
+	for i, item := range list {
+		name, ok := item.(map[string]any)[key].(string)
+		if seen[name] = struct{}{}; !ok || len(seen) <= i {
+			return false
+		}
+	}
+	return true
+}
+
+func areDistinctScalars(list []any) bool {
+	if len(list) > manyItems {
+		seen := make(map[string]struct{}, len(list))
+		for i, item := range list {
+			text, ok := item.(string)
+			if seen[text] = struct{}{}; !ok || len(seen) <= i {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range list {
+		for j := range i {
+			if mayBeEqual(list[i], list[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayBeOneItem tells whether two items may have the same keys.
+func (n *Node) mayBeOneItem(a, b map[string]any) bool {
+	for _, key := range n.Keys {
+		x, isThere := a[key]
+		y, isThereToo := b[key]
+		if isThere == isThereToo && isThere && !mayBeEqual(x, y) {
+			return false
+		}
+		if isThere != isThereToo && isScalar(x) && isScalar(y) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBeEqual tells whether two values are equal, or may be so to upstream.
+func mayBeEqual(a, b any) bool {
+	switch a := a.(type) {
+	case string:
+		b, ok := b.(string)
+		return ok && a == b || !ok && !isScalar(b)
+	case bool:
+		other, ok := b.(bool)
+		return ok && a == other || !ok && !isScalar(b)
+	case nil:
+		return b == nil || !isScalar(b)
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return a == b
+		case string, bool, nil:
+			return false
+		}
+	case float64:
+		switch b := b.(type) {
+		case float64:
+			return a == b
+		case string, bool, nil:
+			return false
+		}
+	}
+	return true
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case nil, string, bool, int64, float64:
+		return true
+	}
+	return false
+}

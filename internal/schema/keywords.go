@@ -1,0 +1,405 @@
+package schema
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"unicode/utf8"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+)
+
+// keywords are what a schema asks of a value when it is validated, and of the values in
+// it. They judge as upstream's validator does, or say that they cannot tell.
+type keywords struct {
+	rare bool // a keyword that is not known here: nothing can be told
+
+	types    typeSet // empty: any
+	nullable bool
+	format   string // of strings, as upstream's registry calls it
+	narrow   bool   // format int32 or float: not all numbers fit
+
+	enum                 *enum // nil: any
+	pattern              *regexp.Regexp
+	minLength, maxLength int64
+	number               *numberLimits // nil: any
+	countItems           countLimit
+	countFields          countLimit
+	uniqueItems          bool
+	required             []string
+	closed               bool // additionalProperties: false
+
+	properties map[string]*keywords
+	additional *keywords // nil: any
+	items      *keywords // nil: any
+
+	anyOf, allOf, oneOf []*keywords
+	not                 *keywords
+}
+
+// typeSet is a set of JSON types.
+type typeSet uint8
+
+const (
+	isString typeSet = 1 << iota
+	isInteger
+	isNumber
+	isBoolean
+	isObject
+	isArray
+)
+
+var typesByName = map[string]typeSet{
+	"": 0, "string": isString, "integer": isInteger, "number": isNumber, "boolean": isBoolean, "object": isObject, "array": isArray,
+}
+
+// countLimit is how many items or fields there may be.
+type countLimit struct{ min, max int64 }
+
+func newCountLimit(least, most *int64) countLimit {
+	l := countLimit{0, math.MaxInt64}
+	if least != nil {
+		l.min = *least
+	}
+	if most != nil {
+		l.max = *most
+	}
+	return l
+}
+
+func (l countLimit) allows(n int) bool { return int64(n) >= l.min && int64(n) <= l.max }
+
+// newKeywords compiles a schema.
+func newKeywords(p *apiextensions.JSONSchemaProps) *keywords {
+	k := &keywords{
+		nullable:    p.Nullable,
+		countItems:  newCountLimit(p.MinItems, p.MaxItems),
+		countFields: newCountLimit(p.MinProperties, p.MaxProperties),
+		maxLength:   math.MaxInt64,
+		uniqueItems: p.UniqueItems,
+		required:    p.Required,
+	}
+	types, known := typesByName[p.Type]
+	if k.types = types; p.XIntOrString {
+		k.types = isInteger | isString
+	}
+	k.rare = !known || p.Ref != nil || len(p.PatternProperties) > 0 || len(p.Dependencies) > 0 || p.AdditionalItems != nil
+	k.strings(p)
+	k.numbers(p)
+	if len(p.Enum) > 0 {
+		k.enum = newEnum(p.Enum)
+	}
+	k.children(p)
+	for i := range p.AnyOf {
+		k.anyOf = append(k.anyOf, newKeywords(&p.AnyOf[i]))
+	}
+	for i := range p.AllOf {
+		k.allOf = append(k.allOf, newKeywords(&p.AllOf[i]))
+	}
+	for i := range p.OneOf {
+		k.oneOf = append(k.oneOf, newKeywords(&p.OneOf[i]))
+	}
+	if p.Not != nil {
+		k.not = newKeywords(p.Not)
+	}
+	return k
+}
+
+func (k *keywords) children(p *apiextensions.JSONSchemaProps) {
+	if len(p.Properties) > 0 {
+		k.properties = make(map[string]*keywords, len(p.Properties))
+		for name, property := range p.Properties {
+			k.properties[name] = newKeywords(&property)
+		}
+	}
+	if a := p.AdditionalProperties; a != nil {
+		k.closed = !a.Allows
+		if a.Schema != nil {
+			k.rare = k.rare || !a.Allows
+			k.additional = newKeywords(a.Schema)
+		}
+	}
+	if i := p.Items; i != nil {
+		k.rare = k.rare || i.Schema == nil || len(i.JSONSchemas) > 0
+		if i.Schema != nil {
+			k.items = newKeywords(i.Schema)
+		}
+	}
+}
+
+func (k *keywords) strings(p *apiextensions.JSONSchemaProps) {
+	if p.MinLength != nil {
+		k.minLength = *p.MinLength
+	}
+	if p.MaxLength != nil {
+		k.maxLength = *p.MaxLength
+	}
+	if p.Pattern != "" {
+		var err error
+		if k.pattern, err = regexp.Compile(p.Pattern); err != nil {
+			k.rare = true
+		}
+	}
+	switch format := formatOf(p); format {
+	case "", "int64", "double":
+	case "int32", "float":
+		k.narrow = true
+	default:
+		k.format = format
+	}
+}
+
+// formatOf is the format that validation sees: upstream ignores those that it does not
+// know of a type.
+func formatOf(p *apiextensions.JSONSchemaProps) string {
+	if p.Format == "" {
+		return ""
+	}
+	node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: p.Format}}
+	switch {
+	case p.XIntOrString:
+		node.Type = []string{"integer", "string"}
+	case p.Type != "":
+		node.Type = []string{p.Type}
+	}
+	known := validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())
+	if err := known(node); err != nil {
+		return p.Format
+	}
+	return node.Format
+}
+
+// verdict is what can be told of a value.
+type verdict uint8
+
+// Of two verdicts the lesser one counts where both have to hold, and the greater one
+// where either will do.
+const (
+	invalid verdict = iota
+	unknown
+	valid
+)
+
+func verdictOf(ok bool) verdict {
+	if ok {
+		return valid
+	}
+	return invalid
+}
+
+// judge tells whether upstream finds a value valid, and the values in it.
+func (k *keywords) judge(value any) verdict {
+	all := k.own(value)
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			of, ok := k.properties[name]
+			if !ok {
+				of = k.additional
+			}
+			if of != nil && all > invalid {
+				all = min(all, of.judge(field))
+			}
+		}
+	case []any:
+		if k.items != nil {
+			for _, item := range v {
+				if all > invalid {
+					all = min(all, k.items.judge(item))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// own judges a value by what its node says of it, without the values in it.
+func (k *keywords) own(value any) verdict {
+	if k == nil {
+		return valid
+	}
+	if k.rare {
+		return unknown
+	}
+	if value == nil { // nothing else is asked of null
+		return verdictOf((k.types == 0 || k.nullable) && k.enum == nil)
+	}
+	all := k.type_(value)
+	if k.enum != nil {
+		all = min(all, k.enum.judge(value))
+	}
+	switch v := value.(type) {
+	case string:
+		all = min(all, k.text(v))
+	case int64:
+		if k.narrow && k.types == isInteger {
+			all = min(all, verdictOf(v >= math.MinInt32 && v <= math.MaxInt32))
+		}
+		if k.number != nil {
+			all = min(all, k.number.integer(v))
+		}
+	case float64:
+		if k.narrow && math.Abs(v) > 1e38 {
+			all = min(all, unknown)
+		}
+		if k.number != nil {
+			all = min(all, k.number.float(v))
+		}
+	case []any:
+		all = min(all, verdictOf(k.countItems.allows(len(v)) && (!k.uniqueItems || areUnique(v))))
+	case map[string]any:
+		all = min(all, verdictOf(k.object(v)))
+	}
+	if all == invalid || k.anyOf == nil && k.allOf == nil && k.oneOf == nil && k.not == nil {
+		return all
+	}
+	return min(all, k.combined(value))
+}
+
+// type_ judges the type of a value that is not null.
+func (k *keywords) type_(value any) verdict {
+	var is typeSet
+	switch v := value.(type) {
+	case string:
+		is = isString
+	case int64:
+		is = isInteger | isNumber
+	case float64:
+		// What is a whole number may be an integer, by upstream's measure of it.
+		if is = isNumber; k.types&(isInteger|isNumber) == isInteger && v == math.Trunc(v) {
+			return unknown
+		}
+	case bool:
+		is = isBoolean
+	case map[string]any:
+		is = isObject
+	case []any:
+		is = isArray
+	default:
+		return unknown
+	}
+	if k.types&is != 0 || k.types == 0 && (k.format == "" || is == isString) {
+		return valid
+	}
+	if k.format != "" || k.narrow {
+		return unknown // upstream takes the format for a part of the type
+	}
+	return invalid
+}
+
+func (k *keywords) text(s string) verdict {
+	if k.minLength > 0 || k.maxLength < int64(len(s)) {
+		if n := int64(utf8.RuneCountInString(s)); n < k.minLength || n > k.maxLength {
+			return invalid
+		}
+	}
+	if k.pattern != nil && !k.pattern.MatchString(s) {
+		return invalid
+	}
+	if k.format != "" && !hasFormat(k.format, s) {
+		return invalid
+	}
+	return valid
+}
+
+// hasFormat tells whether a string has a format that the registry knows. Times as the
+// server writes them need not be parsed.
+func hasFormat(format, s string) bool {
+	if format == "date-time" && isPlainTime(s) {
+		return true
+	}
+	return !strfmt.Default.ContainsName(format) || strfmt.Default.Validates(format, s)
+}
+
+// isPlainTime tells of a time in the form 2006-01-02T15:04:05Z that it is one. It knows
+// the first 28 days of a month.
+func isPlainTime(s string) bool {
+	const form = "dddd-dd-ddTdd:dd:ddZ"
+	if len(s) != len(form) {
+		return false
+	}
+	for i := range len(form) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
+			return false
+		}
+	}
+	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
+		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
+}
+
+// object judges the fields of an object, but not their values.
+func (k *keywords) object(fields map[string]any) bool {
+	if !k.countFields.allows(len(fields)) {
+		return false
+	}
+	for _, name := range k.required {
+		if _, ok := fields[name]; !ok {
+			return false
+		}
+	}
+	if k.closed {
+		for name := range fields {
+			if k.properties[name] == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func areUnique(list []any) bool {
+	for i := range list {
+		for j := range i {
+			if reflect.DeepEqual(list[i], list[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// combined judges a value that is not null by the schemas that are combined with the
+// node. Upstream does not ratchet inside of them.
+func (k *keywords) combined(value any) verdict {
+	all := valid
+	if len(k.anyOf) > 0 {
+		best := invalid
+		for _, of := range k.anyOf {
+			if best = max(best, of.judge(value)); best == valid {
+				break
+			}
+		}
+		all = best
+	}
+	if len(k.oneOf) > 0 {
+		all = min(all, k.exactlyOne(value))
+	}
+	for _, of := range k.allOf {
+		all = min(all, of.judge(value))
+	}
+	if k.not != nil {
+		all = min(all, valid-k.not.judge(value))
+	}
+	return all
+}
+
+func (k *keywords) exactlyOne(value any) verdict {
+	are, may := 0, 0
+	for _, of := range k.oneOf {
+		switch of.judge(value) {
+		case valid:
+			are++
+		case unknown:
+			may++
+		}
+	}
+	if are > 1 || may == 0 {
+		return verdictOf(are == 1)
+	}
+	return unknown
+}

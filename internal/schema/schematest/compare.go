@@ -1,0 +1,176 @@
+package schematest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/cel/common"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
+
+// Tally counts what the walks could tell.
+type Tally struct {
+	// Objects are those that were compared; Settled of them were as pruning and
+	// defaulting would leave them.
+	Objects, Settled int
+	// Told counts how often a fact was told, True how often upstream says the same.
+	Told, True map[schema.Facts]int
+}
+
+// Facts are the facts that a Tally counts, with their names.
+var Facts = map[schema.Facts]string{
+	schema.Valid: "valid", schema.Distinct: "distinct",
+	schema.EmbeddedCanonical: "embedded canonical", schema.EmbeddedValid: "embedded valid",
+}
+
+// NewTally counts nothing yet.
+func NewTally() *Tally { return &Tally{Told: map[schema.Facts]int{}, True: map[schema.Facts]int{}} }
+
+func (t *Tally) String() string {
+	text := fmt.Sprintf("%d objects, %d settled as they are", t.Objects, t.Settled)
+	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid} {
+		text += fmt.Sprintf("; %s told of %d, so for %d", Facts[fact], t.Told[fact], t.True[fact])
+	}
+	return text
+}
+
+// Schema is a schema in the forms that the two sides have of it.
+type Schema struct {
+	Node       *schema.Node
+	Props      *apiextensions.JSONSchemaProps
+	Structural *structuralschema.Structural
+	validator  validation.SchemaValidator
+}
+
+// NewSchema compiles a schema for both sides. It is nil if the schema has defaults that a
+// definition could not have.
+func NewSchema(t testing.TB, props *apiextensions.JSONSchemaProps) *Schema {
+	t.Helper()
+	s := &Schema{Props: props}
+	var err error
+	if s.Structural, err = structuralschema.NewStructural(props); err != nil {
+		t.Fatal(err)
+	}
+	if defaulting.PruneDefaults(s.Structural) != nil {
+		return nil
+	}
+	if s.validator, _, err = validation.NewSchemaValidator(props); err != nil {
+		t.Fatal(err)
+	}
+	s.Node = schema.Compile(s.Structural, props)
+	return s
+}
+
+func (s *Schema) String() string { return text(s.Props) }
+
+// Compare holds the walks over an object to upstream's: as a new object, and as an update
+// of another.
+func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
+	t.Helper()
+	tally.Objects++
+	parts := []schema.Action{0, schema.Prune, schema.DropNulls, schema.Default, schema.Prune | schema.DropNulls}
+	s.judge(t, s.settle(t, obj, parts[tally.Objects%len(parts)], tally), nil, tally)
+	s.judge(t, s.settle(t, obj, everything, tally), was, tally)
+}
+
+const everything = schema.Prune | schema.DropNulls | schema.Default
+
+// settle is the object with the actions done to it, here and upstream.
+func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action, tally *Tally) map[string]any {
+	t.Helper()
+	want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj)
+	var unknown []string
+	if actions&schema.Prune != 0 {
+		unknown = pruning.PruneWithOptions(want, s.Structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	}
+	if actions&schema.DropNulls != 0 {
+		defaulting.PruneNonNullableNullsWithoutDefaults(want, s.Structural)
+	}
+	if actions&schema.Default != 0 {
+		defaulting.Default(want, s.Structural)
+	}
+	found := s.Node.Settle(got, actions, true, schema.All)
+	if !reflect.DeepEqual(want, got) {
+		t.Fatalf("actions %b make of\n%s\n(-upstream +here):\n%s\nschema:\n%s", actions, text(obj), cmp.Diff(want, got), s)
+	}
+	if !reflect.DeepEqual(unknown, found.Unknown) {
+		t.Fatalf("actions %b find unknown in\n%s\n%v, upstream %v; schema:\n%s", actions, text(obj), found.Unknown, unknown, s)
+	}
+	if same := reflect.DeepEqual(obj, got); same == found.Changed {
+		t.Fatalf("actions %b: changed is %v of\n%s\nwhich becomes\n%s\nschema:\n%s", actions, found.Changed, text(obj), text(got), s)
+	}
+	if actions == everything && !found.Changed {
+		tally.Settled++
+	}
+	// Whether metadata is canonical is asked before defaults are filled in.
+	lasting := found.Facts &^ schema.EmbeddedCanonical
+	if after := s.Node.Inspect(got, schema.All); lasting&^after != 0 {
+		t.Fatalf("actions %b find the facts %b, but %b are so of\n%s\nschema:\n%s", actions, found.Facts, after, text(got), s)
+	}
+	return got
+}
+
+// judge holds what is found out about an object to what upstream says.
+func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
+	t.Helper()
+	found := s.Node.Inspect(obj, schema.All)
+	complaints := map[schema.Facts]any{}
+	if errs := s.Validate(obj); errs != nil {
+		complaints[schema.Valid] = errs
+	} else if was != nil {
+		correlation := common.NewCorrelatedObject(obj, was, &model.Structural{Structural: s.Structural})
+		if errs := validation.ValidateCustomResourceUpdate(nil, obj, was, s.validator, validation.WithRatcheting(correlation)); len(errs) > 0 {
+			t.Fatalf("valid as a new object, but not as an update: %v\n%s\nwas\n%s\nschema:\n%s", errs, text(obj), text(was), s)
+		}
+	}
+	if errs := listtype.ValidateListSetsAndMaps(nil, s.Structural, obj); len(errs) > 0 {
+		complaints[schema.Distinct] = errs
+	}
+	for _, stored := range []bool{false, true} {
+		is := runtime.DeepCopyJSON(obj)
+		err, unknown := objectmeta.CoerceWithOptions(nil, is, s.Structural, false, objectmeta.CoerceOptions{DropInvalidFields: stored, ReturnUnknownFieldPaths: true})
+		if err != nil || len(unknown) > 0 || !reflect.DeepEqual(is, obj) {
+			complaints[schema.EmbeddedCanonical] = []any{err, unknown, is}
+		}
+	}
+	if errs := objectmeta.Validate(t.Context(), nil, obj, s.Structural, false); len(errs) > 0 {
+		complaints[schema.EmbeddedValid] = errs
+	}
+	for fact, name := range Facts {
+		if complaints[fact] == nil {
+			tally.True[fact]++
+		}
+		if !found.Has(fact) {
+			continue
+		}
+		if tally.Told[fact]++; complaints[fact] != nil {
+			t.Fatalf("%s is told of\n%s\nbut upstream says %v\nschema:\n%s", name, text(obj), complaints[fact], s)
+		}
+	}
+}
+
+// Validate is what upstream says of an object that is new; nil if nothing.
+func (s *Schema) Validate(obj map[string]any) error {
+	return validation.ValidateCustomResource(nil, obj, s.validator).ToAggregate()
+}
+
+func text(value any) string {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}

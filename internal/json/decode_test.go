@@ -29,7 +29,11 @@ func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
 		`{"a":[1,-1,0,-0,9223372036854775807,-9223372036854775808,9223372036854775808,1.0,1e3,1E-3,0.1e+2]}`: true,
 		`{"é":"日本"}`: true, `{"a":{"a":[{"a":1}]}}`: true,
 
-		`{"a":1,"a":1}`: false, `{"a":"\n"}`: false, "{\"a\":\"\n\"}": false, "{\"a\":\"\xff\"}": false, `{"a":1e400}`: false,
+		`{"a":"\" \\ \/ \b \f \n \r \t \u0041 \u00e9 \u65e5 \ud83d\ude00 \u0000"}`: true, `{"\u0061":"é\n日"}`: true, `{"k:{\"type\":\"Ready\"}":{}}`: true,
+
+		`{"a":1,"a":1}`: false, `{"a":1,"\u0061":1}`: false, `{"a":"\x"}`: false, `{"a":"\u00g0"}`: false, `{"a":"\u00"}`: false, `{"a":"\ud83d"}`: false,
+		`{"a":"\ud83d\n"}`: false, `{"a":"\ude00\ud83d"}`: false, `{"a":"\ud83d\u0041"}`: false, `{"a":"\`: false, `{"a":"\"}`: false, "{\"a\":\"\\n\n\"}": false, "{\"a\":\"\\n\xff\"}": false,
+		"{\"a\":\"\n\"}": false, "{\"a\":\"\xff\"}": false, `{"a":1e400}`: false,
 		``: false, `null`: false, `[]`: false, `{`: false, `{"a"`: false, `{"a":`: false, `{"a":1`: false, `{"a":1,`: false, `{"a":1,}`: false, `{,}`: false,
 		`{"a":[1,]}`: false, `{"a":[`: false, `{"a":01}`: false, `{"a":1.}`: false, `{"a":.1}`: false, `{"a":-}`: false, `{"a":1e}`: false, `{"a":+1}`: false,
 		`{"a":tru}`: false, `{"a":nul}`: false, `{"a":1}x`: false, `{"a":1}{}`: false, `{a:1}`: false, `{"a" 1}`: false, `{"a":"`: false, `{"a":1 2}`: false,

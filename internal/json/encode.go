@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Encode is json.Marshal for what unstructured objects are made of, byte for
@@ -21,9 +22,7 @@ func appendJSON(b []byte, value any) ([]byte, error) {
 	case int64:
 		return strconv.AppendInt(b, v, 10), nil
 	case string:
-		if isPlain(v) {
-			return append(append(append(b, '"'), v...), '"'), nil
-		}
+		return appendString(b, v), nil
 	case map[string]any:
 		if v != nil {
 			return appendMap(b, v)
@@ -37,16 +36,59 @@ func appendJSON(b []byte, value any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// isPlain tells whether a string stands in JSON as it is.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ' || c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
+const hexDigits = "0123456789abcdef"
+
+// appendString prints a string as json.Marshal does, which escapes what HTML might
+// misread.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if isPlain[c] {
+				i++
+				continue
+			}
+			b = append(append(b, s[from:i]...), '\\')
+			if short := shortEscapes[c]; short != 0 {
+				b = append(b, short)
+			} else {
+				b = append(b, 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+			}
+			i++
+			from = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[from:i]...), `\ufffd`...)
+			from = i + size
+		case r == '\u2028' || r == '\u2029': // they end lines in JavaScript
+			b = append(append(b, s[from:i]...), `\u202`...)
+			b = append(b, hexDigits[r&0xf])
+			from = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+// isPlain are the bytes that stand in JSON as they are.
+var isPlain = func() (plain [utf8.RuneSelf]bool) {
+	for c := range plain {
+		switch c {
+		case '"', '\\', '<', '>', '&':
+		default:
+			plain[c] = c >= ' '
 		}
 	}
-	return true
-}
+	return plain
+}()
+
+// shortEscapes are the bytes that a letter stands for behind a backslash.
+var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 	names := make([]string, 0, 16) // on the stack, if there are no more
@@ -59,10 +101,7 @@ func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendJSON(b, name); err != nil {
-			return nil, err
-		}
-		b = append(b, ':')
+		b = append(appendString(b, name), ':')
 		if b, err = appendJSON(b, m[name]); err != nil {
 			return nil, err
 		}

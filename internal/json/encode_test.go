@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/seedtest"
@@ -45,7 +46,12 @@ func randomMap(r *rand.Rand, depth int) map[string]any {
 
 func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
 	r := seedtest.Rand(t)
-	odd := []any{"<&>", "\u2028", "\x00\x1f\x7f\b\f\n\r\t", `"\`, "\xff", "日本", 1e21, 1e-7, 0.1, int64(-1 << 63), json.Number("12"),
+	var every strings.Builder
+	for c := range 256 {
+		every.WriteString(string([]byte{byte(c), 'a'}))
+		every.WriteRune(rune(c))
+	}
+	odd := []any{"<&>", every.String(), "a\u2029b\u2028", "\u202a\U0001f600", "\u2028", "\x00\x1f\x7f\b\f\n\r\t", `"\`, "\xff", "日本", 1e21, 1e-7, 0.1, int64(-1 << 63), json.Number("12"),
 		map[string]any(nil), []any(nil), map[string]any{"<": "a", "é": "b"}}
 	for range 20_000 {
 		m := randomMap(r, 3)

@@ -1,0 +1,164 @@
+package fields
+
+import (
+	"slices"
+	"time"
+)
+
+// lastApplied is the annotation in which kubectl keeps what it applied by itself.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Apply is what becomes of a live object, and who owns what of it, when a manager
+// applies a configuration. If it may not, because others own what it would change, the
+// error says so as upstream says it.
+func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager string, force bool, now time.Time) (Result, error) {
+	p := e.pass(live, now)
+	if !e.isOne(configuration) {
+		p.decline("a configuration of another version")
+	}
+	if m, _ := configuration["metadata"].(map[string]any); m != nil {
+		if _, ok := m["managedFields"]; ok {
+			p.decline("a configuration with managedFields")
+		}
+	}
+	// kubectl hands over what it applied by itself.
+	if manager == "kubectl" && (isAnnotated(live) || isAnnotated(configuration)) {
+		p.decline("what kubectl applied by itself before")
+	}
+	entries := was.entries
+	if len(entries) == 0 && p.declined == "" {
+		before := e.pass(map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind}, now)
+		entries = before.update(live, nil, "before-first-apply")
+		p.declined = before.declined
+	}
+	if p.declined != "" {
+		return Result{Declined: p.declined}, nil
+	}
+	return p.apply(configuration, entries, was, manager, force)
+}
+
+func isAnnotated(obj map[string]any) bool {
+	metadata, _ := obj["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	_, ok := annotations[lastApplied]
+	return ok
+}
+
+func (p *pass) apply(configuration map[string]any, entries []*entry, was *Managed, manager string, force bool) (Result, error) {
+	if manager == "" {
+		manager = "unknown"
+	}
+	self := &entry{manager: manager, operation: Apply, apiVersion: p.APIVersion, subresource: p.Subresource}
+	entries = p.reconcile(entries)
+	tree := p.tree(p.APIVersion)
+	if p.declined != "" {
+		return Result{Declined: p.declined}, nil
+	}
+	w := walk{tree: tree}
+	self.set, self.settled = differenceBelow(w.own(configuration), p.Reset[p.APIVersion]), tree
+	obj := p.live
+	m := merged{same: true}
+	if w.declined == "" {
+		m = w.merge(p.live, configuration)
+		obj, _ = m.value.(map[string]any)
+	}
+	p.took(&w)
+
+	i := slices.IndexFunc(entries, self.isOf)
+	var last *entry
+	if i >= 0 && entries[i].set != nil {
+		last = entries[i]
+		if p.hasOthers(entries) || last.apiVersion != p.APIVersion {
+			p.decline("an apply to an object with owners in several versions")
+		}
+	}
+	// Who applies all that it applied the last time takes nothing away. Upstream
+	// takes it away, though, if there is nothing left in it that shows in sets.
+	if last == nil || self.set.contains(last.set) {
+		main := p.compare(obj)
+		if last == nil || !main.hollow {
+			return p.applied(obj, main, m.same, entries, i, self, was, force)
+		}
+	}
+	if p.declined == "" {
+		w := walk{tree: tree, everything: true}
+		applied := differenceBelow(w.own(configuration), p.Reset[p.APIVersion])
+		obj = w.prune(obj, last.set, ownedBy(entries, i, applied))
+		p.took(&w)
+		if obj == nil {
+			p.decline("an object of which nothing is left")
+		}
+	}
+	return p.applied(obj, p.compare(obj), false, entries, i, self, was, force)
+}
+
+// hasOthers tells whether there are owners in another version.
+func (p *pass) hasOthers(entries []*entry) bool {
+	return slices.ContainsFunc(entries, func(e *entry) bool { return e.apiVersion != p.APIVersion })
+}
+
+// ownedBy is what all own, the applier by what it applies now.
+func ownedBy(entries []*entry, self int, applied *Set) *Set {
+	for i, e := range entries {
+		if i != self {
+			applied = union(applied, e.set)
+		}
+	}
+	return applied
+}
+
+// applied settles who owns what of the object that an apply makes. The entry of the
+// applier is at place i; -1: it has none yet.
+func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, was *Managed, force bool) (Result, error) {
+	if p.declined != "" {
+		return Result{Declined: p.declined}, nil
+	}
+	unchanged := same || main.comparison == (comparison{}) && equal(p.live, obj)
+	p.settle(main)
+
+	out := make([]*entry, 0, len(entries)+1)
+	var conflicts []conflict
+	for n, e := range entries {
+		if n == i {
+			continue
+		}
+		in := p.versioned(e.apiVersion, obj)
+		if p.declined != "" {
+			return Result{Declined: p.declined}, nil
+		}
+		taken := intersection(e.set, in.changed)
+		if taken != nil && !force {
+			conflicts = append(conflicts, conflict{e, taken})
+		}
+		if left := difference(difference(e.set, taken), in.removed); left != nil {
+			out = append(out, e.with(left))
+		}
+	}
+	if conflicts != nil {
+		return Result{}, refusal(conflicts, len(was.entries) > 0)
+	}
+	if self.set != nil {
+		if i >= 0 {
+			last := entries[i]
+			self.time = last.time
+			if last.apiVersion == self.apiVersion && last.set.contains(self.set) && self.set.contains(last.set) {
+				self = last
+			}
+		}
+		if !unchanged {
+			self = self.at(p.now)
+		}
+		out = append(out, self)
+	}
+	result := Result{Object: obj}
+	if unchanged {
+		result.Object = nil
+	}
+	slices.SortFunc(out, compareEntries)
+	if slices.Equal(out, was.entries) && was.tree != nil {
+		result.Managed = was
+	} else {
+		result.Managed = newManaged(out)
+	}
+	return result, nil
+}

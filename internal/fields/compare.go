@@ -1,0 +1,244 @@
+package fields
+
+import "github.com/fakecluster/fakecluster/internal/schema"
+
+// comparison is what a second object has more than a first, less, and otherwise.
+type comparison struct{ added, removed, modified *Set }
+
+func (c comparison) without(reset *Set) comparison {
+	if reset == nil {
+		return c
+	}
+	return comparison{differenceBelow(c.added, reset), differenceBelow(c.removed, reset), differenceBelow(c.modified, reset)}
+}
+
+// change is what became of one value: of the path to it, and below.
+type change struct {
+	comparison
+	self changes
+}
+
+type changes uint8
+
+const (
+	added changes = 1 << iota
+	removed
+	modified
+)
+
+// compare compares two objects. What nobody ever owns it leaves out.
+func (w *walk) compare(was, is map[string]any) comparison {
+	var c collector
+	root := w.tree.place()
+	pairs(was, is, func(name string, l, r any) {
+		switch name {
+		case "apiVersion", "kind":
+			return
+		case "metadata":
+			at, _, ok := root.field(name, w.tree)
+			if !ok {
+				w.decline("a field that the schema does not have")
+				return
+			}
+			c.add(fieldElement(name), w.compareMetadata(at, l, r))
+			return
+		}
+		w.compareField(&c, root, name, l, r)
+	})
+	return c.sets()
+}
+
+func (w *walk) compareMetadata(at place, was, is any) change {
+	l, ok1 := was.(map[string]any)
+	r, ok2 := is.(map[string]any)
+	if !ok1 && was != absent || !ok2 && is != absent {
+		w.decline("metadata of another type")
+		return change{}
+	}
+	var c collector
+	pairs(l, r, func(name string, l, r any) {
+		if !isServerMade(name) {
+			w.compareField(&c, at, name, l, r)
+		}
+	})
+	return change{comparison: c.sets()}
+}
+
+// pairs calls f for the fields of two maps; what one does not have is absent.
+func pairs(was, is map[string]any, f func(name string, l, r any)) {
+	both := 0
+	for name, l := range was {
+		r, ok := is[name]
+		if ok {
+			both++
+		} else {
+			r = absent
+		}
+		f(name, l, r)
+	}
+	if both == len(is) {
+		return
+	}
+	for name, r := range is {
+		if _, ok := was[name]; !ok {
+			f(name, absent, r)
+		}
+	}
+}
+
+func (w *walk) compareField(c *collector, p place, name string, l, r any) {
+	at, _, ok := p.field(name, w.tree)
+	if !ok {
+		w.decline("a field that the schema does not have")
+		return
+	}
+	// Most values are texts that stay as they are.
+	if a, ok := l.(string); ok {
+		if b, ok := r.(string); ok && a == b && (at.Type == "string" || at.Type == "") {
+			return
+		}
+	}
+	if ch := w.compareValue(at, l, r); ch.self != 0 || ch.comparison != (comparison{}) {
+		c.add(fieldElement(name), ch)
+	}
+}
+
+// collector gathers what changed in the fields or items of a value.
+type collector struct{ added, removed, modified []node }
+
+func (c *collector) add(e element, ch change) {
+	if ch.self&added != 0 || ch.added != nil {
+		c.added = append(c.added, node{e, ch.self&added != 0, ch.added})
+	}
+	if ch.self&removed != 0 || ch.removed != nil {
+		c.removed = append(c.removed, node{e, ch.self&removed != 0, ch.removed})
+	}
+	if ch.self&modified != 0 || ch.modified != nil {
+		c.modified = append(c.modified, node{e, ch.self&modified != 0, ch.modified})
+	}
+}
+
+func (c *collector) sets() comparison {
+	return comparison{newSet(c.added), newSet(c.removed), newSet(c.modified)}
+}
+
+// compareValue compares two values of a place, of which one may be absent.
+func (w *walk) compareValue(p place, l, r any) change {
+	al, ar := w.atom(p, l), w.atom(p, r)
+	if w.declined != "" {
+		return change{}
+	}
+	switch {
+	case r == absent:
+		return w.compareAs(p, handled(al), l, r)
+	case l == absent, al == ar:
+		return w.compareAs(p, handled(ar), l, r)
+	}
+	// The type has changed: what was is gone, what is came.
+	a, b := w.compareAs(p, handled(al), l, r), w.compareAs(p, handled(ar), l, r)
+	return change{
+		comparison{union(a.added, b.added), union(a.removed, b.removed), union(a.modified, b.modified)},
+		a.self | b.self,
+	}
+}
+
+// compareAs compares two values that are treated as of one shape. Of the one that is
+// of another shape nothing is seen.
+func (w *walk) compareAs(p place, as shape, l, r any) change {
+	switch as {
+	case isMap:
+		was, _ := l.(map[string]any)
+		is, _ := r.(map[string]any)
+		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
+			return w.compareWhole(p, l, r)
+		}
+		var c collector
+		for name, l := range was {
+			r, ok := is[name]
+			if !ok {
+				r = absent
+			}
+			w.compareField(&c, p, name, l, r)
+		}
+		for name, r := range is {
+			if _, ok := was[name]; !ok {
+				w.compareField(&c, p, name, absent, r)
+			}
+		}
+		return change{c.sets(), presence(l, r)}
+	case isList:
+		was, _ := l.([]any)
+		is, ok := r.([]any)
+		if ok && len(is) == 0 && p.List != schema.Atomic {
+			w.hollow = true
+		}
+		if p.List == schema.Atomic || len(was) == 0 && len(is) == 0 {
+			return w.compareWhole(p, l, r)
+		}
+		return change{w.compareItems(p, was, is), presence(l, r)}
+	}
+	return w.compareWhole(p, l, r)
+}
+
+// presence tells of a value that is there in one object alone.
+func presence(l, r any) changes {
+	switch {
+	case l == absent:
+		return added
+	case r == absent:
+		return removed
+	}
+	return 0
+}
+
+// compareWhole compares two values that belong to one owner each.
+func (w *walk) compareWhole(p place, l, r any) change {
+	if p.Node != anything && p.Node != untyped {
+		w.checkInside(p, l)
+		w.checkInside(p, r)
+	}
+	if l == absent || r == absent {
+		return change{self: presence(l, r)}
+	}
+	if !equal(l, r) {
+		return change{self: modified}
+	}
+	return change{}
+}
+
+// checkInside looks through the fields or items of a value.
+func (w *walk) checkInside(p place, v any) {
+	switch v.(type) {
+	case map[string]any, []any:
+		w.check(p, v)
+	}
+}
+
+func (w *walk) compareItems(p place, was, is []any) comparison {
+	l, r := w.index(p, was), w.index(p, is)
+	if w.declined != "" {
+		return comparison{}
+	}
+	var c collector
+	at := p.item()
+	places := l.match(r)
+	both := 0
+	for i, v := range was {
+		other := absent
+		if places[i] >= 0 {
+			other = is[places[i]]
+			both++
+		}
+		if ch := w.compareValue(at, v, other); ch.self != 0 || ch.comparison != (comparison{}) {
+			c.add(l.element(w, i), ch)
+		}
+	}
+	if both < len(is) {
+		for j, i := range r.match(l) {
+			if i < 0 {
+				c.add(r.element(w, j), w.compareValue(at, absent, is[j]))
+			}
+		}
+	}
+	return c.sets()
+}

@@ -1,0 +1,589 @@
+package fields
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/schemaconv"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+)
+
+var cases = flag.Int("cases", 10000, "how many `writes` TestDifferential compares")
+
+// TestDifferential holds the engine to upstream's field manager: random histories of
+// writes to objects of random schemas come to the same objects, the same managedFields
+// and the same refusals, or the engine declines.
+func TestDifferential(t *testing.T) {
+	seed := seedtest.Seed(t)
+	tally := map[string]int{}
+	synctest.Test(t, func(t *testing.T) {
+		for n, done := 0, 0; done < *cases && !t.Failed(); n++ {
+			g := generator{seedtest.Source(seed, n)}
+			k := newKind(t, g)
+			for i := 0; i < 20 && !t.Failed(); i++ {
+				h := &history{T: t, generator: g, kind: k, tally: tally, id: n, configurations: map[string]map[string]any{}}
+				done += h.run(4 + g.IntN(20))
+			}
+		}
+	})
+	total, declined := 0, 0
+	for _, n := range tally {
+		total += n
+	}
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(tally)) {
+		if strings.HasPrefix(what, "declined") {
+			declined += tally[what]
+		}
+		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(tally[what])/float64(total), what))
+	}
+	t.Logf("%d writes:\n%s", total, strings.Join(lines, "\n"))
+	if declined*2 > total {
+		t.Error("the engine declines more than half of the writes")
+	}
+}
+
+// kind is a kind of random schemas, which may change.
+type kind struct {
+	versions   []string
+	schemas    map[string]map[string]any // by apiVersion; nil: none
+	structural map[string]*structuralschema.Structural
+	trees      map[string]*Tree
+	types      managedfields.TypeConverter
+	failing    string // conversion to this apiVersion fails
+}
+
+const group = "x.io"
+
+func newKind(t *testing.T, g generator) *kind {
+	root := g.root()
+	k := &kind{schemas: map[string]map[string]any{group + "/v1": root, group + "/v2": g.variant(root)}}
+	if g.one(5) {
+		k.schemas[group+"/v2"] = nil
+	}
+	if g.one(5) {
+		k.failing = group + "/v2"
+	}
+	k.compile(t, g)
+	return k
+}
+
+// evolve gives the kind other schemas.
+func (k *kind) evolve(t *testing.T, g generator) *kind {
+	out := &kind{schemas: map[string]map[string]any{}, failing: k.failing}
+	for apiVersion, root := range k.schemas {
+		if root != nil {
+			root = g.variant(root)
+		}
+		out.schemas[apiVersion] = root
+	}
+	out.compile(t, g)
+	return out
+}
+
+func (k *kind) compile(t *testing.T, g generator) {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: group, Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Widget", ListKind: "WidgetList", Plural: "widgets"},
+	}}
+	k.structural, k.trees = map[string]*structuralschema.Structural{}, map[string]*Tree{}
+	preserve := g.one(5)
+	for _, apiVersion := range slices.Sorted(maps.Keys(k.schemas)) {
+		v := apiextensionsv1.CustomResourceDefinitionVersion{Name: strings.TrimPrefix(apiVersion, group+"/")}
+		if root := k.schemas[apiVersion]; root != nil {
+			text, err := json.Marshal(map[string]any{"openAPIV3Schema": root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.Schema = &apiextensionsv1.CustomResourceValidation{}
+			if err := json.Unmarshal(text, v.Schema); err != nil {
+				t.Fatal(err)
+			}
+			internal := &apiextensions.CustomResourceValidation{}
+			if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema, internal, nil); err != nil {
+				t.Fatal(err)
+			}
+			s, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if errs := structuralschema.ValidateStructural(nil, s); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			k.structural[apiVersion] = s
+		}
+		crd.Spec.Versions = append(crd.Spec.Versions, v)
+	}
+	var specs []*spec3.OpenAPI
+	for _, v := range crd.Spec.Versions {
+		spec, err := builder.BuildOpenAPIV3(crd, v.Name, builder.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs = append(specs, spec)
+	}
+	all, err := builder.MergeSpecsV3(specs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.types, err = managedfields.NewTypeConverter(all.Components.Schemas, preserve); err != nil {
+		t.Fatal(err)
+	}
+	fromOpenAPI := g.one(30)
+	for apiVersion := range k.schemas {
+		s := k.structural[apiVersion]
+		switch {
+		case fromOpenAPI:
+			types, err := schemaconv.ToSchemaFromOpenAPI(all.Components.Schemas, preserve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.trees[apiVersion], err = Compile(types, "io.x."+strings.TrimPrefix(apiVersion, group+"/")+".Widget"); err != nil {
+				t.Fatal(err)
+			}
+		case s == nil:
+			k.trees[apiVersion] = NewBareTree()
+		default:
+			k.trees[apiVersion] = NewTree(compiled(s), preserve)
+		}
+	}
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor: another apiVersion, and no field
+// that the schema does not have.
+func (k *kind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	u := in.(*unstructured.Unstructured)
+	to, _ := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{u.GroupVersionKind()})
+	if to.GroupVersion().String() == u.GetAPIVersion() {
+		return u, nil
+	}
+	obj, err := k.convert(u.Object, to.GroupVersion().String())
+	return &unstructured.Unstructured{Object: obj}, err
+}
+
+func (k *kind) convert(obj map[string]any, apiVersion string) (map[string]any, error) {
+	if _, ok := k.schemas[apiVersion]; !ok || apiVersion == k.failing {
+		return nil, fmt.Errorf("no conversion to %s", apiVersion)
+	}
+	out := runtime.DeepCopyJSON(obj)
+	out["apiVersion"] = apiVersion
+	metadata := out["metadata"]
+	if s := k.structural[apiVersion]; s != nil {
+		pruning.Prune(out, s, true)
+	}
+	if metadata != nil {
+		out["metadata"] = metadata
+	}
+	return out, nil
+}
+
+func (k *kind) Convert(_, _, _ any) error { panic("not called") }
+func (k *kind) ConvertFieldLabel(runtimeschema.GroupVersionKind, string, string) (string, string, error) {
+	panic("not called")
+}
+
+// Default implements runtime.ObjectDefaulter.
+func (k *kind) Default(in runtime.Object) {
+	u := in.(*unstructured.Unstructured)
+	if s := k.structural[u.GetAPIVersion()]; s != nil {
+		defaulting.Default(u.Object, s)
+	}
+}
+
+// New implements runtime.ObjectCreater.
+func (k *kind) New(gvk runtimeschema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
+
+// both are upstream's field manager and the engine for the same writes.
+func (k *kind) both(t *testing.T, apiVersion, subresource string) (*managedfields.FieldManager, *Engine) {
+	reset := []string{"status"}
+	if subresource != "" {
+		reset = []string{"metadata", "spec"}
+	}
+	filters, sets := map[fieldpath.APIVersion]fieldpath.Filter{}, map[string]*Set{}
+	for v := range k.schemas {
+		if subresource == "" && v != apiVersion {
+			continue
+		}
+		s := fieldpath.NewSet()
+		for _, name := range reset {
+			s.Insert(fieldpath.MakePathOrDie(name))
+		}
+		filters[fieldpath.APIVersion(v)] = fieldpath.NewExcludeSetFilter(s)
+		sets[v] = NewSet(reset...)
+	}
+	gv, err := runtimeschema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, err := managedfields.NewDefaultCRDFieldManager(k.types, k, k, k, gv.WithKind("Widget"), gv, subresource, filters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return upstream, &Engine{APIVersion: apiVersion, Kind: "Widget", Subresource: subresource, Trees: k.trees, Reset: sets, Convert: k.convert}
+}
+
+// history is a series of writes to one object.
+type history struct {
+	*testing.T
+	generator
+	*kind
+	tally          map[string]int
+	id             int
+	obj            map[string]any // as stored; nil: not created yet
+	managed        *Managed       // of obj, if it is known
+	configurations map[string]map[string]any
+	crowd          bool // there are many managers
+}
+
+// run makes a number of writes, and says how many.
+func (h *history) run(n int) int {
+	h.crowd = h.one(15)
+	if h.crowd {
+		n += 25
+	}
+	for range n {
+		if h.IntN(150) == 0 {
+			h.kind = h.evolve(h.T, h.generator)
+			h.managed = nil
+		}
+		if h.one(40) {
+			time.Sleep(time.Duration(h.IntN(3)) * time.Second)
+		}
+		if h.one(45) {
+			h.apply()
+		} else {
+			h.update()
+		}
+		if h.Failed() {
+			h.Logf("in kind %d", h.id)
+			break
+		}
+	}
+	return n
+}
+
+func (h *history) manager() string {
+	if h.crowd {
+		return fmt.Sprint("m", h.IntN(16))
+	}
+	if h.one(3) {
+		return pick(h.generator, "", "kubectl", `o"dd<ü`)
+	}
+	return fmt.Sprint("m", h.IntN(3))
+}
+
+func (h *history) apiVersion() string {
+	if h.one(12) {
+		return group + "/v2"
+	}
+	return group + "/v1"
+}
+
+// live is the object as a request of a version sees it.
+func (h *history) live(apiVersion string) (live map[string]any, managed *Managed, ok bool) {
+	if h.obj == nil {
+		return map[string]any{"apiVersion": apiVersion, "kind": "Widget"}, Nobody, true
+	}
+	live, managed = h.obj, h.managed
+	if live["apiVersion"] != apiVersion {
+		var err error
+		if live, err = h.convert(live, apiVersion); err != nil {
+			return nil, nil, false
+		}
+	}
+	if managed == nil || h.one(30) {
+		managed, ok = ParseManaged(entriesOf(live))
+		if !ok {
+			h.tally["declined: managedFields of the live object"]++
+			return live, nil, true
+		}
+	}
+	return live, managed, true
+}
+
+func entriesOf(obj map[string]any) []any {
+	metadata, _ := obj["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	return entries
+}
+
+// store makes an object the one that is stored.
+func (h *history) store(obj map[string]any, managed *Managed) {
+	metadata, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		obj["metadata"] = metadata
+	}
+	if h.obj == nil || h.one(95) {
+		metadata["uid"] = "u"
+	}
+	metadata["resourceVersion"] = fmt.Sprint(h.IntN(1000))
+	h.obj, h.managed = obj, managed
+}
+
+func (h *history) update() {
+	apiVersion, subresource, manager := h.apiVersion(), "", h.manager()
+	live, managed, ok := h.live(apiVersion)
+	if !ok {
+		return
+	}
+	obj := h.whole(h.schemas[apiVersion], apiVersion)
+	if h.obj != nil {
+		if h.one(30) {
+			subresource = "status"
+		}
+		obj, _ = h.changed(live, obj, pick(h.generator, 0, 3, 8, 30)).(map[string]any)
+		if obj == nil || obj["metadata"] == nil {
+			return
+		}
+		if subresource != "" {
+			for name, v := range live {
+				if name != "status" {
+					obj[name] = runtime.DeepCopyJSONValue(v)
+				}
+			}
+		}
+	}
+	if metadata, ok := obj["metadata"].(map[string]any); ok {
+		h.claim(metadata, live)
+	}
+	upstream, engine := h.both(h.T, apiVersion, subresource)
+	want, err := upstream.Update(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)},
+		&unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}, manager)
+
+	unaltered := h.unaltered(live, obj)
+	result := Result{Declined: "managedFields of the live object"}
+	if managed != nil {
+		was, ok := engine.Before(obj, managed)
+		if !ok {
+			result.Declined = "managedFields of a request"
+		} else {
+			result = engine.Update(live, obj, was, manager, time.Now())
+		}
+	}
+	unaltered()
+	if result.Declined != "" {
+		h.tally["declined: "+result.Declined]++
+		if err != nil {
+			h.tally["declined: "+result.Declined]--
+			h.tally["upstream fails, engine declined"]++
+			return
+		}
+		h.store(want.(*unstructured.Unstructured).Object, nil)
+		return
+	}
+	h.tally["update"]++
+	if err != nil {
+		h.report(live, obj, "upstream fails with %v, the engine does not", err)
+		return
+	}
+	got := withManaged(obj, result.Managed)
+	h.same(live, obj, want.(*unstructured.Unstructured).Object, got)
+	h.store(got, result.Managed)
+}
+
+// claim sets managedFields as requests do: as they were, not at all, or otherwise.
+func (h *history) claim(metadata, live map[string]any) {
+	entries := entriesOf(live)
+	delete(metadata, "managedFields")
+	switch n := h.IntN(100); {
+	case n < 60:
+		if entries != nil {
+			metadata["managedFields"] = runtime.DeepCopyJSONValue(entries)
+		}
+	case n < 95:
+	case n == 95:
+		metadata["managedFields"] = []any{}
+	case n == 96:
+		metadata["managedFields"] = []any{map[string]any{}}
+	case n == 97:
+		if len(entries) > 0 {
+			metadata["managedFields"] = runtime.DeepCopyJSONValue(entries[h.IntN(len(entries)):])
+		}
+	case n == 98:
+		metadata["managedFields"] = []any{map[string]any{
+			"manager": "m1", "operation": pick(h.generator, "Update", "Apply"), "apiVersion": pick(h.generator, group+"/v1", group+"/v3"),
+			"fieldsType": "FieldsV1", "time": "2020-02-03T04:05:06Z",
+			"fieldsV1": map[string]any{
+				"f:spec": map[string]any{".": map[string]any{}, "f:a": map[string]any{".": map[string]any{}}, "f:b": map[string]any{
+					`k:{"name":"x", "k":1}`: map[string]any{".": map[string]any{}, "f:z": map[string]any{}},
+					"v:1":                   map[string]any{}, `v:"x"`: map[string]any{},
+				}},
+				pick(h.generator, "f:status", "x:future"): map[string]any{},
+			},
+		}}
+	case n == 99:
+		metadata["managedFields"] = []any{pick(h.generator, map[string]any{"operation": "Update"}, map[string]any{
+			"operation": "Update", "apiVersion": group + "/v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{pick(h.generator, "bad", `v:"`): map[string]any{}},
+		})}
+	}
+}
+
+func (h *history) apply() {
+	apiVersion, subresource, manager, force := h.apiVersion(), "", h.manager(), h.one(50)
+	live, managed, ok := h.live(apiVersion)
+	if !ok {
+		return
+	}
+	if h.obj != nil && h.one(15) {
+		subresource = "status"
+	}
+	config := h.whole(h.schemas[apiVersion], apiVersion)
+	if last := h.configurations[manager]; last != nil && h.one(70) {
+		if h.one(40) {
+			config = runtime.DeepCopyJSON(last)
+		} else if changed, ok := h.changed(last, config, pick(h.generator, 3, 8, 30)).(map[string]any); ok {
+			config = changed
+		}
+		config["apiVersion"] = apiVersion
+	} else if h.obj != nil && h.one(20) {
+		config, _ = h.changed(live, config, 40).(map[string]any)
+	}
+	if config == nil {
+		return
+	}
+	if metadata, ok := config["metadata"].(map[string]any); ok && !h.one(1) {
+		for name := range metadata {
+			if isServerMade(name) && name != "name" {
+				delete(metadata, name)
+			}
+		}
+	}
+	h.configurations[manager] = config
+	upstream, engine := h.both(h.T, apiVersion, subresource)
+	want, err := upstream.Apply(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)},
+		&unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}, manager, force)
+
+	unaltered := h.unaltered(live, config)
+	result := Result{Declined: "managedFields of the live object"}
+	var refused error
+	if managed != nil {
+		result, refused = engine.Apply(live, config, managed, manager, force, time.Now())
+	}
+	unaltered()
+	if result.Declined != "" {
+		if err != nil && !apierrors.IsConflict(err) {
+			h.tally["upstream fails, engine declined"]++
+			return
+		}
+		h.tally["declined: "+result.Declined]++
+		if err == nil {
+			h.store(want.(*unstructured.Unstructured).Object, nil)
+		}
+		return
+	}
+	if err != nil || refused != nil {
+		h.tally["apply refused"]++
+		if diff := cmp.Diff(status(err), status(refused)); diff != "" {
+			h.report(live, config, "refusals differ (-upstream +engine):\n%s\nupstream: %v\nengine: %v", diff, err, refused)
+		}
+		return
+	}
+	h.tally["apply"]++
+	got := live
+	if result.Object != nil {
+		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(result.Object)}
+		h.Default(u)
+		got = u.Object
+	} else {
+		h.tally["apply"]--
+		h.tally["apply that changes nothing"]++
+	}
+	got = withManaged(got, result.Managed)
+	h.same(live, config, want.(*unstructured.Unstructured).Object, got)
+	h.store(got, result.Managed)
+}
+
+// status is what a refusal says, its causes by manager: upstream has them in no order.
+func status(err error) *metav1.Status {
+	refusal, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return nil
+	}
+	s := refusal.Status()
+	if s.Details != nil {
+		slices.SortStableFunc(s.Details.Causes, func(a, b metav1.StatusCause) int { return strings.Compare(a.Message, b.Message) })
+	}
+	return &s
+}
+
+// withManaged is a copy of an object with other managedFields.
+func withManaged(obj map[string]any, managed *Managed) map[string]any {
+	out := runtime.DeepCopyJSON(obj)
+	metadata, ok := out["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+	}
+	delete(metadata, "managedFields")
+	if tree := managed.Tree(); tree != nil {
+		metadata["managedFields"] = runtime.DeepCopyJSONValue(tree)
+	}
+	if ok || len(metadata) > 0 {
+		out["metadata"] = metadata
+	}
+	return out
+}
+
+func (h *history) same(live, obj, want, got map[string]any) {
+	wantText, err := json.Marshal(want)
+	if err != nil {
+		h.Fatal(err)
+	}
+	gotText, err := json.Marshal(got)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if string(wantText) != string(gotText) {
+		h.report(live, obj, "objects differ (-upstream +engine):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// unaltered checks, now and then, that the engine does not alter what it is given.
+func (h *history) unaltered(live, obj map[string]any) (check func()) {
+	if !h.one(10) {
+		return func() {}
+	}
+	liveBefore, objBefore := runtime.DeepCopyJSON(live), runtime.DeepCopyJSON(obj)
+	return func() {
+		if !reflect.DeepEqual(liveBefore, live) || !reflect.DeepEqual(objBefore, obj) {
+			h.Errorf("the engine altered what it was given:\n%s%s", cmp.Diff(liveBefore, live), cmp.Diff(objBefore, obj))
+		}
+	}
+}
+
+func (h *history) report(live, obj map[string]any, format string, args ...any) {
+	h.Helper()
+	show := func(v any) string {
+		text, _ := json.MarshalIndent(v, "", " ")
+		return string(text)
+	}
+	h.Errorf(format+"\nlive: %s\nobject: %s\nschema: %s", append(args, show(live), show(obj), show(h.schemas))...)
+}

@@ -1,0 +1,206 @@
+package fields
+
+import (
+	"time"
+)
+
+// Engine manages the fields of one kind in one version, of whole objects or of what a
+// subresource of them changes. Objects are JSON trees; none is altered.
+//
+// It is immutable and safe for concurrent use.
+type Engine struct {
+	APIVersion, Kind string
+	Subresource      string
+
+	// Trees are those of all versions of the kind, by apiVersion.
+	Trees map[string]*Tree
+	// Reset are the fields that requests to the object or the subresource do not
+	// change, by apiVersion, and hence do not own.
+	Reset map[string]*Set
+	// Convert makes of an object what it is in another version. It does not alter it.
+	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
+}
+
+// Result is what a write comes to. If the engine declined there is none, and upstream's
+// field manager has to be asked.
+type Result struct {
+	// Declined says why the engine cannot tell; empty: it can.
+	Declined string
+	// Managed are the owners from now on.
+	Managed *Managed
+	// Object is what an apply makes of the live object, with which it shares what did
+	// not change, metadata.managedFields included; nil: it does not change it.
+	Object map[string]any
+}
+
+// pair is the live object and what it becomes in one version.
+type pair struct {
+	apiVersion string
+	live, obj  map[string]any
+	tree       *Tree
+	comparison
+	changed *Set // added and modified
+	hollow  bool // the object has an empty list that does not show in sets
+}
+
+// pass is one write while its outcome is worked out.
+type pass struct {
+	*Engine
+	now      string
+	declined string
+	pairs    []*pair
+	live     map[string]any
+}
+
+func (e *Engine) pass(live map[string]any, now time.Time) *pass {
+	p := &pass{Engine: e, now: now.UTC().Format("2006-01-02T15:04:05Z"), live: live}
+	if !isTime(p.now) {
+		p.decline("a time that is not written as usual")
+	}
+	if !e.isOne(live) {
+		p.decline("an object of another version")
+	}
+	return p
+}
+
+func (p *pass) decline(why string) {
+	if p.declined == "" {
+		p.declined = why
+	}
+}
+
+func (p *pass) took(w *walk) {
+	if w.declined != "" {
+		p.decline(w.declined)
+	}
+}
+
+// isOne tells of an object that it is of the kind in the engine's version.
+func (e *Engine) isOne(obj map[string]any) bool {
+	return obj["apiVersion"] == e.APIVersion && obj["kind"] == e.Kind
+}
+
+func (p *pass) tree(apiVersion string) *Tree {
+	tree := p.Trees[apiVersion]
+	if tree == nil {
+		p.decline("a version without a schema")
+	}
+	return tree
+}
+
+// in is the live object in a version.
+func (p *pass) in(apiVersion string) *pair {
+	for _, known := range p.pairs {
+		if known.apiVersion == apiVersion {
+			return known
+		}
+	}
+	out := &pair{apiVersion: apiVersion, live: p.live, tree: p.tree(apiVersion)}
+	p.pairs = append(p.pairs, out)
+	if apiVersion != p.APIVersion && out.tree != nil {
+		out.live = p.convert(p.live, apiVersion)
+	}
+	return out
+}
+
+func (p *pass) convert(obj map[string]any, apiVersion string) map[string]any {
+	if p.declined != "" {
+		return nil
+	}
+	converted, err := p.Convert(obj, apiVersion)
+	if err != nil {
+		p.decline("an object that cannot be converted")
+	}
+	if converted["apiVersion"] != apiVersion {
+		p.decline("an object that cannot be converted")
+	}
+	return converted
+}
+
+// reconcile makes of the entries what they are under the present schemas.
+func (p *pass) reconcile(entries []*entry) []*entry {
+	var out []*entry
+	for i, e := range entries {
+		in := p.in(e.apiVersion)
+		if p.declined != "" {
+			return nil
+		}
+		if e.settled == in.tree {
+			if out != nil {
+				out = append(out, e)
+			}
+			continue
+		}
+		w := walk{tree: in.tree}
+		set := w.reconcile(e.set)
+		p.took(&w)
+		if out == nil {
+			out = append(make([]*entry, 0, len(entries)+1), entries[:i]...)
+		}
+		changed := *e
+		changed.settled = in.tree
+		if set != e.set {
+			changed.set, changed.tree, changed.fields = set, nil, nil
+		}
+		out = append(out, &changed)
+	}
+	if out == nil {
+		return entries
+	}
+	return out
+}
+
+// compare compares the live object with what it becomes, in the version of the engine.
+func (p *pass) compare(obj map[string]any) *pair {
+	in := p.in(p.APIVersion)
+	if p.declined == "" {
+		p.compareIn(in, obj)
+	}
+	return in
+}
+
+func (p *pass) compareIn(in *pair, obj map[string]any) {
+	w := walk{tree: in.tree}
+	in.obj = obj
+	in.comparison = w.compare(in.live, obj)
+	in.hollow = w.hollow
+	p.took(&w)
+}
+
+// settle takes the resets out of a comparison.
+func (p *pass) settle(in *pair) {
+	in.comparison = in.comparison.without(p.Reset[in.apiVersion])
+	in.changed = union(in.modified, in.added)
+}
+
+// versioned is the comparison in the version of an entry.
+func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
+	in := p.in(apiVersion)
+	if in.obj == nil && p.declined == "" {
+		if to := p.convert(obj, apiVersion); p.declined == "" {
+			p.compareIn(in, to)
+			p.settle(in)
+		}
+	}
+	return in
+}
+
+// with is a copy of an entry with another set.
+func (e *entry) with(set *Set) *entry {
+	if set == e.set {
+		return e
+	}
+	changed := *e
+	changed.set, changed.tree, changed.fields = set, nil, nil
+	return &changed
+}
+
+// at is a copy of an entry with another time.
+func (e *entry) at(time string) *entry {
+	if time == e.time {
+		return e
+	}
+	changed := *e
+	changed.time, changed.tree = time, nil
+	return &changed
+}

@@ -1,0 +1,242 @@
+package fields
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The operations by how a manager came to own fields.
+const (
+	Apply  = "Apply"
+	Update = "Update"
+)
+
+// Managed are the owners of the fields of one object, in the order of
+// metadata.managedFields. It is immutable.
+type Managed struct {
+	entries []*entry
+	tree    []any // as in metadata.managedFields
+}
+
+// Nobody owns no field.
+var Nobody = &Managed{}
+
+// entry is what one manager owns. It is immutable.
+type entry struct {
+	manager, operation, apiVersion, subresource string
+
+	time string // as in JSON; empty: it is not known
+	set  *Set
+
+	tree   map[string]any // as in metadata.managedFields; nil: not made yet
+	fields map[string]any // fieldsV1 of it
+	// settled is the tree under which the set needs no change.
+	settled *Tree
+}
+
+// isOf tells whether two entries are of the same owner: there is one entry for each.
+// Who applies has one for all versions.
+func (e *entry) isOf(o *entry) bool {
+	return e.manager == o.manager && e.operation == o.operation && e.subresource == o.subresource &&
+		(e.operation == Apply || e.apiVersion == o.apiVersion)
+}
+
+// ParseManaged reads the JSON tree of metadata.managedFields, which nobody may alter
+// from then on. It is not ok where upstream would find fault with it, or where it is
+// too odd to be sure.
+func ParseManaged(tree []any) (m *Managed, ok bool) {
+	if len(tree) == 0 {
+		return Nobody, true
+	}
+	m = &Managed{entries: make([]*entry, 0, len(tree)), tree: tree}
+	for _, value := range tree {
+		e, canonical, ok := parseEntry(value)
+		if !ok || slices.ContainsFunc(m.entries, e.isOf) {
+			return nil, false
+		}
+		if !canonical {
+			e.tree, e.fields, m.tree = nil, nil, nil
+		}
+		m.entries = append(m.entries, e)
+	}
+	if m.tree == nil || !slices.IsSortedFunc(m.entries, compareEntries) {
+		m = newManaged(m.entries)
+	}
+	return m, true
+}
+
+func parseEntry(value any) (e *entry, canonical, ok bool) {
+	tree, ok := value.(map[string]any)
+	if !ok {
+		return nil, false, false
+	}
+	e = &entry{tree: tree}
+	fieldsType := ""
+	for name, v := range tree {
+		to := &fieldsType
+		switch name {
+		case "manager":
+			to = &e.manager
+		case "operation":
+			to = &e.operation
+		case "apiVersion":
+			to = &e.apiVersion
+		case "subresource":
+			to = &e.subresource
+		case "time":
+			to = &e.time
+		case "fieldsType":
+		case "fieldsV1":
+			if e.fields, ok = v.(map[string]any); !ok {
+				return nil, false, false
+			}
+			continue
+		default:
+			return nil, false, false
+		}
+		if *to, ok = v.(string); !ok || *to == "" || !utf8.ValidString(*to) {
+			return nil, false, false
+		}
+	}
+	if e.operation != Apply && e.operation != Update || e.apiVersion == "" || fieldsType != "FieldsV1" || e.time != "" && !isTime(e.time) {
+		return nil, false, false
+	}
+	canonical = e.fields != nil
+	if e.fields != nil && len(e.fields) > 0 {
+		var exact, ok bool
+		if e.set, exact, ok = parseSet(e.fields); !ok || ownsServerMade(e.set) {
+			return nil, false, false
+		}
+		canonical = exact
+	}
+	return e, canonical, true
+}
+
+// ownsServerMade tells of a set that has what walks leave out. Only a request that sets
+// managedFields by hand can make one.
+func ownsServerMade(s *Set) bool {
+	for _, n := range s.list() {
+		if n.item != nil {
+			break
+		}
+		switch n.name() {
+		case "apiVersion", "kind":
+			return true
+		case "metadata":
+			if n.member || slices.ContainsFunc(n.below.list(), func(n node) bool { return n.item == nil && isServerMade(n.name()) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isTime tells of a time that it is as the server writes it, and that texts of such
+// times are in the order of the times.
+func isTime(s string) bool {
+	const form = "dddd-dd-ddTdd:dd:ddZ"
+	if len(s) != len(form) || s < "1971" {
+		return false
+	}
+	for i := range len(form) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
+			return false
+		}
+	}
+	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
+		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59" || isLateDay(s)
+}
+
+// isLateDay tells of a time after the 28th of a month that there is such a day.
+func isLateDay(s string) bool {
+	days := 31
+	switch s[5:7] {
+	case "04", "06", "09", "11":
+		days = 30
+	case "01", "03", "05", "07", "08", "10", "12":
+	default:
+		return false
+	}
+	day := int(s[8]-'0')*10 + int(s[9]-'0')
+	return day > 28 && day <= days && s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
+}
+
+// compareEntries is the order of metadata.managedFields.
+func compareEntries(a, b *entry) int {
+	return cmp.Or(strings.Compare(a.operation, b.operation), strings.Compare(a.time, b.time), strings.Compare(a.manager, b.manager),
+		strings.Compare(a.apiVersion, b.apiVersion), strings.Compare(a.subresource, b.subresource))
+}
+
+// newManaged are the owners with these entries, which it takes and sorts.
+func newManaged(entries []*entry) *Managed {
+	if len(entries) == 0 {
+		return Nobody
+	}
+	slices.SortFunc(entries, compareEntries)
+	m := &Managed{entries: entries, tree: make([]any, len(entries))}
+	for i, e := range entries {
+		if e.tree == nil {
+			e.makeTree()
+		}
+		m.tree[i] = e.tree
+	}
+	return m
+}
+
+func (e *entry) makeTree() {
+	if e.fields == nil {
+		e.fields = e.set.tree()
+	}
+	e.tree = make(map[string]any, 7)
+	e.tree["apiVersion"] = e.apiVersion
+	e.tree["fieldsType"] = "FieldsV1"
+	e.tree["fieldsV1"] = e.fields
+	e.tree["operation"] = e.operation
+	if e.manager != "" {
+		e.tree["manager"] = e.manager
+	}
+	if e.time != "" {
+		e.tree["time"] = e.time
+	}
+	if e.subresource != "" {
+		e.tree["subresource"] = e.subresource
+	}
+}
+
+// Tree is the JSON tree of metadata.managedFields; nil: there is none. Nobody may alter
+// it.
+func (m *Managed) Tree() []any { return m.tree }
+
+// Before are the owners that a write other than an apply starts from: those that the
+// request sets in the object, if it may, or else those of the live object. It is not ok
+// where ParseManaged is not.
+func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bool) {
+	metadata, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	claimed, ok := metadata["managedFields"].([]any)
+	if !ok || e.Subresource != "" {
+		return managed, true
+	}
+	if len(claimed) == 0 {
+		return Nobody, true
+	}
+	if len(claimed) == 1 {
+		if first, ok := claimed[0].(map[string]any); ok && len(first) == 0 {
+			return Nobody, true
+		}
+	}
+	if sameTree(claimed, managed.tree) {
+		return managed, true
+	}
+	return ParseManaged(claimed)
+}
+
+// sameTree is identical, but the very same list need not be looked through.
+func sameTree(a, b []any) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || identical(a, b))
+}

@@ -1,0 +1,201 @@
+package fields
+
+import (
+	"maps"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
+
+// merged is what a configuration makes of a value.
+type merged struct {
+	value any
+	// same values are the live ones, not only equal ones.
+	same bool
+}
+
+// merge merges a configuration into an object. Neither is altered; what does not
+// change is shared.
+func (w *walk) merge(live, config map[string]any) merged {
+	return w.mergeMaps(w.tree.place(), live, config)
+}
+
+// mergeValue merges two values, of which one may be absent.
+func (w *walk) mergeValue(p place, l, r any) merged {
+	switch {
+	case r == absent:
+		return merged{l, true}
+	case l == absent:
+		return merged{r, false}
+	}
+	s := w.atom(p, r)
+	w.atom(p, l)
+	if w.declined != "" {
+		return merged{l, true}
+	}
+	switch handled(s) {
+	case isMap:
+		was, _ := l.(map[string]any)
+		is, _ := r.(map[string]any)
+		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
+			return replaced(l, r)
+		}
+		if was == nil {
+			return merged{is, false}
+		}
+		return w.mergeMaps(p, was, is)
+	case isList:
+		was, _ := l.([]any)
+		is, _ := r.([]any)
+		if p.List == schema.Atomic || len(was) == 0 && len(is) == 0 {
+			return replaced(l, r)
+		}
+		if was == nil {
+			return merged{is, false}
+		}
+		return w.mergeLists(p, was, is)
+	}
+	return replaced(l, r)
+}
+
+// replaced is the second value; the first, if that looks the same.
+func replaced(l, r any) merged {
+	if identical(l, r) {
+		return merged{l, true}
+	}
+	return merged{r, false}
+}
+
+// identical is equal, but 1 and 1.0 differ.
+func identical(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			other, ok := b[key]
+			if !ok || !identical(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !identical(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case nil, string, int64, float64, bool:
+		switch b.(type) {
+		case nil, string, int64, float64, bool:
+			return a == b
+		}
+	}
+	return false
+}
+
+func (w *walk) mergeMaps(p place, live, config map[string]any) merged {
+	var out map[string]any
+	for name, r := range config {
+		l, ok := live[name]
+		if !ok {
+			l = absent
+		}
+		at, _, known := p.field(name, w.tree)
+		if !known {
+			w.decline("a field that the schema does not have")
+			return merged{live, true}
+		}
+		m := w.mergeValue(at, l, r)
+		if m.same {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(live)
+		}
+		out[name] = m.value
+	}
+	if out == nil {
+		return merged{live, true}
+	}
+	return merged{out, false}
+}
+
+// mergeLists merges lists whose items are merged one by one. Their order is that of the
+// configuration; live items that it does not have stay before the item that they came
+// before.
+func (w *walk) mergeLists(p place, live, config []any) merged {
+	l, r := w.index(p, live), w.index(p, config)
+	if w.declined != "" {
+		return merged{live, true}
+	}
+	inConfig, inLive := l.match(r), r.match(l)
+	at := p.item()
+	out := make([]any, 0, max(len(live), len(config)))
+	same := true
+	take := func(i, j int) {
+		var m merged
+		switch {
+		case j < 0:
+			m = merged{live[i], true}
+		case i < 0:
+			m = merged{config[j], false}
+		default:
+			m = w.mergeValue(at, live[i], config[j])
+		}
+		same = same && m.same && i == len(out)
+		out = append(out, m.value)
+	}
+
+	// next is the first item of the configuration that is live, too, and still to come.
+	next := -1
+	advance := func() {
+		for next++; next < len(config) && inLive[next] < 0; next++ {
+		}
+	}
+	advance()
+	done := make([]bool, len(config))
+	for i, j := 0, 0; i < len(live) || j < len(config); {
+		if i < len(live) && j < len(config) {
+			if inConfig[i] == j {
+				done[j] = true
+				take(i, j)
+				i, j = i+1, j+1
+				advance()
+				continue
+			}
+			if inConfig[i] >= 0 && next < len(config) && inConfig[i] != next {
+				i++ // its turn comes with the configuration's
+				continue
+			}
+		}
+		if i < len(live) {
+			if inConfig[i] < 0 {
+				take(i, -1)
+				i++
+				continue
+			}
+			if done[inConfig[i]] {
+				i++
+			}
+		}
+		if j < len(config) {
+			done[j] = true
+			take(inLive[j], j)
+			if next == j {
+				advance()
+			}
+			j++
+		}
+	}
+	if same && len(out) == len(live) {
+		return merged{live, true}
+	}
+	return merged{out, false}
+}

@@ -1,0 +1,110 @@
+package fields
+
+import "github.com/fakecluster/fakecluster/internal/schema"
+
+// prune takes out of a merged object what its applier applied the last time, does not
+// apply any more, and nobody else owns.
+//
+// The steps are upstream's, because each has its corner: everything of the last time
+// goes, what somebody owns comes back, and then whatever has gone that the applier did
+// not apply itself, such as a default below a field of it.
+//
+// The object need not keep what nobody ever owns, so the walk has to see everything.
+func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
+	root := w.tree.place()
+	all := w.withNamed(w.own(obj), root)
+	last = w.withNamed(last, root)
+	left := w.remaining(w.without(root, obj, last))
+	left = w.remaining(w.without(root, obj, difference(all, union(left, w.withNamed(owned, root)))))
+	out, _ := w.without(root, obj, intersection(difference(all, left), last)).(map[string]any)
+	return out
+}
+
+// remaining is what an object has after something was taken out of it.
+func (w *walk) remaining(obj any) *Set {
+	m, ok := obj.(map[string]any)
+	if !ok {
+		return nil
+	}
+	return w.withNamed(w.own(m), w.tree.place())
+}
+
+// withNamed adds the fields with names of their own that have members of the set below
+// them.
+func (w *walk) withNamed(s *Set, p place) *Set {
+	if s == nil {
+		return nil
+	}
+	nodes := make([]node, len(s.nodes))
+	for i, n := range s.nodes {
+		nodes[i] = n
+		if n.below == nil {
+			continue
+		}
+		var at place
+		named := false
+		if p.Node != nil {
+			shapes := shapesOf(p.Node)
+			switch {
+			case n.item == nil && shapes&isMap != 0:
+				at, named, _ = p.field(n.name(), w.tree)
+			case n.item != nil && n.item.kind == byKeys && shapes&isList != 0:
+				at = p.item()
+			}
+		}
+		nodes[i].member = n.member || named
+		nodes[i].below = w.withNamed(n.below, at)
+	}
+	return &Set{nodes}
+}
+
+// without is a copy of a value without the fields and items of a set; a map or list
+// that has nothing left is null.
+func (w *walk) without(p place, v any, gone *Set) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if p.AtomicMap || len(v) == 0 {
+			return nil
+		}
+		out := make(map[string]any, len(v))
+		for name, child := range v {
+			n := gone.getField(name)
+			switch {
+			case n == nil:
+				out[name] = child
+			case n.member:
+			default:
+				at, _, _ := p.field(name, w.tree)
+				out[name] = w.without(at, child, n.below)
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case []any:
+		if p.List == schema.Atomic || len(v) == 0 {
+			return nil
+		}
+		it := w.index(p, v)
+		if w.declined != "" {
+			return nil
+		}
+		var out []any
+		for i, child := range v {
+			n := gone.get(it.element(w, i))
+			switch {
+			case n == nil:
+				out = append(out, child)
+			case n.member:
+			default:
+				out = append(out, w.without(p.item(), child, n.below))
+			}
+		}
+		if out == nil {
+			return nil
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,98 @@
+package fields
+
+import "github.com/fakecluster/fakecluster/internal/schema"
+
+// reconcile makes of a set what it is under the present schema: who owned fields of a
+// map or items of a list that have become one whole since owns the whole. It is the
+// set itself if there is nothing to change.
+func (w *walk) reconcile(s *Set) *Set {
+	root := w.tree.place()
+	if !w.goesBelow(root) {
+		return s
+	}
+	return w.reconcileBelow(s, root)
+}
+
+func (w *walk) reconcileBelow(s *Set, p place) *Set {
+	var out []node
+	for i, n := range s.list() {
+		at, ok := w.placeOf(n.element, p)
+		kept := n
+		if ok {
+			if w.isWhole(n, at) {
+				kept.member, kept.below = true, nil
+			} else if n.below != nil && w.goesBelow(at) {
+				kept.below = w.reconcileBelow(n.below, at)
+			}
+		}
+		if out == nil && (kept.member != n.member || kept.below != n.below) {
+			out = append(make([]node, 0, len(s.nodes)), s.nodes[:i]...)
+		}
+		if out != nil {
+			out = append(out, kept)
+		}
+	}
+	if out == nil {
+		return s
+	}
+	return &Set{out}
+}
+
+// placeOf is where an element of a set stands; not ok: the schema does not have it.
+func (w *walk) placeOf(e element, p place) (place, bool) {
+	if shapesOf(p.Node)&isMap == 0 {
+		return p.item(), true
+	}
+	if e.item == nil {
+		at, _, ok := p.field(e.name(), w.tree)
+		return at, ok
+	}
+	switch {
+	case p.Additional != nil:
+		return p.at(p.Additional), true
+	case p.preserve, len(p.Properties) == 0 && !p.resource:
+		return place{Node: anything}, true
+	}
+	return place{}, false
+}
+
+// isWhole tells of a node that it is to be one member: its schema is of a whole, and
+// it is not a member alone.
+func (w *walk) isWhole(n node, at place) bool {
+	if n.member && n.below == nil {
+		return false
+	}
+	switch handled(shapesOf(at.Node)) {
+	case isList:
+		return at.List == schema.Atomic
+	case isMap:
+		if at.AtomicMap && n.below != nil && !isFree(at) {
+			if at.Additional != nil && at.Additional.Type == "string" {
+				w.decline("a map of texts that became one whole")
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// goesBelow tells of a place that upstream looks below it.
+func (w *walk) goesBelow(at place) bool {
+	switch handled(shapesOf(at.Node)) {
+	case isMap:
+		return !isFree(at)
+	case isList:
+		return true
+	}
+	return false
+}
+
+// isFree tells of a map that has no fields with a schema, and takes any: upstream
+// leaves it alone.
+func isFree(p place) bool {
+	if len(p.Properties) > 0 || p.resource {
+		return false
+	}
+	n := p.Additional
+	return n == nil || n != untyped && (n.Type == "" || n.IntOrString)
+}

@@ -1,0 +1,159 @@
+package fields
+
+import (
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
+
+// Tree says how the fields of the objects of one version of a kind are owned.
+type Tree struct {
+	root     *schema.Node
+	preserve bool
+	bare     bool
+}
+
+// NewTree is the tree of a version whose objects have the schema of root. Their
+// apiVersion, kind and metadata have schemas that are always the same. Preserve says
+// that fields without a schema are kept everywhere.
+func NewTree(root *schema.Node, preserve bool) *Tree {
+	return &Tree{root: root, preserve: preserve}
+}
+
+// NewBareTree is the tree of a version without a schema. Nothing is known of its
+// metadata either: lists in it belong to one owner as a whole.
+func NewBareTree() *Tree { return &Tree{root: anything, bare: true} }
+
+// NewTypedTree is the tree of a version whose schema has the metadata in it, as that of
+// a kind with a Go type.
+func NewTypedTree(root *schema.Node) *Tree { return &Tree{root: root, bare: true} }
+
+// anything is the schema of what has none: maps are owned field by field, lists as a
+// whole.
+var anything = &schema.Node{}
+
+// untyped is the schema of what one owner has as a whole, whatever it is.
+var untyped = func() *schema.Node {
+	n := &schema.Node{AtomicMap: true}
+	n.Items, n.Additional = n, n
+	return n
+}()
+
+var text = &schema.Node{Type: "string"}
+
+var texts = &schema.Node{Type: "object", Additional: text}
+
+// metadata is the schema of ObjectMeta.
+var metadata = &schema.Node{Type: "object", Properties: map[string]*schema.Node{
+	"annotations":                texts,
+	"creationTimestamp":          text,
+	"deletionGracePeriodSeconds": {Type: "integer"},
+	"deletionTimestamp":          text,
+	"finalizers":                 {Type: "array", List: schema.Set, Items: text},
+	"generateName":               text,
+	"generation":                 {Type: "integer"},
+	"labels":                     texts,
+	"managedFields":              untyped,
+	"name":                       text,
+	"namespace":                  text,
+	"ownerReferences": {Type: "array", List: schema.MapList, Keys: []string{"uid"}, Items: &schema.Node{
+		Type: "object", AtomicMap: true, Properties: map[string]*schema.Node{
+			"apiVersion": text, "blockOwnerDeletion": {Type: "boolean"}, "controller": {Type: "boolean"},
+			"kind": text, "name": text, "uid": text,
+		},
+	}},
+	"resourceVersion": text,
+	"selfLink":        text,
+	"uid":             text,
+}}
+
+// isServerMade tells of a field of metadata that nobody ever owns.
+func isServerMade(name string) bool {
+	switch name {
+	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":
+		return true
+	}
+	return false
+}
+
+// shape is what a value can be by its schema, or is.
+type shape uint8
+
+const (
+	isMap shape = 1 << iota
+	isScalar
+	isList
+	isNull
+	isAbsent
+)
+
+// shapesOf are the shapes that a schema allows for.
+func shapesOf(n *schema.Node) shape {
+	switch n.Type {
+	case "":
+		return isMap | isScalar | isList
+	case "object":
+		return isMap
+	case "array":
+		return isList
+	}
+	return isScalar
+}
+
+// itemsOf is the schema of the items of a list.
+func itemsOf(n *schema.Node) *schema.Node {
+	if n.Items == nil {
+		return untyped
+	}
+	return n.Items
+}
+
+// fixed is the schema of a field that is the same in every resource; nil: it is none.
+func fixed(name string) *schema.Node {
+	switch name {
+	case "apiVersion", "kind":
+		return text
+	case "metadata":
+		return metadata
+	}
+	return nil
+}
+
+// place is a schema where it stands.
+type place struct {
+	*schema.Node
+	preserve bool // fields without a schema are kept here
+	resource bool // apiVersion, kind and metadata have the schemas that they always have
+}
+
+func (t *Tree) place() place {
+	return place{t.root, t.preserve || t.root.PreserveUnknown, !t.bare}
+}
+
+// item is the place of the items of a list.
+func (p place) item() place { return p.at(itemsOf(p.Node)) }
+
+func (p place) at(n *schema.Node) place {
+	if n == nil {
+		n = anything
+	}
+	return place{n, p.preserve || n.PreserveUnknown, n.Embedded}
+}
+
+// field is the place of a field. Named fields are those with a schema of their own. It
+// is not ok if there may be no such field.
+func (p place) field(name string, t *Tree) (at place, named, ok bool) {
+	if p.resource {
+		if n := fixed(name); n != nil {
+			return place{Node: n, preserve: t.preserve}, true, true
+		}
+	}
+	if n, ok := p.Properties[name]; ok {
+		return p.at(n), true, true
+	}
+	switch {
+	case p.Additional != nil:
+		return p.at(p.Additional), false, true
+	case p.preserve, len(p.Properties) == 0 && !p.resource:
+		return place{Node: anything}, false, true
+	}
+	return place{}, false, false
+}

@@ -1,0 +1,129 @@
+package fields
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Update is who owns what once an object has become another by a write that is no
+// apply. For a create the live object has no more than apiVersion and kind.
+//
+// Was are the owners before: those that the request sets itself, if it may, or else
+// those of the live object. metadata.managedFields of the objects are not looked at.
+func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, now time.Time) Result {
+	if len(was.entries) == 0 && hasUID(live) {
+		return Result{Managed: Nobody} // nobody has begun to manage its fields
+	}
+	p := e.pass(live, now)
+	if !e.isOne(obj) {
+		p.decline("an object of another version")
+	}
+	entries := p.update(obj, was.entries, manager)
+	switch {
+	case p.declined != "":
+		return Result{Declined: p.declined}
+	case slices.Equal(entries, was.entries) && was.tree != nil:
+		return Result{Managed: was}
+	}
+	return Result{Managed: newManaged(entries)}
+}
+
+func hasUID(obj map[string]any) bool {
+	metadata, _ := obj["metadata"].(map[string]any)
+	uid, _ := metadata["uid"].(string)
+	return uid != ""
+}
+
+// update works out the entries after an update. It does not alter those it is given.
+func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*entry {
+	if manager == "" {
+		manager = "unknown"
+	}
+	self := &entry{manager: manager, operation: Update, apiVersion: p.APIVersion, subresource: p.Subresource, time: p.now}
+	entries = p.reconcile(entries)
+	main := p.compare(obj)
+	if p.declined != "" {
+		return nil
+	}
+	p.settle(main)
+	self.set, self.settled = main.changed, main.tree
+
+	out := make([]*entry, 0, len(entries)+1)
+	found := false
+	for _, e := range entries {
+		in := p.versioned(e.apiVersion, obj)
+		if p.declined != "" {
+			return nil
+		}
+		if e.isOf(self) && self.set != nil {
+			found = true
+			out = append(out, e.with(union(self.set, difference(e.set, in.removed))).at(p.now))
+			continue
+		}
+		if left := difference(difference(e.set, intersection(e.set, in.changed)), in.removed); left != nil {
+			out = append(out, e.with(left))
+		}
+	}
+	if !found && self.set != nil {
+		out = append(out, self)
+	}
+	return p.cap(out)
+}
+
+// maxUpdaters is how many entries of updates there may be.
+const maxUpdaters = 10
+
+// ancient is who owns what the oldest updaters owned that are too many.
+const ancient = "ancient-changes"
+
+// cap unites the oldest entries of updates while there are too many: those of each
+// version in one.
+func (p *pass) cap(entries []*entry) []*entry {
+	var updaters []*entry
+	for _, e := range entries {
+		if e.operation == Update {
+			updaters = append(updaters, e)
+		}
+	}
+	if len(updaters) <= maxUpdaters {
+		return entries
+	}
+	slices.SortFunc(updaters, func(a, b *entry) int {
+		if a.time != b.time {
+			return strings.Compare(a.time, b.time)
+		}
+		return strings.Compare(a.identifier(), b.identifier())
+	})
+	firsts := map[string]*entry{}
+	left := len(updaters)
+	for i := 0; i < len(updaters) && left > maxUpdaters; i++ {
+		e := updaters[i]
+		first := firsts[e.apiVersion]
+		if first == nil {
+			firsts[e.apiVersion] = e
+			continue
+		}
+		bucket := &entry{manager: ancient, operation: Update, apiVersion: e.apiVersion}
+		at := slices.IndexFunc(entries, bucket.isOf)
+		if at < 0 {
+			if at = slices.IndexFunc(entries, first.isOf); at < 0 {
+				p.decline("more updaters than there may be")
+				return nil
+			}
+			bucket.set, bucket.settled = entries[at].set, entries[at].settled
+		} else {
+			bucket = entries[at]
+		}
+		current := slices.IndexFunc(entries, e.isOf)
+		if current < 0 {
+			p.decline("more updaters than there may be")
+			return nil
+		}
+		entries = slices.Clone(entries)
+		entries[at] = bucket.with(union(entries[current].set, bucket.set)).at(e.time)
+		entries = slices.Delete(entries, current, current+1)
+		left--
+	}
+	return entries
+}

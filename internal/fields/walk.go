@@ -1,0 +1,172 @@
+package fields
+
+import "github.com/fakecluster/fakecluster/internal/schema"
+
+// walk is one look at objects. It declines what upstream would refuse, or what is too
+// odd to be sure of; then nothing that it found is of use.
+type walk struct {
+	tree     *Tree
+	declined string // why; empty: it goes on
+	// hollow says that comparing met a second object with an empty list whose items are
+	// owned one by one: a list that does not show in sets.
+	hollow bool
+	// everything is to be seen by own, what nobody ever owns included.
+	everything bool
+}
+
+func (w *walk) decline(why string) {
+	if w.declined == "" {
+		w.declined = why
+	}
+}
+
+// none is the value of a field that is not there.
+type none struct{}
+
+var absent any = none{}
+
+func (w *walk) shapeOf(v any) shape {
+	switch v.(type) {
+	case map[string]any:
+		return isMap
+	case string, int64, float64, bool:
+		return isScalar
+	case []any:
+		return isList
+	case nil:
+		return isNull
+	case none:
+		return isAbsent
+	}
+	w.decline("a value that JSON does not have")
+	return isNull
+}
+
+// atom is the shape as which a value of a place is treated. Null and nothing are
+// treated as whatever the schema allows for.
+func (w *walk) atom(p place, v any) shape {
+	allowed := shapesOf(p.Node)
+	s := w.shapeOf(v)
+	switch {
+	case s == isNull, s == isAbsent:
+		return allowed
+	case s&allowed == 0:
+		w.decline("a value of another type than the schema says")
+	case p.IntOrString && s != isScalar:
+		w.decline("a value of another type than the schema says")
+	case s == isScalar:
+		w.checkScalar(p.Node, v)
+	}
+	return s
+}
+
+func (w *walk) checkScalar(n *schema.Node, v any) {
+	if !isScalarOf(n, v) {
+		w.decline("a value of another type than the schema says")
+	}
+}
+
+func isScalarOf(n *schema.Node, v any) bool {
+	ok := true
+	switch v.(type) {
+	case string:
+		ok = n.Type == "string" || n.Type == ""
+	case int64:
+		ok = n.Type == "integer" || n.Type == "number" || n.Type == ""
+	case float64:
+		ok = !n.IntOrString && (n.Type == "integer" || n.Type == "number" || n.Type == "")
+	case bool:
+		ok = !n.IntOrString && (n.Type == "boolean" || n.Type == "")
+	}
+	return ok
+}
+
+// handled is the one shape that a value with these is treated as.
+func handled(s shape) shape {
+	switch {
+	case s&isMap != 0:
+		return isMap
+	case s&isScalar != 0:
+		return isScalar
+	}
+	return isList
+}
+
+// check looks through a value for what upstream would refuse. Most values are of a
+// schema that takes anything.
+func (w *walk) check(p place, v any) {
+	s := w.atom(p, v)
+	if w.declined != "" {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, child := range v {
+			if at, _, ok := p.field(name, w.tree); ok {
+				w.check(at, child)
+			} else {
+				w.decline("a field that the schema does not have")
+			}
+		}
+	case []any:
+		at := p.item()
+		if s == isList && p.List != schema.Atomic {
+			w.index(p, v)
+		}
+		for _, child := range v {
+			w.check(at, child)
+		}
+	}
+}
+
+// equal compares values as upstream does: 1 and 1.0 are the same.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			other, ok := b[key]
+			if !ok || !equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return a == b
+		case float64:
+			return float64(a) == b
+		}
+		return false
+	case float64:
+		switch b := b.(type) {
+		case int64:
+			return a == float64(b)
+		case float64:
+			return a == b
+		}
+		return false
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	}
+	return a == nil && b == nil
+}

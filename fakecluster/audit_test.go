@@ -116,6 +116,88 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
 }
 
+// A client that has read an answer to its end finds the event of its request, whatever the
+// size of the answer and the way that it came.
+func TestTheEventOfARequestIsThereBeforeTheEndOfItsAnswer(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := fakecluster.Start(t, append(way, fakecluster.WithAudit(auditv1.LevelMetadata))...)
+		configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+		for name, size := range map[string]int{"small": 10, "large": 200 << 10} {
+			_, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name}, "data": object{"k": strings.Repeat("x", size)}}}, metav1.CreateOptions{})
+			must(t, err)
+			for n := range 100 {
+				before := len(c.Audit())
+				_, err := configMaps.Get(t.Context(), name, metav1.GetOptions{})
+				must(t, err)
+				equal(t, fmt.Sprintf("events of get %d of the %s object", n, name), len(c.Audit())-before, 1)
+			}
+			before := len(c.Audit())
+			_, err = configMaps.List(t.Context(), metav1.ListOptions{})
+			must(t, err)
+			equal(t, "events of a list", len(c.Audit())-before, 1)
+		}
+		_, err := configMaps.Get(t.Context(), "nosuch", metav1.GetOptions{})
+		fails(t, "get", err, `configmaps "nosuch" not found`)
+		events := c.Audit()
+		equal(t, "the last event", events[len(events)-1].ResponseStatus.Code, int32(404))
+	})
+}
+
+func TestAWriteOfADefinitionHasItsObjectInTheEvent(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelRequest))
+	definitions := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions()
+	byVerb := func() map[string]auditv1.Event {
+		events := map[string]auditv1.Event{}
+		for _, e := range c.Audit() {
+			if e.User.Username == "kubernetes-admin" {
+				events[e.Verb] = e
+			}
+		}
+		return events
+	}
+	_, err := definitions.Create(t.Context(), cronTabDefinition(), metav1.CreateOptions{})
+	must(t, err)
+	made, err := definitions.Get(t.Context(), definition, metav1.GetOptions{})
+	must(t, err)
+	made.Labels = map[string]string{"a": "b"}
+	_, err = definitions.Update(t.Context(), made, metav1.UpdateOptions{})
+	must(t, err)
+	events := byVerb()
+	for verb, wants := range map[string]string{"create": `"plural":"crontabs"`, "update": `"labels":{"a":"b"}`} {
+		e := events[verb]
+		equal(t, "name of the "+verb, e.ObjectRef.Name, definition)
+		if e.RequestObject == nil {
+			t.Errorf("the event of the %s has no object", verb)
+			continue
+		}
+		sent := string(e.RequestObject.Raw)
+		if !strings.HasPrefix(sent, `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1",`) || !strings.Contains(sent, wants) {
+			t.Errorf("what was sent by the %s: %s", verb, sent)
+		}
+	}
+}
+
+func TestAnAnswerIsInItsEventAsJSONWhateverItsForm(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithAudit(auditv1.LevelRequestResponse))
+	configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+	_, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a"}, "data": object{"k": strings.Repeat("x", 200<<10)}}}, metav1.CreateOptions{})
+	must(t, err)
+	answered := func(header, value, path, want string) {
+		t.Helper()
+		must(t, c.Discovery().RESTClient().Get().AbsPath(path).SetHeader(header, value).Do(t.Context()).Error())
+		e := c.Audit()[len(c.Audit())-1]
+		if e.ResponseObject == nil || !strings.HasPrefix(string(e.ResponseObject.Raw), want) {
+			t.Errorf("%s with %s %s: the answer in the event is %.100s", path, header, value, e.ResponseObject)
+		}
+	}
+	answered("Accept", "application/yaml", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
+	answered("Accept", "application/vnd.kubernetes.protobuf", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
+	answered("Accept-Encoding", "gzip", "/api/v1/namespaces/default/configmaps", `{"kind":"ConfigMapList","apiVersion":"v1",`)
+	answered("Accept-Encoding", "gzip", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
+}
+
 func TestTheAuditTrailIsBounded(t *testing.T) {
 	many := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata))
 	version := many.Discovery().RESTClient().Get().AbsPath("/version")

@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -19,33 +17,19 @@ import (
 
 // negotiate settles the form of the answer.
 func (r *request) negotiate() (view.Form, error) {
-	accept := r.Header.Get("Accept")
+	accept := r.http.Header.Get("Accept")
 	usual := accept == "" || accept == runtime.ContentTypeJSON || accept == runtime.ContentTypeJSON+", */*"
-	if usual && !asksForPretty(r.Request) {
+	if usual && !asksForPretty(r.http) {
 		return view.Form{Accepted: r.viewed().Serializer.SupportedMediaTypes()[0], Plain: true}, nil
 	}
-	media, info, err := negotiation.NegotiateOutputMediaType(r.Request, r.viewed().Serializer, r.viewed())
+	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.viewed())
 	if err != nil {
-		if r.viewed().Typed && r.projection() == nil {
-			err = unacceptable(r.info.Verb)
-		}
-		return view.Form{}, err
+		return view.Form{}, unknownMediaType(r, err)
 	}
 	f := view.Form{Accepted: media.Accepted, Convert: media.Convert}
 	f.Pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
 	f.Plain = info.MediaType == runtime.ContentTypeJSON && media.Convert == nil && !f.Pretty
 	return f, nil
-}
-
-// unacceptable is the refusal of built-in resources, whose routes know media
-// types of their own.
-func unacceptable(verb string) error {
-	types := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-	if verb == "list" || verb == "watch" {
-		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-	}
-	return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "",
-		"406: Not Acceptable\n\nAvailable representations: "+types, 0, false)
 }
 
 // asksForPretty tells whether the answer might have to be pretty: by its query
@@ -62,18 +46,17 @@ func asksForPretty(req *http.Request) bool {
 // show: what is wrong with the options of a Table is found out after the object is read.
 func (r *request) view() (*view.View, error) {
 	var options *metav1.TableOptions
-	if target := r.output.Convert; target != nil && target.Kind == "Table" {
+	if target := r.form.Convert; target != nil && target.Kind == "Table" {
 		options = &metav1.TableOptions{}
 		if err := r.parseQuery(options); err != nil {
 			return nil, err
 		}
 	}
-	return view.New(r.viewed(), r.output, options)
+	return view.New(r.viewed(), r.form, options)
 }
 
 // answer writes one object of the requested version, given as JSON.
 func (r *request) answer(code int, text string) error {
-	tellObject(r.w, text)
 	v, err := r.view()
 	if err != nil {
 		return err
@@ -82,6 +65,7 @@ func (r *request) answer(code int, text string) error {
 	if err != nil {
 		return err
 	}
+	tellContent(r.w, content, text)
 	r.writeContent(code, content)
 	return nil
 }
@@ -96,6 +80,7 @@ func (r *request) answerList(p view.Page, items []string) error {
 	if err != nil {
 		return err
 	}
+	tellContent(r.w, content, "")
 	r.writeContent(http.StatusOK, content)
 	return nil
 }
@@ -113,7 +98,7 @@ func (r *request) writeContent(code int, content view.Content) {
 	header := r.w.Header()
 	header.Set("Content-Type", content.MediaType)
 	var body io.Writer = r.w
-	if content.Size > gzipThreshold && acceptsGzip(r.Request) {
+	if content.Size > gzipThreshold && acceptsGzip(r.http) {
 		header.Set("Content-Encoding", "gzip")
 		header.Add("Vary", "Accept-Encoding")
 		z, err := gzip.NewWriterLevel(r.w, gzip.BestSpeed)

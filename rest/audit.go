@@ -7,119 +7,56 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// What a trail keeps: the newest events, and no more of what was sent and answered
-// in them.
-const (
-	maxAuditEvents = 10_000
-	maxAuditBytes  = 64 << 20
-)
-
-// trail is the audit trail of a server: what upstream's audit filter would have
-// written to its log, of one level for all requests and without the stage
-// RequestReceived.
-type trail struct {
-	level auditinternal.Level
-
-	mu     sync.Mutex
-	events []auditv1.Event
-	bytes  int // of the objects in them
-}
-
-func newTrail(level auditinternal.Level) *trail {
-	if level == "" || level == auditinternal.LevelNone {
-		return nil
-	}
-	return &trail{level: level}
-}
-
-// AuditEvents are the newest events of the audit trail, in the order in which the
-// requests were answered.
-func (s *Server) AuditEvents() []auditv1.Event {
-	if s.trail == nil {
-		return nil
-	}
-	s.trail.mu.Lock()
-	defer s.trail.mu.Unlock()
-	events := make([]auditv1.Event, len(s.trail.events))
-	for i := range events {
-		s.trail.events[i].DeepCopyInto(&events[i])
-	}
-	return events
-}
-
-// ProcessEvents implements audit.Sink.
-func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
-	for _, e := range events {
-		var out auditv1.Event
-		if err := auditv1.Convert_audit_Event_To_v1_Event(e.DeepCopy(), &out, nil); err != nil {
-			klog.ErrorS(err, "An audit event cannot be converted")
-			continue
+// audit puts an event of each request into the trail. It holds the answer back until the
+// event is there: a client that has read an answer finds its event. The answer to a watch
+// cannot be held; its first event is there before the header of the answer leaves.
+func (t *trail) audit(now func() time.Time) filter {
+	return func(next http.Handler) http.Handler {
+		if t == nil {
+			return next
 		}
-		out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
-		t.keep(out)
-	}
-	return true
-}
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			ctx := t.open(req.Context(), types.UID(req.Header.Get("Audit-Id")))
+			event := audit.AuditContextFrom(ctx)
+			ctx = apirequest.WithReceivedTimestamp(ctx, now())
+			req = req.WithContext(ctx)
+			w.Header().Set("Audit-Id", string(event.AuditID()))
+			logUser(req, nil)
 
-// keep adds an event, and lets go of the oldest if there are too many.
-func (t *trail) keep(e auditv1.Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.events = append(t.events, e)
-	t.bytes += objectBytes(&e)
-	for len(t.events) > maxAuditEvents || t.bytes > maxAuditBytes && len(t.events) > 1 {
-		t.bytes -= objectBytes(&t.events[0])
-		t.events[0] = auditv1.Event{}
-		t.events = t.events[1:]
-	}
-}
-
-func objectBytes(e *auditv1.Event) (n int) {
-	for _, obj := range []*runtime.Unknown{e.RequestObject, e.ResponseObject} {
-		if obj != nil {
-			n += len(obj.Raw)
-		}
-	}
-	return n
-}
-
-// begin opens the event of a request. The answer has to be written to the writer
-// that is returned, and finish called then.
-func (t *trail) begin(w http.ResponseWriter, req *http.Request) (_ *auditedWriter, _ *http.Request, finish func()) {
-	ctx := t.open(req.Context(), types.UID(req.Header.Get("Audit-Id")))
-	ac := audit.AuditContextFrom(ctx)
-	w.Header().Set("Audit-Id", string(ac.AuditID()))
-	a := &auditedWriter{ResponseWriter: w, ctx: ctx, ac: ac}
-	return a, req.WithContext(ctx), func() {
-		if p := recover(); p != nil {
-			defer panic(p)
-			ac.SetEventResponseStatus(&metav1.Status{
-				Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
-				Message: fmt.Sprintf("APIServer panic'd: %v", p),
-			})
-			ac.ProcessEventStage(ctx, auditinternal.StagePanic)
-			return
-		}
-		a.finish()
+			info := infoOf(req)
+			a := &auditedAnswer{ResponseWriter: w, ctx: ctx, event: event, streams: info.IsResourceRequest && info.Verb == "watch"}
+			defer func() {
+				if p := recover(); p != nil {
+					event.SetEventResponseStatus(&metav1.Status{
+						Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
+						Message: fmt.Sprintf("APIServer panic'd: %v", p),
+					})
+					event.ProcessEventStage(ctx, auditinternal.StagePanic)
+					panic(p)
+				}
+				a.finish()
+			}()
+			next.ServeHTTP(a, req)
+		})
 	}
 }
 
@@ -136,13 +73,18 @@ func (t *trail) open(ctx context.Context, id types.UID) context.Context {
 	return ctx
 }
 
-// describe says in the event who asks for what. Everybody who is known may do
-// everything.
-func (s *Server) describe(ctx context.Context, req *http.Request, by user.Info, info *apirequest.RequestInfo) {
-	if s.trail == nil {
-		return
+// logUser says in the event of a request, if it has one, who makes the request; nil: a user
+// that is not known yet.
+func logUser(req *http.Request, by user.Info) {
+	if ctx := req.Context(); audit.AuditContextFrom(ctx) != nil {
+		received, _ := apirequest.ReceivedTimestampFrom(ctx)
+		logRequest(ctx, req, infoOf(req), received, by)
 	}
-	audit.LogRequestMetadata(ctx, req, s.now().Time, authorizer.AttributesRecord{
+}
+
+// logRequest says in an event who asks for what. All users who are known may do everything.
+func logRequest(ctx context.Context, req *http.Request, info *apirequest.RequestInfo, received time.Time, by user.Info) {
+	audit.LogRequestMetadata(ctx, req, received, authorizer.AttributesRecord{
 		User: by, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
 		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name, ResourceRequest: info.IsResourceRequest, Path: req.URL.Path,
 	})
@@ -151,112 +93,124 @@ func (s *Server) describe(ctx context.Context, req *http.Request, by user.Info, 
 	}
 }
 
-// logDeprecation says in the event that the version which is asked for is on its
+// logDeprecation says in the event of a request that the version which is asked for is on its
 // way out.
-func (r *request) logDeprecation() {
-	if r.trail == nil || len(r.version.Warnings) == 0 {
+func logDeprecation(ctx context.Context, v *resource.Version) {
+	if len(v.Warnings) == 0 {
 		return
 	}
-	audit.AddAuditAnnotation(r.ctx, "k8s.io/deprecated", "true")
-	if gone := removedRelease.FindStringSubmatch(r.version.Warnings[0]); r.version.Typed && gone != nil {
-		audit.AddAuditAnnotation(r.ctx, "k8s.io/removed-release", gone[1])
+	audit.AddAuditAnnotation(ctx, "k8s.io/deprecated", "true")
+	if v.RemovedRelease != "" {
+		audit.AddAuditAnnotation(ctx, "k8s.io/removed-release", v.RemovedRelease)
 	}
 }
 
-// removedRelease is the release that took a built-in version away, in the words
-// that warn of it.
-var removedRelease = regexp.MustCompile(`unavailable in v([0-9.]+[0-9])`)
+// logObject puts what was sent into the event of a request, encoded in a version that the
+// serializer knows.
+func logObject(r *request, obj runtime.Object, gv schema.GroupVersion, serializer runtime.NegotiatedSerializer) {
+	audit.LogRequestObject(r.ctx, obj, gv, r.version.GroupVersionResource(), r.info.Subresource, serializer)
+}
 
-// logObject puts what was sent into the event.
-func (r *request) logObject(obj runtime.Object, as runtime.NegotiatedSerializer) {
-	if r.trail != nil {
-		audit.LogRequestObject(r.ctx, obj, obj.GetObjectKind().GroupVersionKind().GroupVersion(),
-			r.version.GroupVersionResource(), r.info.Subresource, as)
+// logPatch puts a patch that was sent into the event of a request.
+func logPatch(r *request, patch []byte) {
+	if audit.AuditContextFrom(r.ctx) != nil {
+		audit.LogRequestPatch(r.ctx, patch)
 	}
 }
 
-// auditedWriter reads along in an answer.
-type auditedWriter struct {
+// auditedAnswer reads along in an answer, for its event.
+type auditedAnswer struct {
 	http.ResponseWriter
-	ctx  context.Context
-	ac   *audit.AuditContext
-	code int
-	body bytes.Buffer
+	ctx   context.Context
+	event *audit.AuditContext
+	// streams says that the answer goes out as it is written. Any other is held until finish.
+	streams bool
+	code    int // 0: nothing has been answered yet
+	body    bytes.Buffer
 
-	longRunning bool
-	// status and object are what was answered, where the one who answered has told.
+	// status and object are what was answered, where those who answered have told.
 	status *metav1.Status
 	object string
 }
 
-// tellStatus and tellObject tell the event what is answered, whatever form it takes
-// on the wire.
+// tellStatus tells the event of the Status in an answer.
 func tellStatus(w http.ResponseWriter, obj runtime.Object) {
-	if a, ok := w.(*auditedWriter); ok {
+	if a, ok := w.(*auditedAnswer); ok {
 		a.status, _ = obj.(*metav1.Status)
 	}
 }
 
-func tellObject(w http.ResponseWriter, text string) {
-	if a, ok := w.(*auditedWriter); ok {
-		a.object = text
+// tellContent tells the event of an answer whose form on the wire may be another than JSON, or
+// compressed. The object is the JSON that the content was made of.
+func tellContent(w http.ResponseWriter, content view.Content, object string) {
+	a, ok := w.(*auditedAnswer)
+	if !ok {
+		return
 	}
+	if content.MediaType == runtime.ContentTypeJSON {
+		object = strings.TrimSuffix(content.Text(), "\n")
+	}
+	a.object = object
 }
 
 // Unwrap is for http.ResponseController.
-func (a *auditedWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *auditedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *auditedWriter) WriteHeader(code int) {
-	a.started(code)
-	a.ResponseWriter.WriteHeader(code)
-}
-
-// Write implements http.ResponseWriter.
-func (a *auditedWriter) Write(p []byte) (int, error) {
-	a.started(http.StatusOK)
-	if !a.longRunning {
-		a.body.Write(p)
-	}
-	return a.ResponseWriter.Write(p)
-}
-
-// Flush implements http.Flusher, which watches need.
-func (a *auditedWriter) Flush() {
-	a.started(http.StatusOK)
-	_ = http.NewResponseController(a.ResponseWriter).Flush() // the client may have gone
-}
-
-// started tells of the answer to a watch, which is under way for long.
-func (a *auditedWriter) started(code int) {
+func (a *auditedAnswer) WriteHeader(code int) {
 	if a.code != 0 {
 		return
 	}
 	a.code = code
-	a.ac.SetEventResponseStatusCode(int32(code))
-	if a.longRunning {
-		a.ac.ProcessEventStage(a.ctx, auditinternal.StageResponseStarted)
+	a.event.SetEventResponseStatusCode(int32(code))
+	if a.streams {
+		a.event.ProcessEventStage(a.ctx, auditinternal.StageResponseStarted)
+		a.ResponseWriter.WriteHeader(code)
 	}
 }
 
-// finish completes the event with the answer.
-func (a *auditedWriter) finish() {
-	answered := []byte(a.object)
-	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); media == runtime.ContentTypeJSON {
-		answered = bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))
+// Write implements http.ResponseWriter.
+func (a *auditedAnswer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	if a.streams {
+		return a.ResponseWriter.Write(p)
 	}
-	var obj *runtime.Unknown
-	if json.Valid(answered) {
-		obj = &runtime.Unknown{Raw: answered, ContentType: runtime.ContentTypeJSON}
+	return a.body.Write(p)
+}
+
+// Flush implements http.Flusher, which watches need.
+func (a *auditedAnswer) Flush() {
+	if a.streams {
+		a.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(a.ResponseWriter).Flush() // the client may have gone
 	}
-	a.ac.LogResponseObject(a.status, obj)
-	switch {
-	case a.code != 0:
-		a.ac.SetEventResponseStatusCode(int32(a.code))
-	default:
-		a.ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
+}
+
+// finish completes the event with the answer, and then lets the answer go.
+func (a *auditedAnswer) finish() {
+	if a.code == 0 {
+		a.event.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
+	} else {
+		a.event.LogResponseObject(a.status, a.answered())
+		a.event.SetEventResponseStatusCode(int32(a.code))
 	}
-	a.ac.ProcessEventStage(a.ctx, auditinternal.StageResponseComplete)
+	a.event.ProcessEventStage(a.ctx, auditinternal.StageResponseComplete)
+	if a.code != 0 && !a.streams {
+		a.ResponseWriter.WriteHeader(a.code)
+		_, _ = a.ResponseWriter.Write(a.body.Bytes()) // the client may have gone
+	}
+}
+
+// answered is the object in the answer; nil if there is none.
+func (a *auditedAnswer) answered() *runtime.Unknown {
+	text := []byte(a.object)
+	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); len(text) == 0 && media == runtime.ContentTypeJSON {
+		text = bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))
+	}
+	if !json.Valid(text) {
+		return nil
+	}
+	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
 }
 
 // audited opens the event of a write of the server's own. The function returned
@@ -279,10 +233,10 @@ func (s *Server) audited(ctx context.Context, verb string, w write.Request) (_ c
 		path += "/" + w.Subresource
 	}
 	by, _ := apirequest.UserFrom(ctx)
-	s.describe(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, by, &apirequest.RequestInfo{
+	logRequest(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, &apirequest.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
 		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
-	})
+	}, s.now().Time, by)
 	return ctx, func(err error) {
 		ac := audit.AuditContextFrom(ctx)
 		ac.SetEventResponseStatusCode(http.StatusOK)

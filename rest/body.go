@@ -28,9 +28,9 @@ func (r *request) readBody() ([]byte, error) {
 	if r.bodyRead {
 		return r.body, nil
 	}
-	limited := http.MaxBytesReader(r.w, r.Request.Body, maxBodyBytes)
+	limited := http.MaxBytesReader(r.w, r.http.Body, maxBodyBytes)
 	// A client may announce what it likes; what it sends is what counts.
-	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), announcedBytes)+bytes.MinRead))
+	read := bytes.NewBuffer(make([]byte, 0, min(max(r.http.ContentLength, 0), announcedBytes)+bytes.MinRead))
 	_, err := read.ReadFrom(limited)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -46,7 +46,7 @@ func (r *request) readBody() ([]byte, error) {
 // decode reads the body as an object of the version, by the rules of the
 // fieldValidation directive: Ignore, Warn or Strict.
 func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.Object, error) {
-	info, err := negotiation.NegotiateInputSerializer(r.Request, false, v.Serializer)
+	info, err := negotiation.NegotiateInputSerializer(r.http, false, v.Serializer)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.O
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), v.GroupVersion()))
 	}
-	r.logObject(obj, v.Serializer)
+	logObject(r, obj, v.GroupVersion(), v.Serializer)
 	return obj, nil
 }
 

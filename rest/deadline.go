@@ -3,32 +3,74 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
 // requestTimeout is what a write may take at most. It is a real server's.
 const requestTimeout = 34 * time.Second
 
-// withDeadline serves a write that others are asked about, who may take their
-// time: no longer than a request may take, or the client wants to wait.
-func (r *request) withDeadline(h handler) error {
-	if r.chain.Load().Empty() || r.info.Verb == "get" || r.info.Verb == "list" || r.info.Verb == "watch" || r.info.Verb == "deletecollection" {
-		return h(r)
+// limitTime ends the context of a write after the time that the client wants to wait, or
+// that a request may take at most. Without anybody to ask about writes they take no time,
+// and there is no limit. It refuses a timeout that cannot be read, whatever the request.
+func limitTime(chain *atomic.Pointer[admission.Chain]) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			wanted, err := timeoutOf(req)
+			if err != nil {
+				writeError(w, req, err)
+				return
+			}
+			if chain.Load().Empty() || !mayWait(req) {
+				next.ServeHTTP(w, req)
+				return
+			}
+			timeout := requestTimeout
+			if wanted > 0 && wanted < timeout {
+				timeout = wanted
+			}
+			ctx, cancel := context.WithTimeout(req.Context(), timeout)
+			defer cancel()
+			next.ServeHTTP(w, req.WithContext(ctx))
+		})
 	}
-	timeout := requestTimeout
-	if wanted, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && wanted > 0 && wanted < timeout {
-		timeout = wanted
+}
+
+// timeoutOf is the timeout in the query; 0 if there is none.
+func timeoutOf(req *http.Request) (time.Duration, error) {
+	if !strings.Contains(req.URL.RawQuery, "timeout=") {
+		return 0, nil
 	}
-	request := r.ctx
-	ctx, cancel := context.WithTimeout(request, timeout)
-	defer func() {
-		cancel()
-		r.ctx = request // for another attempt
-	}()
-	r.ctx = ctx
-	err := h(r)
+	timeout := req.URL.Query().Get("timeout")
+	if timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(timeout)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("invalid timeout specified in the request URL - %v", err))
+	}
+	return d, nil
+}
+
+// mayWait tells whether a request is one that webhooks are called for.
+func mayWait(req *http.Request) bool {
+	switch info := infoOf(req); info.Verb {
+	case "get", "list", "watch", "deletecollection":
+		return false
+	default:
+		return info.IsResourceRequest
+	}
+}
+
+// orTimeout is the error of a request, or that it ran out of time.
+func orTimeout(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+ctx.Err().Error(), 0)
 	}

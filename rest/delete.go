@@ -36,7 +36,7 @@ func (r *request) delete() error {
 	if err != nil {
 		return err
 	}
-	writeObject(r.w, r.Request, http.StatusOK, &metav1.Status{
+	writeObject(r.w, r.http, http.StatusOK, &metav1.Status{
 		Status: metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{
 			Name: metadata.GetName(), Group: r.version.Resource.Group, Kind: r.version.Resource.Names.Plural, UID: metadata.GetUID(),
@@ -64,19 +64,19 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 			return nil, err
 		}
 	} else {
-		info, err := negotiation.NegotiateInputSerializer(r.Request, false, metainternalversionscheme.Codecs)
+		info, err := negotiation.NegotiateInputSerializer(r.http, false, metainternalversionscheme.Codecs)
 		if err != nil {
 			return nil, err
 		}
 		kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-		obj, _, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, options)
+		obj, sent, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, options)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 		if obj != runtime.Object(options) {
 			return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 		}
-		r.logObject(obj, metainternalversionscheme.Codecs)
+		logObject(r, obj, sent.GroupVersion(), metainternalversionscheme.Codecs)
 	}
 	options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {

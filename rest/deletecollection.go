@@ -41,6 +41,6 @@ func (r *request) deletecollection() error {
 		}
 		items = append(items, text)
 	}
-	r.w.Header().Set("Content-Type", r.output.Accepted.MediaType)
+	r.w.Header().Set("Content-Type", r.form.Accepted.MediaType)
 	return r.answerList(p, items)
 }

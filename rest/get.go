@@ -15,7 +15,7 @@ import (
 )
 
 // get answers with one object.
-func (r *request) get() error {
+func get(r *request) error {
 	var options metav1.GetOptions
 	if err := r.parseQuery(&options); err != nil {
 		return err
@@ -37,24 +37,12 @@ func (r *request) get() error {
 	return r.answer(http.StatusOK, text)
 }
 
-// key is the store key of the object that the path names.
-func (r *request) key() string { return r.version.Resource.Key(r.namespace(), r.info.Name) }
-
-// namespace is the namespace of the objects that the path names. The path of a
-// namespace itself names it twice.
-func (r *request) namespace() string {
-	if !r.version.Resource.Namespaced {
-		return ""
-	}
-	return r.info.Namespace
-}
-
 // parseQuery reads the options of the verb from the query.
 func (r *request) parseQuery(into runtime.Object) error {
-	if r.URL.RawQuery == "" {
+	if r.http.URL.RawQuery == "" {
 		return nil
 	}
-	return parseValues(r.URL.Query(), into)
+	return parseValues(r.http.URL.Query(), into)
 }
 
 func parseValues(values url.Values, into runtime.Object) error {

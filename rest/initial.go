@@ -39,6 +39,7 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	f := newServer(forked, options)
 	f.builtin, f.namespaces, f.definitions = s.builtin, s.namespaces, s.definitions
 	f.writes = f.newPipeline(s.writes.Random.Fork())
+	f.handler = f.newHandler()
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
 	shared := slices.DeleteFunc(s.catalogue.Load().Definitions("*"), func(d *resource.Definition) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // list answers with the objects of a namespace, or of all.
-func (r *request) list() error {
+func list(r *request) error {
 	options, err := r.listOptions()
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -28,9 +27,7 @@ func (r *request) patch() error {
 	if err != nil {
 		return err
 	}
-	if r.trail != nil {
-		audit.LogRequestPatch(r.ctx, body)
-	}
+	logPatch(r, body)
 	options := &metav1.PatchOptions{}
 	if err := r.parseQuery(options); err != nil {
 		return err
@@ -58,7 +55,7 @@ func (r *request) patchType() (types.PatchType, error) {
 		accepted = append(accepted, string(types.StrategicMergePatchType))
 	}
 	accepted = append(accepted, string(types.ApplyYAMLPatchType))
-	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	mediaType, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
 	for _, a := range accepted {
 		if a == mediaType {
 			return types.PatchType(a), nil

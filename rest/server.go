@@ -4,24 +4,19 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/util/webhook"
-	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
-	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -58,15 +53,14 @@ type Options struct {
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
 // safe for concurrent use.
 type Server struct {
+	handler   http.Handler // the filters and what is behind them
 	options   Options
 	store     *store.Store
 	catalogue atomic.Pointer[resource.Catalogue]
 	chain     atomic.Pointer[admission.Chain]
-	openAPI   atomic.Pointer[openapi.Documents]
 	reactor   *lifecycle.Reactor
 	writes    *write.Pipeline
 	frames    view.Frames
-	paths     *apirequest.RequestInfoFactory
 	trail     *trail // nil: nobody keeps one
 	hooks     *hooks
 	seen      sync.Map // of seenNamespace, by name
@@ -90,6 +84,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	server := newServer(s, o)
 	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions(o.LegacyAPIs)
 	server.writes = server.newPipeline(write.NewRandom(o.Seed))
+	server.handler = server.newHandler()
 	// The order of the groups is that of discovery.
 	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources(o.LegacyAPIs)...)
 	server.builtin = append(server.builtin, builtin.Reviews()...)
@@ -120,14 +115,20 @@ func newServer(s *store.Store, o Options) *Server {
 		store:   s,
 		hooks:   newHooks(o.Services),
 		trail:   newTrail(o.AuditLevel),
-		paths: &apirequest.RequestInfoFactory{
-			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
-		},
 	}
 	server.chain.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
 	server.reactor = lifecycle.NewReactor(reactions{server}, o.GarbageCollection)
 	return server
+}
+
+// newHandler is what serves the requests: the filters, and what is behind them.
+func (s *Server) newHandler() http.Handler {
+	return behind(s.filters(), paths{
+		resources: resources{s.store, s.writes, s.catalogue.Load, s.verbs(), s.subresourceVerbs()},
+		catalogue: s.catalogue.Load,
+		openAPI:   &openAPI{},
+	})
 }
 
 // newPipeline is what carries out the server's writes.
@@ -153,30 +154,4 @@ func (s *Server) Close() {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	defer s.recover(w, req)
-	if s.closing.Err() != nil {
-		http.Error(w, "the cluster is closed", http.StatusServiceUnavailable)
-		return
-	}
-	if serveHealth(w, req) {
-		return
-	}
-	w.Header().Set("Cache-Control", "no-cache, private")
-	s.route(w, req)
-}
-
-// recover answers for a handler that panicked, which is a defect of the server,
-// so that the test's process lives on to report it.
-func (s *Server) recover(w http.ResponseWriter, req *http.Request) {
-	err := recover()
-	if err == nil {
-		return
-	}
-	if err == http.ErrAbortHandler {
-		panic(err)
-	}
-	klog.ErrorS(nil, "A request made the API server panic",
-		"method", req.Method, "path", req.URL.Path, "panic", err, "stack", string(debug.Stack()))
-	http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
-}
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -38,6 +37,10 @@ func toStatus(err error) *metav1.Status {
 // writeError answers with the Status of an error, in the media type that the
 // client accepts.
 func writeError(w http.ResponseWriter, req *http.Request, err error) {
+	if errors.Is(err, errUnknownPath) {
+		http.NotFound(w, req)
+		return
+	}
 	status := toStatus(err)
 	code := int(status.Code)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
@@ -72,16 +75,4 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 	w.Header().Set("Content-Type", info.MediaType)
 	w.WriteHeader(code)
 	_, _ = w.Write(body) // the client may have gone
-}
-
-// noSuchRoute is what built-in groups answer for a path below them that names
-// nothing.
-func noSuchRoute() error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "404: Page Not Found", 0, false)
-}
-
-// noSuchMethod is what built-in groups answer for a verb that a resource does
-// not have.
-func noSuchMethod() error {
-	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "405: Method Not Allowed", 0, false)
 }

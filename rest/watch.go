@@ -21,10 +21,16 @@ import (
 // bookmarkPeriod is how often a watch that allows bookmarks gets one.
 const bookmarkPeriod = time.Minute
 
+// watches serves the verb watch.
+type watches struct {
+	shared  *view.Frames
+	closing context.Context // ends with the server
+}
+
 // watch streams the changes to the objects of a namespace, of all, or to one
 // object, until the client goes, the time is up, or the resource is defined
 // anew.
-func (r *request) watch() error {
+func (w watches) watch(r *request) error {
 	options, err := r.listOptions()
 	if err != nil {
 		return err
@@ -38,7 +44,7 @@ func (r *request) watch() error {
 	if err != nil {
 		return err
 	}
-	info, err := negotiation.NegotiateOutputMediaTypeStream(r.Request, r.version.Serializer, r.version)
+	info, err := negotiation.NegotiateOutputMediaTypeStream(r.http, r.version.Serializer, r.version)
 	if err != nil {
 		return err
 	}
@@ -49,9 +55,9 @@ func (r *request) watch() error {
 	if _, ok := r.w.(http.Flusher); !ok {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
-	events = view.NewEvents(shown, &r.frames, info)
-	stream := &watchStream{request: r, selector: sel, options: options, events: events}
-	ctx, stop := r.untilWatchEnds(options)
+	events = view.NewEvents(shown, w.shared, info)
+	stream := &watchStream{r: r, selector: sel, options: options, events: events}
+	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	stream.run(ctx, int64(from))
 	return nil
@@ -59,20 +65,20 @@ func (r *request) watch() error {
 
 // untilWatchEnds is the time of a watch: the request's, at most timeoutSeconds,
 // and none after the server closes.
-func (r *request) untilWatchEnds(o *internalversion.ListOptions) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(r.ctx)
+func (w watches) untilWatchEnds(request context.Context, o *internalversion.ListOptions) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(request)
 	timedOut := func() {}
 	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
 		ctx, timedOut = context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second)
 	}
-	detach := context.AfterFunc(r.closing, cancel)
+	detach := context.AfterFunc(w.closing, cancel)
 	return ctx, func() { detach(); timedOut(); cancel() }
 }
 
 // watchStream is one watch: a cursor over the changes of its objects, and one
 // over those of the definition, which end it.
 type watchStream struct {
-	*request
+	r        *request
 	selector view.Selector
 	options  *internalversion.ListOptions
 	events   *view.Events
@@ -89,8 +95,8 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 	// The watch begins before the client hears of it: what follows the answer's
 	// first bytes is a change.
 	initial, err := s.start(from)
-	s.w.Header().Set("Content-Type", s.events.MediaType())
-	s.w.WriteHeader(http.StatusOK)
+	s.r.w.Header().Set("Content-Type", s.events.MediaType())
+	s.r.w.WriteHeader(http.StatusOK)
 	s.flush()
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
@@ -110,7 +116,7 @@ func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
 	if s.options.SendInitialEvents != nil {
 		sendInitial = *s.options.SendInitialEvents
 	}
-	current := s.store.Revision()
+	current := s.r.store.Revision()
 	position := from
 	if sendInitial || from == 0 || from > current {
 		position = current
@@ -119,22 +125,22 @@ func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
 		return nil, storage.NewTooLargeResourceVersionError(uint64(from), uint64(current), 1)
 	}
 	s.after = max(from, position)
-	prefix := s.version.Resource.PrefixOf(s.namespace())
+	prefix := s.r.version.Resource.PrefixOf(s.r.namespace())
 	if sendInitial {
-		present, err := s.store.Scan(prefix, store.ListOptions{})
+		present, err := s.r.store.Scan(prefix, store.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
 		position, s.after = present.Revision, present.Revision
 		initial = &present
 	}
-	if s.changes, err = s.store.Watch(prefix, position); err != nil {
+	if s.changes, err = s.r.store.Watch(prefix, position); err != nil {
 		return nil, watchError(err)
 	}
-	if key := s.version.Resource.Definition.Key; key != "" {
-		if s.definition, err = s.store.Watch(key, s.version.Resource.Definition.Revision); err != nil {
+	if key := s.r.version.Resource.Definition.Key; key != "" {
+		if s.definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
 			// Its history is gone, and this is a new watch: start from now.
-			if s.definition, err = s.store.Watch(key, 0); err != nil {
+			if s.definition, err = s.r.store.Watch(key, 0); err != nil {
 				return nil, watchError(err)
 			}
 		}
@@ -236,7 +242,7 @@ func (s *watchStream) redefined() (bool, error) {
 		return false, err
 	}
 	for _, e := range events {
-		if e.Record.Key != s.version.Resource.Definition.Key {
+		if e.Record.Key != s.r.version.Resource.Definition.Key {
 			continue // the name of another definition may begin with that of this one
 		}
 		if e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value) {
@@ -330,7 +336,7 @@ func (s *watchStream) write(frame []byte, err error) error {
 	if len(frame) <= maxWatchBuffer {
 		s.buffer = frame
 	}
-	if _, err := s.w.Write(frame); err != nil {
+	if _, err := s.r.w.Write(frame); err != nil {
 		return errGone
 	}
 	return nil
@@ -339,4 +345,4 @@ func (s *watchStream) write(frame []byte, err error) error {
 // maxWatchBuffer is how large a buffer a watch keeps.
 const maxWatchBuffer = 32 << 10
 
-func (s *watchStream) flush() { s.w.(http.Flusher).Flush() }
+func (s *watchStream) flush() { s.r.w.(http.Flusher).Flush() }

@@ -17,7 +17,7 @@ import (
 func (r *request) write(change write.Change, fieldManager string) write.Request {
 	return write.Request{
 		Version: r.version, Namespace: r.namespace(), Name: r.info.Name, Subresource: r.info.Subresource,
-		Change: change, Manager: managerOf(fieldManager, r.UserAgent()),
+		Change: change, Manager: managerOf(fieldManager, r.http.UserAgent()),
 	}
 }
 
@@ -41,7 +41,7 @@ func (r *request) carryOut(w write.Request) error {
 
 // commit carries out a write. The answer is in the version that the result is in.
 func (r *request) commit(w write.Request) (write.Result, error) {
-	result, err := r.Server.writes.Run(r.ctx, w)
+	result, err := r.writes.Run(r.ctx, w)
 	if err == nil {
 		r.version = result.Version
 	}

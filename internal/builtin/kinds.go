@@ -114,7 +114,7 @@ func (k kind) resource(legacyAPIs bool) *resource.Resource {
 	if legacyAPIs {
 		for _, name := range k.legacy {
 			v := k.version(r, name)
-			v.Warnings = deprecation(k.GroupKind().WithVersion(name))
+			v.Warnings, v.RemovedRelease = deprecation(k.GroupKind().WithVersion(name))
 			r.Versions = append(r.Versions, v)
 		}
 	}
@@ -163,14 +163,15 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	return v
 }
 
-// deprecation is what comes with every answer in a version that is to go, or gone.
-func deprecation(kind schema.GroupVersionKind) []string {
+// deprecation is what comes with every answer in a version that is to go, or gone, and the
+// release that took it away.
+func deprecation(kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
 	obj, err := Scheme().New(kind)
 	if err != nil {
 		panic(err) // as above
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind)
-	return []string{deprecated.WarningMessage(obj)}
+	return []string{deprecated.WarningMessage(obj)}, deprecated.RemovedRelease(obj)
 }
 
 // tableStrategy holds objects to the rules of metadata and to those of the kind.

@@ -26,6 +26,9 @@ import (
 // shows them.
 var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 
+// routing is that of the one handler which a real server has for all custom resources.
+var routing = resource.Routing{AnyPath: true, Head: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
+
 // terminatingVerbs are what is left while the definition is being deleted.
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
@@ -62,6 +65,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Names:       acceptedNames(crd),
 		Namespaced:  crd.Spec.Scope == apiextensions.NamespaceScoped,
 		Verbs:       Verbs,
+		Routing:     routing,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
 		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
 		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),

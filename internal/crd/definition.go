@@ -48,7 +48,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 	r.Versions = []*resource.Version{r.Storage}
 	if legacyAPIs {
 		legacy := definitionVersion(r, legacyKind, read, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
-		legacy.Warnings = []string{legacyWarning}
+		legacy.Warnings, legacy.RemovedRelease = []string{legacyWarning}, "1.22"
 		r.Versions = append(r.Versions, legacy)
 	}
 	return r

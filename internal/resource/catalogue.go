@@ -46,9 +46,9 @@ type Group struct {
 	Versions []string
 	// Resources are in the order of discovery.
 	Resources []*Resource
-	// Builtin groups answer for paths below them that name nothing with a
-	// Status, custom ones with a bare 404.
-	Builtin bool
+	// Routing is that of the first resource of the group: a custom resource in a built-in
+	// group changes nothing about the paths of the group itself.
+	Routing Routing
 }
 
 // NewCatalogue makes a catalogue of the built-in and the custom resources. The
@@ -68,9 +68,9 @@ func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition
 			custom = append(custom, d.Resource)
 		}
 	}
-	c.add(builtin, true)
+	c.add(builtin)
 	fixed := len(c.groups)
-	c.add(custom, false)
+	c.add(custom)
 	slices.SortFunc(c.groups[fixed:], func(a, b *Group) int { return strings.Compare(a.Name, b.Name) })
 	for _, g := range c.groups {
 		g.order()
@@ -78,7 +78,7 @@ func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition
 	return c
 }
 
-func (c *Catalogue) add(resources []*Resource, builtin bool) {
+func (c *Catalogue) add(resources []*Resource) {
 	for _, r := range resources {
 		if _, taken := c.byKey[r.GroupResource()]; taken {
 			continue
@@ -86,7 +86,7 @@ func (c *Catalogue) add(resources []*Resource, builtin bool) {
 		c.byKey[r.GroupResource()] = r
 		g := c.byName[r.Group]
 		if g == nil {
-			g = &Group{Name: r.Group, Builtin: builtin}
+			g = &Group{Name: r.Group, Routing: r.Routing}
 			c.groups = append(c.groups, g)
 			c.byName[r.Group] = g
 		}

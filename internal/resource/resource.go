@@ -24,7 +24,10 @@ type Resource struct {
 	Group      string
 	Names      Names
 	Namespaced bool
-	Verbs      []string
+	// Verbs are those that discovery shows.
+	Verbs []string
+	// Routing says how requests find the resource.
+	Routing Routing
 
 	// Versions are in the order of discovery, the preferred one first. They
 	// include versions that are not served, because objects may be stored in

@@ -24,6 +24,9 @@ type Version struct {
 
 	// Warnings come with every answer of this version: its deprecation.
 	Warnings []string
+	// RemovedRelease is the Kubernetes release, such as 1.22, that does not serve the
+	// version any more; empty: there is none yet.
+	RemovedRelease string
 
 	// Identity changes when objects that were stored may read differently now:
 	// it is the record tag of objects that need no more than their bytes copied.

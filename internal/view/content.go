@@ -3,6 +3,7 @@ package view
 import (
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Content is the body of an answer.
@@ -30,4 +31,14 @@ func streamed(mediaType string, pieces iter.Seq[string]) Content {
 		size += len(p)
 	}
 	return Content{mediaType, size, pieces}
+}
+
+// Text is the body in one piece.
+func (c Content) Text() string {
+	var b strings.Builder
+	b.Grow(c.Size)
+	for piece := range c.Pieces {
+		b.WriteString(piece)
+	}
+	return b.String()
 }

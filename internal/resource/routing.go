@@ -1,0 +1,29 @@
+package resource
+
+// Routing says how requests find their way to a resource, and how those are refused that do
+// not. A real server has a route for each verb and path of its built-in kinds, and one
+// handler for all custom resources; clients can tell the two by their answers. The zero
+// value is that of routes.
+type Routing struct {
+	// AnyPath serves each verb at whatever path it is sent to: a POST to the path of an
+	// object is a create. Otherwise the verbs of collections (create, list,
+	// deletecollection) are served at the path of the collection, those of objects at the
+	// path of an object, and none that Resource.Verbs does not have.
+	AnyPath bool
+
+	// Head serves HEAD as GET. Otherwise HEAD is a verb that the resource does not have.
+	Head bool
+
+	// NamedRefusals says that a refusal names what was asked for: a verb that is not there
+	// is "delete is not supported on resources of kind …", a subresource that is not there
+	// is an object that is not found. Otherwise refusals know the path alone ("405: Method
+	// Not Allowed").
+	NamedRefusals bool
+
+	// TextNotFound answers a path of the group that names nothing with the text "404 page
+	// not found". Otherwise the answer is a Status.
+	TextNotFound bool
+
+	// AnyMethod serves the discovery documents of the group whatever the HTTP method is.
+	AnyMethod bool
+}

@@ -1,0 +1,11 @@
+package rest
+
+import "net/http"
+
+// forbidCaching says in each answer that nothing on the way may keep it.
+func forbidCaching(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache, private")
+		next.ServeHTTP(w, req)
+	})
+}

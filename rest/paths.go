@@ -1,0 +1,90 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/openapi"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// ServeHTTP implements http.Handler: it serves paths of resources and other paths.
+func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch {
+	case strings.HasPrefix(req.URL.Path, "//"):
+		http.NotFound(w, req)
+	case infoOf(req).IsResourceRequest:
+		p.resources.ServeHTTP(w, req)
+	default:
+		p.serve(w, req, p.catalogue())
+	}
+}
+
+// paths serves all paths behind the filters. It serves those of no resource itself: the
+// version, the index, OpenAPI and discovery.
+type paths struct {
+	resources http.Handler
+	catalogue func() *resource.Catalogue
+	openAPI   *openAPI
+}
+
+func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	switch {
+	case req.URL.Path == "/version" || req.URL.Path == "/version/":
+		discovery.ServeVersion(w, req)
+	case req.URL.Path == "/":
+		discovery.ServeIndex(w, req, c)
+	case parts[0] == "openapi":
+		p.openAPI.of(c).ServeHTTP(w, req)
+	case parts[0] == "api" || parts[0] == "apis":
+		serveDiscovery(w, req, c, parts)
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+// serveDiscovery serves the documents under /api and /apis.
+func serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) {
+	name := ""
+	if parts[0] == "apis" && len(parts) > 1 {
+		name = parts[1]
+	}
+	routing := resource.Routing{TextNotFound: true, AnyMethod: true} // of a group that is not there
+	if group := c.Group(name); group != nil {
+		routing = group.Routing
+	}
+	if discovery.ServeAggregated(w, req, c) {
+		return
+	}
+	if req.Method == http.MethodGet && discovery.ServeCore(w, req, c, parts) {
+		return
+	}
+	obj := discovery.Document(c, parts)
+	switch {
+	case obj == nil:
+		writeError(w, req, unknownPath(routing))
+	case req.Method != http.MethodGet && !routing.AnyMethod:
+		writeError(w, req, unknownMethod())
+	default:
+		writeObject(w, req, http.StatusOK, obj)
+	}
+}
+
+// openAPI makes the OpenAPI documents of catalogues. It keeps those that it has made last, and
+// what they have in common with the next ones.
+type openAPI struct {
+	last atomic.Pointer[openapi.Documents]
+}
+
+func (o *openAPI) of(c *resource.Catalogue) *openapi.Documents {
+	before := o.last.Load()
+	if before != nil && before.Of(c) {
+		return before
+	}
+	documents := openapi.New(c, before)
+	o.last.Store(documents)
+	return documents
+}

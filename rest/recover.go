@@ -1,0 +1,27 @@
+package rest
+
+import (
+	"net/http"
+	"runtime/debug"
+
+	"k8s.io/klog/v2"
+)
+
+// recoverPanics answers for a handler that panicked. A panic is a defect of the server, and
+// the test's process lives on to report it.
+func recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer func() {
+			switch err := recover(); err {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(err)
+			default:
+				klog.ErrorS(nil, "A request made the API server panic",
+					"method", req.Method, "path", req.URL.Path, "panic", err, "stack", string(debug.Stack()))
+				http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
+			}
+		}()
+		next.ServeHTTP(w, req)
+	})
+}

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// request is a request for a resource, as its verb sees it.
+type request struct {
+	http *http.Request
+	w    http.ResponseWriter
+	// ctx has the user, the event of the audit trail and the receiver of warnings. It ends
+	// with the request.
+	ctx  context.Context
+	info *apirequest.RequestInfo // what the path names
+
+	store  *store.Store
+	writes *write.Pipeline
+	// catalogue is what is served, from the start of the request to its end.
+	catalogue *resource.Catalogue
+	version   *resource.Version
+	form      view.Form // of the answer
+
+	body     []byte
+	bodyRead bool
+}
+
+// namespace is the namespace of the objects that the path names. The path of a
+// namespace itself names it twice.
+func (r *request) namespace() string {
+	if !r.version.Resource.Namespaced {
+		return ""
+	}
+	return r.info.Namespace
+}
+
+// key is the store key of the object that the path names.
+func (r *request) key() string { return r.version.Resource.Key(r.namespace(), r.info.Name) }

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// verb serves one verb of the API. The error that it returns is the answer; then it has not
+// written anything yet.
+type verb func(*request) error
+
+// verbs are those of objects and collections, in the words of upstream's RequestInfo.
+func (s *Server) verbs() map[string]verb {
+	return map[string]verb{
+		"get":              get,
+		"list":             list,
+		"watch":            watches{&s.frames, s.closing}.watch,
+		"create":           (*request).create,
+		"update":           (*request).update,
+		"patch":            (*request).patch,
+		"delete":           (*request).delete,
+		"deletecollection": (*request).deletecollection,
+	}
+}
+
+// subresourceVerbs are those of subresources.
+func (s *Server) subresourceVerbs() map[string]verb {
+	return map[string]verb{
+		"get":    get,
+		"update": (*request).update,
+		"patch":  (*request).patch,
+	}
+}
+
+// resources serves the paths of resources.
+type resources struct {
+	store        *store.Store
+	writes       *write.Pipeline
+	catalogue    func() *resource.Catalogue
+	verbs        map[string]verb
+	subresources map[string]verb // verbs of subresources
+}
+
+// ServeHTTP implements http.Handler.
+func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r := &request{http: req, w: w, ctx: req.Context(), info: infoOf(req), store: s.store, writes: s.writes, catalogue: s.catalogue()}
+	err := s.serve(r)
+	if errors.Is(err, write.ErrNotServed) {
+		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
+	}
+	if err = orTimeout(req.Context(), err); err != nil {
+		writeError(w, req, err)
+	}
+}
+
+// serve looks the resource up and calls the verb.
+func (s resources) serve(r *request) error {
+	if err := r.findVersion(); err != nil {
+		return err
+	}
+	logDeprecation(r.ctx, r.version)
+	for _, text := range r.version.Warnings {
+		warning.AddWarning(r.ctx, "", text)
+	}
+	r.ctx = apirequest.WithNamespace(r.http.Context(), r.info.Namespace)
+	serve, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if invalid := content.IsPathSegmentName(r.info.Name); len(invalid) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
+	}
+	if r.form, err = r.negotiate(); err != nil {
+		return err
+	}
+	return serve(r)
+}
+
+// findVersion finds what the path names in the catalogue.
+func (r *request) findVersion() error {
+	group := r.catalogue.Group(r.info.APIGroup)
+	if group == nil || (r.info.APIPrefix == "api") != (r.info.APIGroup == "") {
+		return errUnknownPath
+	}
+	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
+	if !group.Serves(r.info.APIVersion) || res == nil || !r.inScope(res) {
+		return unknownPath(group.Routing)
+	}
+	r.version = res.Version(r.info.APIVersion)
+	if r.version == nil || !r.version.Served {
+		return unknownPath(group.Routing)
+	}
+	return nil
+}
+
+// inScope tells whether the path names a namespace exactly if the resource has
+// them; a list or watch may go across all.
+func (r *request) inScope(res *resource.Resource) bool {
+	if !res.Namespaced {
+		return r.info.Namespace == "" || res.Group == "" && res.Names.Plural == "namespaces"
+	}
+	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
+}
+
+// find finds the verb of the resource or subresource.
+func (s resources) find(r *request) (verb, error) {
+	res, name := r.version.Resource, r.info.Verb
+	if r.info.Subresource == "" {
+		serve := s.verbs[name]
+		routed := res.Routing.AnyPath || slices.Contains(res.Verbs, name) && fitsPath(name, r.info.Parts)
+		if serve == nil || !routed || r.http.Method == http.MethodHead && !res.Routing.Head {
+			return nil, unknownVerb(r)
+		}
+		if r.info.Name == "" && (name == "update" || name == "patch") {
+			return nil, apierrors.NewBadRequest("name must be provided")
+		}
+		return serve, nil
+	}
+	subresource := r.version.Subresource[r.info.Subresource]
+	if subresource == nil {
+		return nil, unknownSubresource(r)
+	}
+	serve := s.subresources[name]
+	if serve == nil || !slices.Contains(subresource.Verbs, name) {
+		return nil, unknownVerb(r)
+	}
+	return serve, nil
+}
+
+// fitsPath tells whether the path, from the resource on, is one that the verb is served at.
+func fitsPath(verb string, parts []string) bool {
+	switch verb {
+	case "create", "list", "deletecollection":
+		return len(parts) == 1
+	case "get", "update", "patch", "delete":
+		return len(parts) > 1
+	}
+	return true
+}

@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/klog/v2"
+)
+
+// What a trail keeps: the newest events, and no more of what was sent and answered
+// in them.
+const (
+	maxAuditEvents = 10_000
+	maxAuditBytes  = 64 << 20
+)
+
+// trail is the audit trail of a server: what upstream's audit filter would have written to
+// its log, with one level for all requests and without the stage RequestReceived.
+type trail struct {
+	level auditinternal.Level
+
+	mu     sync.Mutex
+	events []auditv1.Event
+	bytes  int // of the objects in them
+}
+
+// newTrail makes a trail; nil if nothing is to be told.
+func newTrail(level auditinternal.Level) *trail {
+	if level == "" || level == auditinternal.LevelNone {
+		return nil
+	}
+	return &trail{level: level}
+}
+
+// AuditEvents are the newest events of the audit trail: up to 10,000, with 64 MiB of objects.
+// They are in the order in which the requests were answered. The event of a request is there
+// before its answer leaves the server.
+func (s *Server) AuditEvents() []auditv1.Event {
+	if s.trail == nil {
+		return nil
+	}
+	return s.trail.kept()
+}
+
+func (t *trail) kept() []auditv1.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	events := make([]auditv1.Event, len(t.events))
+	for i := range events {
+		t.events[i].DeepCopyInto(&events[i])
+	}
+	return events
+}
+
+// ProcessEvents implements audit.Sink.
+func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
+	for _, e := range events {
+		var out auditv1.Event
+		if err := auditv1.Convert_audit_Event_To_v1_Event(e.DeepCopy(), &out, nil); err != nil {
+			klog.ErrorS(err, "An audit event cannot be converted")
+			continue
+		}
+		out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
+		t.keep(out)
+	}
+	return true
+}
+
+// keep adds an event, and forgets the oldest if there are too many.
+func (t *trail) keep(e auditv1.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.events = append(t.events, e)
+	t.bytes += objectBytes(&e)
+	for len(t.events) > maxAuditEvents || t.bytes > maxAuditBytes && len(t.events) > 1 {
+		t.bytes -= objectBytes(&t.events[0])
+		t.events[0] = auditv1.Event{}
+		t.events = t.events[1:]
+	}
+}
+
+func objectBytes(e *auditv1.Event) (n int) {
+	for _, obj := range []*runtime.Unknown{e.RequestObject, e.ResponseObject} {
+		if obj != nil {
+			n += len(obj.Raw)
+		}
+	}
+	return n
+}

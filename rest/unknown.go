@@ -1,0 +1,59 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// errUnknownPath is the answer to a path that nothing serves, as text.
+var errUnknownPath = errors.New("404 page not found")
+
+// unknownPath is the answer to a path of a group that names nothing.
+func unknownPath(routing resource.Routing) error {
+	if routing.TextNotFound {
+		return errUnknownPath
+	}
+	return refusal(http.StatusNotFound, "404: Page Not Found")
+}
+
+// unknownMethod is the answer to a method that a path does not have.
+func unknownMethod() error { return refusal(http.StatusMethodNotAllowed, "405: Method Not Allowed") }
+
+// unknownVerb is the answer to a verb that the resource or subresource does not have.
+func unknownVerb(r *request) error {
+	if res := r.version.Resource; res.Routing.NamedRefusals {
+		return apierrors.NewMethodNotSupported(res.GroupResource(), r.info.Verb)
+	}
+	return unknownMethod()
+}
+
+// unknownSubresource is the answer to a subresource that the version does not have.
+func unknownSubresource(r *request) error {
+	if res := r.version.Resource; res.Routing.NamedRefusals {
+		return apierrors.NewNotFound(res.GroupResource(), r.info.Name)
+	}
+	return unknownPath(resource.Routing{})
+}
+
+// unknownMediaType is the answer to a client that accepts nothing of what there is; err says
+// so in the words of a handler.
+func unknownMediaType(r *request, err error) error {
+	if r.version.Resource.Routing.NamedRefusals || r.projection() != nil {
+		return err
+	}
+	types := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+	if r.info.Verb == "list" || r.info.Verb == "watch" {
+		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+	}
+	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+types)
+}
+
+// refusal is a Status with a message and no reason.
+func refusal(code int, message string) error {
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", message, 0, false)
+}

@@ -10,29 +10,30 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/openapiconv"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// TypedOpenAPI describes a kind by its Go type: the fields by their JSON names,
-// with the texts of the API's own documentation. Upstream generates the same from
-// the sources, and publishes it for few kinds.
+// TypedOpenAPI describes a kind by its Go type: the fields by their JSON names, with the
+// texts of the API's own documentation. Upstream generates the same from the sources, but
+// publishes it in a package for few kinds only.
 func TypedOpenAPI(v *Version, example any) *OpenAPI {
 	return &OpenAPI{
-		V3: sync.OnceValues(func() (*spec3.OpenAPI, error) { return documentV3(v, example), nil }),
-		V2: sync.OnceValues(func() (*spec.Swagger, error) { return documentV2(v, example), nil }),
+		V3: sync.OnceValues(func() (*spec3.OpenAPI, error) { return openapiconv.ConvertV2ToV3(document(v, example)), nil }),
+		V2: sync.OnceValues(func() (*spec.Swagger, error) { return document(v, example), nil }),
 	}
 }
 
 // model collects the schemas of Go types.
-type model struct {
-	prefix  string // of references
-	schemas map[string]spec.Schema
-}
+type model struct{ schemas map[string]spec.Schema }
 
-func newModel(v *Version, example any, prefix string) (m *model, root string) {
-	m = &model{prefix: prefix, schemas: map[string]spec.Schema{}}
+// newModel returns the schemas of the kind, of its list, and of all types that they refer
+// to. The root is the name of the kind's schema; that of the list ends with List.
+func newModel(v *Version, example any) (m *model, root string) {
+	m = &model{schemas: map[string]spec.Schema{}}
 	t := reflect.TypeOf(example).Elem()
 	root = modelName(t)
 	m.add(t)
@@ -45,7 +46,7 @@ func newModel(v *Version, example any, prefix string) (m *model, root string) {
 		Type: spec.StringOrArray{"object"}, Required: []string{"items"},
 		Properties: map[string]spec.Schema{
 			"apiVersion": *spec.StringProperty(), "kind": *spec.StringProperty(),
-			"items": *spec.ArrayProperty(m.ref(root)),
+			"items": *spec.ArrayProperty(ref(root)),
 		},
 	}}
 	list.AddExtension("x-kubernetes-group-version-kind", []any{kindExtension(v.GroupVersion().WithKind(v.Resource.Names.ListKind))})
@@ -57,9 +58,9 @@ func kindExtension(k schema.GroupVersionKind) map[string]any {
 	return map[string]any{"group": k.Group, "version": k.Version, "kind": k.Kind}
 }
 
-func (m *model) ref(name string) *spec.Schema { return spec.RefSchema(m.prefix + name) }
+func ref(name string) *spec.Schema { return spec.RefSchema(openapiconv.OpenAPIV2DefPrefix + name) }
 
-// modelName is the name that OpenAPI knows a type by.
+// modelName returns the name that a type has in OpenAPI.
 func modelName(t reflect.Type) string {
 	if named, ok := reflect.New(t).Interface().(interface{ OpenAPIModelName() string }); ok {
 		return named.OpenAPIModelName()
@@ -67,8 +68,8 @@ func modelName(t reflect.Type) string {
 	return strings.ReplaceAll(t.PkgPath(), "/", ".") + "." + t.Name()
 }
 
-// doc are the texts of a type's documentation, by JSON name; the type's own has
-// the empty name.
+// doc returns the texts of a type's documentation, by the JSON names of its fields. The
+// text of the type itself has the empty name.
 func doc(t reflect.Type) map[string]string {
 	if documented, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 		return documented.SwaggerDoc()
@@ -76,9 +77,9 @@ func doc(t reflect.Type) map[string]string {
 	return generatedDocs()[modelName(t)]
 }
 
-// generatedDocs are the texts of the types that do not have their own with them, by
-// the names of the types: those of the kinds of apiextensions.k8s.io are only in what
-// upstream generates for its documents.
+// generatedDocs holds the texts of types that have no SwaggerDoc method, by the names of
+// the types. The kinds of apiextensions.k8s.io have none: their texts stand only in the
+// definitions that upstream generates.
 var generatedDocs = sync.OnceValue(func() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for name, of := range openapi.GetOpenAPIDefinitions(func(string) spec.Ref { return spec.Ref{} }) {
@@ -91,7 +92,7 @@ var generatedDocs = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// of is the schema of a type where it is used.
+// of returns the schema of a type where a field or an item has it.
 func (m *model) of(t reflect.Type) *spec.Schema {
 	switch value := reflect.New(t).Interface().(type) {
 	case interface {
@@ -126,12 +127,12 @@ func (m *model) of(t reflect.Type) *spec.Schema {
 		return spec.MapProperty(m.of(t.Elem()))
 	case reflect.Struct:
 		m.add(t)
-		return m.ref(modelName(t))
+		return ref(modelName(t))
 	}
 	return &spec.Schema{}
 }
 
-// add makes the schema of a struct and of all that it refers to.
+// add adds the schema of a struct and of all types that it refers to.
 func (m *model) add(t reflect.Type) {
 	name := modelName(t)
 	if _, done := m.schemas[name]; done {
@@ -163,12 +164,7 @@ func (m *model) addFields(s *spec.Schema, t reflect.Type, texts map[string]strin
 			continue
 		}
 		property := *m.of(f.Type)
-		if text := texts[name]; text != "" {
-			if property.Ref.String() != "" {
-				property = spec.Schema{SchemaProps: spec.SchemaProps{AllOf: []spec.Schema{property}}}
-			}
-			property.Description = text
-		}
+		property.Description = texts[name] // beside a reference, the conversion to v3 wraps it
 		s.Properties[name] = property
 		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 			s.Required = append(s.Required, name)
@@ -176,10 +172,10 @@ func (m *model) addFields(s *spec.Schema, t reflect.Type, texts map[string]strin
 	}
 }
 
-// operation is what can be done at a path.
+// operation is one thing that can be done at a path, for example GET to list.
 type operation struct{ method, action string }
 
-// paths are the paths of a version and what can be done there.
+// paths returns the paths of a version and the operations at each.
 func paths(v *Version) map[string][]operation {
 	root := "/apis/" + v.Resource.Group + "/" + v.Name
 	if v.Resource.Group == "" {
@@ -195,8 +191,8 @@ func paths(v *Version) map[string][]operation {
 	}
 }
 
-// queryOf are the query parameters of an action that clients look for before
-// they use them.
+// queryOf returns the query parameters of an action. Clients look there whether the server
+// supports a parameter before they use it: kubectl does for fieldValidation and dryRun.
 func queryOf(action string) []string {
 	switch action {
 	case "post", "put":
@@ -211,86 +207,14 @@ func queryOf(action string) []string {
 	return []string{"pretty"}
 }
 
-func operationID(v *Version, action string) string {
-	return fmt.Sprintf("%s%s%s%s", action, strings.ReplaceAll(v.Resource.Group, ".", ""), v.Name, v.Resource.Names.Kind)
-}
-
-func documentV3(v *Version, example any) *spec3.OpenAPI {
-	m, root := newModel(v, example, "#/components/schemas/")
-	document := &spec3.OpenAPI{
-		Version:    "3.0.0",
-		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
-		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
-	}
-	for name, s := range m.schemas {
-		document.Components.Schemas[name] = &s
-	}
-	for path, operations := range paths(v) {
-		item := &spec3.Path{}
-		for _, o := range operations {
-			shown := root
-			if o.action == "list" {
-				shown += "List"
-			}
-			op := &spec3.Operation{OperationProps: spec3.OperationProps{
-				OperationId: operationID(v, o.action),
-				Responses: &spec3.Responses{ResponsesProps: spec3.ResponsesProps{StatusCodeResponses: map[int]*spec3.Response{
-					200: {ResponseProps: spec3.ResponseProps{Description: "OK", Content: map[string]*spec3.MediaType{
-						"application/json": {MediaTypeProps: spec3.MediaTypeProps{Schema: m.ref(shown)}},
-					}}},
-				}}},
-			}}
-			for _, name := range queryOf(o.action) {
-				op.Parameters = append(op.Parameters, &spec3.Parameter{ParameterProps: spec3.ParameterProps{
-					Name: name, In: "query", Schema: spec.StringProperty(),
-				}})
-			}
-			op.AddExtension("x-kubernetes-action", o.action)
-			op.AddExtension("x-kubernetes-group-version-kind", kindExtension(v.Kind()))
-			switch o.method {
-			case "GET":
-				item.Get = op
-			case "POST":
-				item.Post = op
-			case "PUT":
-				item.Put = op
-			case "PATCH":
-				item.Patch = op
-			case "DELETE":
-				item.Delete = op
-			}
-		}
-		document.Paths.Paths[path] = item
-	}
-	return document
-}
-
-func documentV2(v *Version, example any) *spec.Swagger {
-	m, root := newModel(v, example, "#/definitions/")
-	document := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger: "2.0", Definitions: m.schemas,
-		Paths: &spec.Paths{Paths: map[string]spec.PathItem{}},
-	}}
+// document describes a version in OpenAPI v2. OpenAPI v3 is converted from that.
+func document(v *Version, example any) *spec.Swagger {
+	m, root := newModel(v, example)
+	all := map[string]spec.PathItem{}
 	for path, operations := range paths(v) {
 		item := spec.PathItem{}
 		for _, o := range operations {
-			shown := root
-			if o.action == "list" {
-				shown += "List"
-			}
-			op := &spec.Operation{OperationProps: spec.OperationProps{
-				ID: operationID(v, o.action),
-				Responses: &spec.Responses{ResponsesProps: spec.ResponsesProps{StatusCodeResponses: map[int]spec.Response{
-					200: {ResponseProps: spec.ResponseProps{Description: "OK", Schema: m.ref(shown)}},
-				}}},
-			}}
-			for _, name := range queryOf(o.action) {
-				op.Parameters = append(op.Parameters, spec.Parameter{
-					ParamProps: spec.ParamProps{Name: name, In: "query"}, SimpleSchema: spec.SimpleSchema{Type: "string"},
-				})
-			}
-			op.AddExtension("x-kubernetes-action", o.action)
-			op.AddExtension("x-kubernetes-group-version-kind", kindExtension(v.Kind()))
+			op := o.describe(v, root)
 			switch o.method {
 			case "GET":
 				item.Get = op
@@ -304,7 +228,31 @@ func documentV2(v *Version, example any) *spec.Swagger {
 				item.Delete = op
 			}
 		}
-		document.Paths.Paths[path] = item
+		all[path] = item
 	}
-	return document
+	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger: "2.0", Definitions: m.schemas, Paths: &spec.Paths{Paths: all},
+	}}
+}
+
+// describe describes the operation on a version whose schema has the given name.
+func (o operation) describe(v *Version, schema string) *spec.Operation {
+	if o.action == "list" {
+		schema += "List"
+	}
+	op := &spec.Operation{OperationProps: spec.OperationProps{
+		ID:       fmt.Sprintf("%s%s%s%s", o.action, strings.ReplaceAll(v.Resource.Group, ".", ""), v.Name, v.Resource.Names.Kind),
+		Produces: []string{runtime.ContentTypeJSON},
+		Responses: &spec.Responses{ResponsesProps: spec.ResponsesProps{StatusCodeResponses: map[int]spec.Response{
+			200: {ResponseProps: spec.ResponseProps{Description: "OK", Schema: ref(schema)}},
+		}}},
+	}}
+	for _, name := range queryOf(o.action) {
+		op.Parameters = append(op.Parameters, spec.Parameter{
+			ParamProps: spec.ParamProps{Name: name, In: "query"}, SimpleSchema: spec.SimpleSchema{Type: "string"},
+		})
+	}
+	op.AddExtension("x-kubernetes-action", o.action)
+	op.AddExtension("x-kubernetes-group-version-kind", kindExtension(v.Kind()))
+	return op
 }

@@ -1,0 +1,160 @@
+package resource
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
+
+// secrets returns the codec of Secrets. A field selector may name their type if asked for.
+func secrets(selectable bool) *TypedCodec {
+	var of map[string]func(runtime.Object) string
+	if selectable {
+		of = map[string]func(runtime.Object) string{"type": func(obj runtime.Object) string { return string(obj.(*corev1.Secret).Type) }}
+	}
+	return NewTypedCodec(scheme.Scheme, secretKind, corev1.SchemeGroupVersion, of)
+}
+
+func decode(t *testing.T, c *TypedCodec, text string) (*corev1.Secret, error) {
+	t.Helper()
+	info, ok := runtime.SerializerInfoForMediaType(c.Serializer().SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		t.Fatal("there is no JSON")
+	}
+	obj, _, err := c.Decode([]byte(text), info.StrictSerializer)
+	secret, _ := obj.(*corev1.Secret)
+	return secret, err
+}
+
+func TestDecodingByGoType(t *testing.T) {
+	for _, c := range []struct{ name, body, encoded, err string }{
+		{"what is encoded names its kind", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"type":"Opaque"}`,
+			`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"},"type":"Opaque"}`, ""},
+		{"a body need not name its kind", `{"metadata":{"name":"a"}}`, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}`, ""},
+		{"unknown fields are dropped, with a strict error beside the object", `{"metadata":{"name":"a"},"spec":{}}`,
+			`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}`, `strict decoding error: unknown field "spec"`},
+		{"duplicate fields as well", `{"metadata":{"name":"a"},"type":"x","type":"y"}`,
+			`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"},"type":"y"}`, `strict decoding error: duplicate field "type"`},
+		{"a field of the wrong type is an error without an object", `{"type":1}`, "",
+			`json: cannot unmarshal number into Go struct field Secret.type of type v1.SecretType`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			codec := secrets(false)
+			secret, err := decode(t, codec, c.body)
+			if got := text(err); got != c.err {
+				t.Errorf("error %q, want %q", got, c.err)
+			}
+			if secret == nil || c.encoded == "" {
+				if secret != nil || c.encoded != "" {
+					t.Errorf("decoded: %v", secret)
+				}
+				return
+			}
+			encoded, err := codec.Encode(secret)
+			if err != nil || string(encoded) != c.encoded {
+				t.Errorf("encoded as %s, %v; want %s", encoded, err, c.encoded)
+			}
+		})
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestReadingWhatIsStored(t *testing.T) {
+	c := secrets(false)
+	all, err := c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{"metadata":{"name":"a"}}`}, {Key: "/s/b", Value: `{"metadata":{"name":"b"}}`}})
+	if err != nil || len(all) != 2 || all[0].(*corev1.Secret).Name != "a" || all[1].(*corev1.Secret).Name != "b" {
+		t.Errorf("read %v, %v", all, err)
+	}
+	_, err = c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{`}})
+	if got, want := text(err), "reading /s/a from the store: couldn't get version/kind; json parse error: unexpected end of JSON input"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestFieldSelectors(t *testing.T) {
+	secret := &corev1.Secret{Type: "x"}
+	secret.Name, secret.Namespace = "a", "team"
+	for _, c := range []struct {
+		name       string
+		selectable bool
+		fields     fields.Set
+		labels     map[string]string // label to error
+	}{
+		{"without fields of its own, a kind is selected by name and namespace", false,
+			fields.Set{"metadata.name": "a", "metadata.namespace": "team"},
+			map[string]string{"metadata.name": "", "metadata.namespace": "", "type": `"type" is not a known field selector: only "metadata.name", "metadata.namespace"`}},
+		{"with fields of its own, by name and those", true,
+			fields.Set{"metadata.name": "a", "metadata.namespace": "team", "type": "x"},
+			map[string]string{"metadata.name": "", "type": "", "metadata.namespace": "field label not supported: metadata.namespace", "data": "field label not supported: data"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			codec := secrets(c.selectable)
+			set, err := codec.Fields(secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.fields, set); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+			for label, want := range c.labels {
+				if _, _, err := codec.ConvertFieldLabel(label, "v"); text(err) != want {
+					t.Errorf("%s: error %q, want %q", label, text(err), want)
+				}
+			}
+		})
+	}
+}
+
+func TestStrategicMerge(t *testing.T) {
+	codec := NewTypedCodec(scheme.Scheme, corev1.SchemeGroupVersion.WithKind("ServiceAccount"), corev1.SchemeGroupVersion, nil)
+	current := func() *corev1.ServiceAccount {
+		return &corev1.ServiceAccount{Secrets: []corev1.ObjectReference{{Name: "a", Kind: "Secret"}}}
+	}
+	for _, c := range []struct {
+		name     string
+		patch    map[string]any
+		validate bool
+		want     []corev1.ObjectReference
+		err      string
+		patched  bool // the error is a PatchedError
+	}{
+		{"a list with a merge key is merged by it", map[string]any{"secrets": []any{map[string]any{"name": "b"}}}, false,
+			[]corev1.ObjectReference{{Name: "b"}, {Name: "a", Kind: "Secret"}}, "", false},
+		{"a $patch directive deletes an item", map[string]any{"secrets": []any{map[string]any{"name": "a", "$patch": "delete"}}}, false,
+			[]corev1.ObjectReference{}, "", false},
+		{"unknown fields come as a strict error beside the object, if they are to be reported", map[string]any{"x": "y"}, true,
+			[]corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, `strict decoding error: unknown field "x"`, false},
+		{"and are dropped otherwise", map[string]any{"x": "y"}, false, []corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, "", false},
+		{"a result that is no object of the kind is a PatchedError", map[string]any{"secrets": "text"}, false, nil,
+			"cannot restore slice from string", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			obj, err := codec.StrategicMerge(current(), c.patch, c.validate)
+			var patched *PatchedError
+			if got := text(err); got != c.err || errors.As(err, &patched) != c.patched {
+				t.Errorf("error %q (%T), want %q", got, err, c.err)
+			}
+			if obj == nil {
+				return
+			}
+			if diff := cmp.Diff(c.want, obj.(*corev1.ServiceAccount).Secrets); diff != "" {
+				t.Errorf("secrets (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// builtIn returns the resource of a plural name.
+func builtIn(t *testing.T, plural string, legacyAPIs bool) *resource.Resource {
+	t.Helper()
+	all := append(Resources(legacyAPIs), Namespaces())
+	i := slices.IndexFunc(all, func(r *resource.Resource) bool { return r.Names.Plural == plural })
+	if i < 0 {
+		t.Fatalf("there are no %s", plural)
+	}
+	return all[i]
+}
+
+// outline tells of a resource what its table says: its names, scope, versions (the stored
+// one first, legacy ones with their warning) and subresources, and how it may be updated.
+func outline(r *resource.Resource) string {
+	scope := "cluster"
+	if r.Namespaced {
+		scope = "namespaced"
+	}
+	var versions []string
+	for _, v := range r.Versions {
+		name := v.Name
+		if len(v.Warnings) > 0 {
+			name += "!"
+		}
+		versions = append(versions, name)
+	}
+	s := r.Storage.Strategy
+	line := fmt.Sprintf("%s %s %s %s %v %s", r.Group, strings.Join(append([]string{r.Names.Singular}, r.Names.ShortNames...), ","), r.Names.Kind, scope, versions,
+		strings.Join(r.Storage.SubresourceNames(), ","))
+	if s.AllowCreateOnUpdate(context.Background()) {
+		line += " create-on-update"
+	}
+	if !s.AllowUnconditionalUpdate(context.Background()) {
+		line += " conditional-only"
+	}
+	return line
+}
+
+func TestTheTableOfKinds(t *testing.T) {
+	for plural, want := range map[string]string{
+		"configmaps":      " configmap,cm ConfigMap namespaced [v1] ",
+		"events":          " event,ev Event namespaced [v1]  create-on-update",
+		"secrets":         " secret Secret namespaced [v1] ",
+		"serviceaccounts": " serviceaccount,sa ServiceAccount namespaced [v1] ",
+		"namespaces":      " namespace,ns Namespace cluster [v1] finalize,status",
+		"leases":          "coordination.k8s.io lease Lease namespaced [v1]  create-on-update conditional-only",
+
+		"mutatingwebhookconfigurations":     "admissionregistration.k8s.io mutatingwebhookconfiguration MutatingWebhookConfiguration cluster [v1]  conditional-only",
+		"validatingwebhookconfigurations":   "admissionregistration.k8s.io validatingwebhookconfiguration ValidatingWebhookConfiguration cluster [v1]  conditional-only",
+		"validatingadmissionpolicies":       "admissionregistration.k8s.io validatingadmissionpolicy ValidatingAdmissionPolicy cluster [v1 v1beta1!] status conditional-only",
+		"validatingadmissionpolicybindings": "admissionregistration.k8s.io validatingadmissionpolicybinding ValidatingAdmissionPolicyBinding cluster [v1 v1beta1!]  conditional-only",
+	} {
+		if got := outline(builtIn(t, plural, true)); got != want {
+			t.Errorf("%s:\n got %q\nwant %q", plural, got, want)
+		}
+	}
+	if got := len(builtIn(t, "validatingadmissionpolicies", false).Versions); got != 1 {
+		t.Errorf("without legacy APIs the policies have %d versions", got)
+	}
+}
+
+func TestEveryStorePrefixBelongsToOneKind(t *testing.T) {
+	prefixes := map[string]string{}
+	for _, r := range append(Resources(true), Namespaces()) {
+		if !strings.HasPrefix(r.Prefix, "/registry/") || !strings.HasSuffix(r.Prefix, "/") {
+			t.Errorf("%s: the prefix is %q", r.Names.Plural, r.Prefix)
+		}
+		if other := prefixes[r.Prefix]; other != "" {
+			t.Errorf("%s and %s have the prefix %s", other, r.Names.Plural, r.Prefix)
+		}
+		prefixes[r.Prefix] = r.Names.Plural
+	}
+}
+
+func TestPreparingASecret(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		given    corev1.Secret
+		wantType corev1.SecretType
+		wantData map[string][]byte
+	}{
+		{"without a type it is Opaque", corev1.Secret{}, corev1.SecretTypeOpaque, nil},
+		{"a type stays", corev1.Secret{Type: "x"}, "x", nil},
+		{"stringData becomes data", corev1.Secret{StringData: map[string]string{"a": "text"}}, corev1.SecretTypeOpaque, map[string][]byte{"a": []byte("text")}},
+		{"stringData wins over data", corev1.Secret{Data: map[string][]byte{"a": []byte("x"), "b": []byte("y")}, StringData: map[string]string{"a": "text"}},
+			corev1.SecretTypeOpaque, map[string][]byte{"a": []byte("text"), "b": []byte("y")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := builtIn(t, "secrets", false).Storage.Strategy
+			secret := c.given.DeepCopy()
+			s.PrepareForCreate(context.Background(), secret)
+			want := &corev1.Secret{Type: c.wantType, Data: c.wantData}
+			if diff := cmp.Diff(want, secret); diff != "" {
+				t.Errorf("secret (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMetadataOfABuiltInKind(t *testing.T) {
+	named := func(namespace, name string) runtime.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	for _, c := range []struct {
+		name string
+		obj  runtime.Object
+		want []string
+	}{
+		{"a DNS subdomain is a name", named("default", "a.b"), nil},
+		{"a namespaced object needs a namespace", named("", "a"), []string{"metadata.namespace: Required value"}},
+		{"other text is no name", named("default", "A"), []string{`metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ` +
+			`and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, err := range builtIn(t, "configmaps", false).Storage.Strategy.Validate(context.Background(), c.obj) {
+				got = append(got, err.Error())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -2,12 +2,10 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -19,8 +17,8 @@ func groupOf(definition string) string { return gjson.Get(definition, "spec.grou
 
 func isTerminating(text string) bool { return gjson.Get(text, "metadata.deletionTimestamp").Exists() }
 
-// judgeDefinition brings the names and conditions of a definition up to date,
-// then those of others that may now have a name it gave up.
+// judgeDefinition brings the names and conditions of a definition up to date. Then it notes
+// that other definitions are to be judged, which may now get a name that this one gave up.
 func (r *Reactor) judgeDefinition(ctx context.Context, name string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -41,8 +39,8 @@ func (r *Reactor) judgeDefinition(ctx context.Context, name string) error {
 	if !crd.Judge(definition, others, r.server.Now()) {
 		return nil
 	}
-	// Names are accepted only as long as no definition has changed since the
-	// catalogue was read: two definitions never get the same name.
+	// The update fails if any definition has changed since the catalogue was read, so that
+	// two definitions never get the same name.
 	err = r.server.Update(ctx, r.server.Definitions(), "status", was, definition,
 		store.Precondition{Key: r.server.Definitions().Prefix, Revision: catalogue.Revision, Prefix: true})
 	if err != nil {
@@ -66,8 +64,9 @@ func (r *Reactor) judgeContested(ctx context.Context, group string) error {
 	return nil
 }
 
-// finishDefinition deletes the objects of a definition that is being deleted
-// and, once they are gone, lets it go. Finalizers on the objects hold it back.
+// finishDefinition deletes the objects of a definition that is being deleted. When the last
+// one is gone, it removes its finalizer, and the definition is gone. An object with
+// finalizers of its own keeps the definition.
 func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 	definition, was, err := r.getDefinition(ctx, name)
 	if err != nil {
@@ -99,25 +98,29 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		left, err := r.deleteObjects(ctx, catalogue.Definition(name))
-		if errors.Is(err, ErrConflict) {
+		var own []*resource.Resource
+		if d := catalogue.Definition(name); d != nil && d.Resource != nil {
+			own = append(own, d.Resource)
+		}
+		left, err := r.empty(ctx, own, "", r.server.DeleteInstance)
+		if err != nil {
 			return err
 		}
-		if err != nil {
+		if err := utilerrors.NewAggregate(left.failed); err != nil {
 			failed := progress
 			failed.Reason, failed.Message = "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err)
 			crd.SetCondition(definition, r.server.Now(), failed)
 			return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)
 		}
-		if left > 0 {
-			return nil // the delete of the last one brings us back
+		if left.remains() {
+			return nil // deleting the last object starts this step again
 		}
 		done.Reason, done.Message = "InstanceDeletionCompleted", "removed all instances"
 	}
 	if len(definition.Finalizers) > 1 {
-		// Somebody else's finalizer keeps it. On a real server the end of the
-		// clean-up comes some time later, so that clients see the definition
-		// terminating; here it comes when nothing else is left to wait for.
+		// A finalizer of somebody else keeps the definition. On a real server the clean-up
+		// ends some time later, so that clients see the definition terminating. Here it ends
+		// when only our own finalizer is left.
 		return nil
 	}
 	crd.SetCondition(definition, r.server.Now(), done)
@@ -136,38 +139,4 @@ func (r *Reactor) getDefinition(ctx context.Context, name string) (*apiextension
 func hasCondition(definition *apiextensions.CustomResourceDefinition, want apiextensions.CustomResourceDefinitionCondition) bool {
 	have := apiextensions.FindCRDCondition(definition, want.Type)
 	return have != nil && have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message
-}
-
-// deleteObjects deletes the objects of a definition, and returns how many remain
-// because something holds them back.
-func (r *Reactor) deleteObjects(ctx context.Context, d *resource.Definition) (left int, err error) {
-	if d == nil || d.Resource == nil {
-		return 0, nil
-	}
-	return r.deleteAll(ctx, d.Resource, "", r.server.DeleteInstance)
-}
-
-// deleteAll deletes all objects of a resource, in one namespace or all, and
-// returns how many remain. Those that are being deleted already are left alone.
-func (r *Reactor) deleteAll(ctx context.Context, res *resource.Resource, namespace string,
-	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (left int, err error) {
-	records, err := r.server.List(res, namespace)
-	if err != nil {
-		return 0, err
-	}
-	var failed []error
-	for _, record := range records {
-		if isTerminating(record.Value) {
-			continue
-		}
-		ns, name := gjson.Get(record.Value, "metadata.namespace").Str, gjson.Get(record.Value, "metadata.name").Str
-		if err := deleteOne(ctx, res, ns, name); err != nil && !apierrors.IsNotFound(err) {
-			failed = append(failed, err)
-		}
-	}
-	if err := utilerrors.NewAggregate(failed); err != nil {
-		return 0, err
-	}
-	records, err = r.server.List(res, namespace)
-	return len(records), err
 }

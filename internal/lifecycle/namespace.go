@@ -2,13 +2,11 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,8 +20,9 @@ func (r *Reactor) namespaceTerminates(name string) bool {
 	return err == nil && obj.(*corev1.Namespace).DeletionTimestamp != nil
 }
 
-// finishNamespace deletes what is in a namespace that is being deleted and, once
-// it is empty, lets it go. Its conditions say what is left.
+// finishNamespace empties a namespace that is being deleted. When nothing is left in it, it
+// removes the finalizer kubernetes, and the namespace is gone. Until then the conditions of
+// the namespace say what is left.
 func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
 	ns, was, err := r.getNamespace(ctx, name)
 	if err != nil {
@@ -36,11 +35,19 @@ func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	content, err := r.emptyNamespace(ctx, catalogue, name)
+	var namespaced []*resource.Resource
+	for _, group := range catalogue.Groups() {
+		for _, res := range group.Resources {
+			if res.Namespaced {
+				namespaced = append(namespaced, res)
+			}
+		}
+	}
+	left, err := r.empty(ctx, namespaced, name, r.server.DeleteContent)
 	if err != nil {
 		return err
 	}
-	if content.report(ns, r.server.Now()) {
+	if left.report(ns, r.server.Now()) {
 		if err := r.server.Update(ctx, r.server.Namespaces(), "status", was, ns); err != nil {
 			return err
 		}
@@ -48,8 +55,8 @@ func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if content.remains() {
-		return nil // the delete of the last object brings us back
+	if left.remains() {
+		return nil // deleting the last object starts this step again
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	return r.server.Update(ctx, r.server.Namespaces(), "finalize", was, ns)
@@ -63,56 +70,22 @@ func (r *Reactor) getNamespace(ctx context.Context, name string) (*corev1.Namesp
 	return obj.(*corev1.Namespace), record, nil
 }
 
-// namespaceContent is what emptying a namespace has left in it.
-type namespaceContent struct {
-	resources  map[string]int // objects by resource
-	finalizers map[string]int // objects by finalizer
-	failed     []string       // the deletes that were refused
-}
-
-func (r *Reactor) emptyNamespace(ctx context.Context, catalogue *resource.Catalogue, name string) (namespaceContent, error) {
-	content := namespaceContent{resources: map[string]int{}, finalizers: map[string]int{}}
-	for _, group := range catalogue.Groups() {
-		for _, res := range group.Resources {
-			if !res.Namespaced {
-				continue
-			}
-			if _, err := r.deleteAll(ctx, res, name, r.server.DeleteContent); errors.Is(err, ErrConflict) {
-				return content, err
-			} else if err != nil {
-				content.failed = append(content.failed, err.Error())
-			}
-			left, err := r.server.List(res, name)
-			if err != nil {
-				return content, err
-			}
-			if len(left) == 0 {
-				continue
-			}
-			content.resources[res.Names.Plural+"."+res.Group] = len(left)
-			for _, record := range left {
-				for _, finalizer := range gjson.Get(record.Value, "metadata.finalizers").Array() {
-					content.finalizers[finalizer.Str]++
-				}
-			}
-		}
-	}
-	return content, nil
-}
-
-func (c namespaceContent) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 }
-
-// report sets the conditions of a namespace, as the namespace controller does,
-// and tells whether any changed.
-func (c namespaceContent) report(ns *corev1.Namespace, now metav1.Time) bool {
+// report sets the conditions of a namespace as the namespace controller does, and tells
+// whether any of them changed.
+func (c content) report(ns *corev1.Namespace, now metav1.Time) bool {
 	set := func(t corev1.NamespaceConditionType, trouble bool, reason, message string) bool {
 		return setNamespaceCondition(ns, now, t, trouble, reason, message)
 	}
 	changed := set(corev1.NamespaceDeletionDiscoveryFailure, false, "ResourcesDiscovered", "All resources successfully discovered")
 	changed = set(corev1.NamespaceDeletionGVParsingFailure, false, "ParsedGroupVersions", "All legacy kube types successfully parsed") || changed
 	if len(c.failed) > 0 {
+		var failed []string
+		for _, err := range c.failed {
+			failed = append(failed, err.Error())
+		}
+		slices.Sort(failed)
 		changed = set(corev1.NamespaceDeletionContentFailure, true, "ContentDeletionFailed",
-			fmt.Sprintf("Failed to delete all resource types, %d remaining: %v", len(c.failed), strings.Join(slices.Sorted(slices.Values(c.failed)), ", "))) || changed
+			fmt.Sprintf("Failed to delete all resource types, %d remaining: %v", len(failed), strings.Join(failed, ", "))) || changed
 	} else {
 		changed = set(corev1.NamespaceDeletionContentFailure, false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization") || changed
 	}
@@ -129,7 +102,7 @@ func (c namespaceContent) report(ns *corev1.Namespace, now metav1.Time) bool {
 	return set(corev1.NamespaceFinalizersRemaining, false, "ContentHasNoFinalizers", "All content-preserving finalizers finished") || changed
 }
 
-// join lists counts in the order of their names.
+// join formats counts, in the order of their names.
 func join(counts map[string]int, format string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -1,0 +1,65 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tidwall/gjson"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// content is what emptying a namespace or a definition has left of it.
+type content struct {
+	resources  map[string]int // the objects that are left, by resource: widgets.example.com
+	finalizers map[string]int // the same objects, by each of their finalizers
+	failed     []error        // why objects could not be deleted, one error for each resource
+}
+
+func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 }
+
+// empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
+// leaves alone what is being deleted already. It fails if another writer was faster, and
+// then the step is to be tried again.
+func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, namespace string,
+	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (content, error) {
+	left := content{resources: map[string]int{}, finalizers: map[string]int{}}
+	for _, res := range resources {
+		records, err := r.server.List(res, namespace)
+		if err != nil {
+			return left, err
+		}
+		if len(records) == 0 {
+			continue
+		}
+		var failed []error
+		for _, record := range records {
+			if isTerminating(record.Value) {
+				continue
+			}
+			ns, name := gjson.Get(record.Value, "metadata.namespace").Str, gjson.Get(record.Value, "metadata.name").Str
+			if err := deleteOne(ctx, res, ns, name); err != nil && !apierrors.IsNotFound(err) {
+				failed = append(failed, err)
+			}
+		}
+		if err := utilerrors.NewAggregate(failed); errors.Is(err, ErrConflict) {
+			return left, err
+		} else if err != nil {
+			left.failed = append(left.failed, err)
+		}
+		if records, err = r.server.List(res, namespace); err != nil {
+			return left, err
+		}
+		if len(records) > 0 {
+			left.resources[res.Names.Plural+"."+res.Group] = len(records)
+		}
+		for _, record := range records {
+			for _, finalizer := range gjson.Get(record.Value, "metadata.finalizers").Array() {
+				left.finalizers[finalizer.Str]++
+			}
+		}
+	}
+	return left, nil
+}

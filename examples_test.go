@@ -2,7 +2,6 @@ package fakecluster_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -113,35 +111,6 @@ func ExampleWithConversion() {
 	// Output: example.com/v1 localhost 1234 <nil>
 }
 
-func ExampleWithAdmission() {
-	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/crd"), fakecluster.WithAdmission(
-		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
-			if r.Operation == "CREATE" {
-				r.Object.SetLabels(map[string]string{"created-by": r.UserInfo.Username})
-			}
-			return nil
-		},
-		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
-			if r.Kind.Kind == "CronTab" && r.Operation == "DELETE" {
-				return errors.New("crontabs are forever")
-			}
-			return nil
-		}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
-	crontabs := c.Dynamic().Resource(cronTabs).Namespace("default")
-
-	ctx := context.Background()
-	created, err := crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
-	fmt.Println(created.GetLabels(), err)
-	fmt.Println(crontabs.Delete(ctx, "a", metav1.DeleteOptions{}))
-	// Output:
-	// map[created-by:kubernetes-admin] <nil>
-	// crontabs.stable.example.com "a" is forbidden: crontabs are forever
-}
-
 func Example_start() {
 	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/crd"))
 	if err != nil {
@@ -161,51 +130,6 @@ func Example_start() {
 	// Output:
 	// created a generation 1
 	// crontabs.stable.example.com "a" already exists
-}
-
-// Objects can be there from the start, of types that name no kind, too.
-func ExampleWithObjects() {
-	a := cronTab("a")
-	a.SetNamespace("team")
-	c, err := fakecluster.New(
-		fakecluster.InProcess(),
-		fakecluster.WithCRDPaths("config/crd"),
-		fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}, a),
-	)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
-	l, err := c.Dynamic().Resource(cronTabs).List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, u := range l.Items {
-		fmt.Println(u.GetNamespace(), u.GetName())
-	}
-	// Output:
-	// team a
-}
-
-// With a seed, uids and generated names are the same in every run.
-func ExampleWithSeed() {
-	for range 2 {
-		c, err := fakecluster.New(fakecluster.InProcess(), fakecluster.WithSeed(1), fakecluster.WithCRDPaths("config/crd"))
-		if err != nil {
-			log.Fatal(err)
-		}
-		u := cronTab("")
-		u.SetGenerateName("nightly-")
-		u, err = c.Dynamic().Resource(cronTabs).Namespace("default").Create(context.Background(), u, metav1.CreateOptions{})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(u.GetName())
-		c.Close()
-	}
-	// Output:
-	// nightly-s2mvd
-	// nightly-s2mvd
 }
 
 func readme(t *testing.T) string {
@@ -299,6 +223,18 @@ func TestTheREADMEListsEveryOption(t *testing.T) {
 	}
 	if diff := cmp.Diff(exported(t, "fakecluster", "Option"), listed); diff != "" {
 		t.Errorf("options (-code +README):\n%s", diff)
+	}
+}
+
+func TestEveryOptionHasAnExample(t *testing.T) {
+	examples, err := os.ReadFile(filepath.Join(repository, "fakecluster", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range exported(t, "fakecluster", "Option") {
+		if !strings.Contains(string(examples), "\nfunc Example"+option+"() {\n") {
+			t.Errorf("go doc shows no example of %s", option)
+		}
 	}
 }
 

@@ -19,50 +19,47 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// AdmissionRequest is a write that a function of the test's own is asked about.
+// AdmissionRequest is a write that a function of WithAdmission judges.
 type AdmissionRequest struct {
-	// AdmissionRequest says who wants to do what to which object. Its fields are
-	// those that a webhook is sent, but for the UID and the raw objects, which are
-	// empty.
+	// AdmissionRequest says who wants to do what to which object. It has the fields that
+	// a webhook receives, except for UID and the raw objects, which are empty.
 	admissionv1.AdmissionRequest
 
-	// Object is the object to be, in the version of the request; nil for a delete. A
-	// function that mutates may change it, to whatever encoding/json can encode.
+	// Object is the object after the write, in the version of the request. It is nil for a
+	// delete. A mutating function may change it; the values have to be such that
+	// encoding/json can encode them.
 	Object *unstructured.Unstructured
-	// OldObject is the object as it is; nil for a create.
+	// OldObject is the object before the write. It is nil for a create.
 	OldObject *unstructured.Unstructured
 }
 
-// AdmissionFunc judges one write. An error refuses it: one that has a Status, as the
-// errors of k8s.io/apimachinery/pkg/api/errors have, is the answer as it is, and
-// any other becomes a 403 that says KIND "NAME" is forbidden and gives the text.
+// AdmissionFunc judges one write. An error refuses the write. If the error has a Status, as
+// those of k8s.io/apimachinery/pkg/api/errors do, that Status is the answer. Any other error
+// is answered with 403 and the message RESOURCE "NAME" is forbidden: TEXT OF THE ERROR.
 //
-// Warnings for the client are given by k8s.io/apiserver/pkg/warning.AddWarning with
-// the context. The context ends with the request.
+// To warn the client, call k8s.io/apiserver/pkg/warning.AddWarning with the context. The
+// context ends with the request.
 //
-// It is called by several goroutines at once, as many as there are
-// writes under way. It may use the cluster's clients; what it writes is
-// asked about in turn.
+// Several goroutines may call it at the same time, one for each write that is under way. It
+// may use the cluster's clients; it is then called for its own writes too.
 type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 
-// WithAdmission asks Go functions about each write, of whatever kind: creates,
-// updates, patches and deletes of objects and subresources, and those that the
-// server makes itself. It does without the configuration, the TLS and the JSON of
-// webhooks, and works inside a testing/synctest bubble.
+// WithAdmission calls Go functions for each write of any kind: creates, updates, patches and
+// deletes of objects and subresources, also those that the server makes itself. Unlike
+// webhooks, they need no configuration, TLS or JSON, and work inside a testing/synctest
+// bubble.
 //
-// Functions that mutate are called in the place of mutating admission webhooks and
-// after those: what they change is defaulted, validated, and owned by no field
-// manager. A write for which a webhook asks to be reinvoked they see twice.
-// Functions that validate are called in the place of validating admission webhooks
-// and after those: they see the object as it would be stored. Either may be nil. The
-// option may be given more than once; the functions are called in that order, until
-// one refuses.
+// A mutating function is called after the mutating webhooks and policies of the cluster. What
+// it changes is defaulted and validated, and no field manager owns it. It is called twice for
+// a write for which a webhook asks to be reinvoked. A validating function is called after the
+// validating webhooks and policies, and sees the object as it would be stored. Either may be
+// nil. The option may be given more than once; the functions are called in that order until
+// one returns an error.
 //
-// The four initial namespaces are not asked about. What WithCRDPaths and WithObjects
-// bring is.
+// They are called for what WithCRDPaths and WithObjects create, but not for the four initial
+// namespaces.
 //
-// Default: nobody is asked but the webhooks and policies that the cluster has
-// been configured with.
+// Default: only the webhooks and policies in the cluster judge writes.
 func WithAdmission(mutate, validate AdmissionFunc) Option {
 	return func(s *settings) {
 		s.admission = append(s.admission, admissionFuncs{mutate, validate})
@@ -75,7 +72,7 @@ type admissionFuncs struct{ mutate, validate AdmissionFunc }
 // functions implement admission.Plugin.
 type functions []admissionFuncs
 
-// plugin is what the server asks, or nil.
+// plugin returns the functions as the server calls them; nil if there are none.
 func (f functions) plugin() admission.Plugin {
 	if len(f) == 0 {
 		return nil
@@ -113,7 +110,7 @@ func (f functions) Validate(ctx context.Context, w *admission.Write) error {
 	return nil
 }
 
-// mutateBy asks one function, and takes over what it has made of the object.
+// mutateBy calls one function and puts the object as the function left it into the write.
 func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) error {
 	r, versioned, err := newAdmissionRequest(w)
 	if err != nil {
@@ -127,13 +124,13 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 		return refusal(w, err)
 	}
 	if was != nil && (r.Object == nil || r.Object.Object == nil) {
-		return apierrors.NewInternalError(errors.New("a function of WithAdmission has taken the object away"))
+		return apierrors.NewInternalError(errors.New("a function of WithAdmission has set the object to nil"))
 	}
 	if was == nil || equality.Semantic.DeepEqual(was.Object, r.Object.Object) {
 		return nil
 	}
 	if err := asJSON(r.Object); err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("a function of WithAdmission has made an object that is no JSON: %w", err))
+		return apierrors.NewInternalError(fmt.Errorf("a function of WithAdmission has made an object that cannot be encoded as JSON: %w", err))
 	}
 	var is runtime.Object = r.Object
 	if typed := versioned.VersionedObject.Object(); !isMap(typed) {
@@ -148,8 +145,8 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 	return w.Replace(is)
 }
 
-// asJSON makes JSON's own types of those that Go code likes to put into an object: an
-// int, a map of strings, a struct.
+// asJSON replaces Go values that an object may not contain, such as an int, a map of strings
+// or a struct, by those that JSON decodes to.
 func asJSON(u *unstructured.Unstructured) error {
 	text, err := json.Marshal(u.Object)
 	if err != nil {
@@ -164,7 +161,7 @@ func isMap(obj runtime.Object) bool {
 	return ok
 }
 
-// refusal is the answer to what a function refuses.
+// refusal returns the answer to a write that a function refuses.
 func refusal(w *admission.Write, err error) error {
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
 		return err
@@ -172,8 +169,8 @@ func refusal(w *admission.Write, err error) error {
 	return upstream.NewForbidden(w, err)
 }
 
-// newAdmissionRequest shows a write to a function, which may do with the objects what it
-// likes.
+// newAdmissionRequest makes the request for a function. Its objects are copies that the
+// function may change.
 func newAdmissionRequest(w *admission.Write) (*AdmissionRequest, *upstream.VersionedAttributes, error) {
 	versioned, err := upstream.NewVersionedAttributes(w, w.GetKind(), w)
 	if err != nil {
@@ -198,7 +195,7 @@ func newAdmissionRequest(w *admission.Write) (*AdmissionRequest, *upstream.Versi
 	return r, versioned, nil
 }
 
-// asMap is a copy of an object as a map; nil of none.
+// asMap returns a copy of an object as a map; nil for nil.
 func asMap(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if obj == nil {
 		return nil, nil

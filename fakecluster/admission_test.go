@@ -60,9 +60,9 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		_, err = inDefault(c).Create(t.Context(), cronTab("unreasonable"), metav1.CreateOptions{})
 		fails(t, "create", err, "without a reason")
 		_, err = inDefault(c).Create(t.Context(), cronTab("taken"), metav1.CreateOptions{})
-		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil")
 		_, err = inDefault(c).Create(t.Context(), cronTab("emptied"), metav1.CreateOptions{})
-		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has taken the object away")
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil")
 		err = inDefault(c).Delete(t.Context(), "mine", metav1.DeleteOptions{})
 		fails(t, "delete", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
 
@@ -106,7 +106,7 @@ func TestWhatAdmissionFunctionsPutIntoAnObjectIsJSON(t *testing.T) {
 	equal(t, "a map of strings in a ConfigMap", made.Object["data"], any(object{"image": "i"}))
 	put = make(chan int)
 	_, err = inDefault(c).Create(t.Context(), cronTab("d"), metav1.CreateOptions{})
-	fails(t, "a channel", err, "Internal error occurred: a function of WithAdmission has made an object that is no JSON: json: unsupported type: chan int")
+	fails(t, "a channel", err, "Internal error occurred: a function of WithAdmission has made an object that cannot be encoded as JSON: json: unsupported type: chan int")
 }
 
 func managersOf(u *unstructured.Unstructured) (names []string) {

@@ -24,7 +24,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Cluster is a running cluster.
+// Cluster is a running cluster. Its methods are safe for concurrent use.
 type Cluster struct {
 	settings settings
 	token    string
@@ -32,23 +32,22 @@ type Cluster struct {
 	server   *rest.Server
 	services *services
 
-	converted map[string]bool // the definitions of WithConversion that there are
+	converted map[string]bool // the definitions of WithConversion that have been installed
 
-	// transport is how the cluster reaches itself, and how its clients do if it
-	// is in process.
+	// transport calls the server directly. The clients of a cluster that is in process use it.
 	transport *clientgo.Transport
 	access    clientgo.Access
 	clients   *clientgo.Clients
 
 	mu        sync.Mutex
 	listeners []*httptest.Server
-	secure    *clientgo.Access // where HTTPS is served
+	secure    *clientgo.Access // the HTTPS listener; nil until there is one
 	closed    bool
 }
 
-// Start runs a cluster that ends with the test. It fails the test if the cluster
-// cannot start: when options contradict each other, a manifest is not a
-// CustomResourceDefinition, or an object is refused.
+// Start runs a cluster until the test and its subtests are complete. It fails the test with
+// t.Fatal if the cluster cannot start: for example when options contradict each other, a
+// manifest is not a CustomResourceDefinition, or the server refuses an object.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	c, err := New(opts...)
@@ -67,7 +66,9 @@ func (c *Cluster) closeWith(t testing.TB) {
 	})
 }
 
-// New runs a cluster until Close. Tests have Start.
+// New runs a cluster until Close. It is for programs, examples and TestMain; tests use Start.
+// When it returns, everything that the options ask for has been created. After an error
+// nothing is left to close.
 func New(opts ...Option) (*Cluster, error) {
 	var s settings
 	for _, o := range opts {
@@ -117,7 +118,7 @@ func New(opts ...Option) (*Cluster, error) {
 	return c, nil
 }
 
-// open makes the ways in.
+// open makes the listener or the transport of the clients, and the clients.
 func (c *Cluster) open() (err error) {
 	c.transport = clientgo.InProcess(c.server)
 	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
@@ -131,8 +132,8 @@ func (c *Cluster) open() (err error) {
 	return err
 }
 
-// idleConnections is how many connections a cluster's clients keep: as many as a
-// test has goroutines that send requests.
+// idleConnections is how many idle connections a cluster's clients keep. A test with more
+// goroutines that send requests opens new connections.
 const idleConnections = 100
 
 // listen serves the cluster on a loopback socket.
@@ -145,8 +146,8 @@ func (c *Cluster) listen(tls bool) clientgo.Access {
 		access.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: listener.Certificate().Raw})
 	} else {
 		listener.Start()
-		// Without one of its own, client-go would share the process's default
-		// transport among all clusters, and hold two idle connections at most.
+		// Without a transport of its own, client-go shares one among all clusters of the
+		// process, which keeps two idle connections for each host.
 		access.Transport = &http.Transport{MaxIdleConnsPerHost: idleConnections}
 	}
 	access.URL = listener.URL
@@ -154,11 +155,10 @@ func (c *Cluster) listen(tls bool) clientgo.Access {
 	return access
 }
 
-// Close ends every request and watch and frees all that the cluster holds. When
-// it returns no goroutine, socket or file of the cluster is left, but for one
-// goroutine of the store's that ends within a second (inside a testing/synctest
-// bubble Close waits for it; there a second takes no time). Further calls do
-// nothing.
+// Close ends every request and watch and frees all that the cluster holds. When it returns,
+// no goroutine, socket or file of the cluster is left, except for one goroutine of the store
+// that ends within a second. Inside a testing/synctest bubble Close waits for that one, which
+// takes no real time. Further calls do nothing and return nil.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -184,10 +184,12 @@ func (c *Cluster) Close() error {
 	return c.store.Close()
 }
 
-// Fork runs an independent copy of the cluster as it is now, with the same
-// options, which ends with the test. Both go on from the same revision; a watch
-// on the fork may begin before it. What is written to one is not seen by the
-// other.
+// Fork runs an independent copy of the cluster as it is now, until the test and its subtests
+// are complete. The copy has the same objects, options and history: a watch on it may begin
+// at a revision before the fork. Later writes to one are not seen by the other. The copy has
+// its own URL, with the same token, its own WebhookServer and an empty audit trail. Both call
+// the same handlers of WithService and functions of WithAdmission. Forking does not copy the
+// objects and takes well under a millisecond. An error fails the test with t.Fatal.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
 	forked, err := c.store.Fork()
@@ -214,13 +216,14 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 	return f
 }
 
-// RESTConfig is a new client-go configuration for the cluster at each call. Its
-// user is a cluster admin; it has no rate limit.
+// RESTConfig returns a client-go configuration for the cluster, a new one at each call. Its
+// user is kubernetes-admin of the group system:masters, who may do everything. It has no rate
+// limit (QPS is -1).
 func (c *Cluster) RESTConfig() *clientrest.Config { return c.access.RESTConfig() }
 
-// URL is where the cluster listens, such as http://127.0.0.1:34567. Requests need
-// the token of RESTConfig. A cluster that is InProcess listens nowhere; its URL
-// works with the transport of its RESTConfig alone.
+// URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without
+// the bearer token of RESTConfig is answered with 401. A cluster that is InProcess has no
+// socket: its URL works with the transport of its RESTConfig only.
 func (c *Cluster) URL() string {
 	if c.access.URL == "" {
 		return clientgo.InProcessURL
@@ -228,9 +231,9 @@ func (c *Cluster) URL() string {
 	return c.access.URL
 }
 
-// Kubeconfig is a kubeconfig file for kubectl and other programs. They send a
-// token over HTTPS only, so the first call makes a cluster that does not listen
-// there begin to.
+// Kubeconfig returns a kubeconfig file, for kubectl and other programs in other processes.
+// They send a token over HTTPS only, so the first call opens an HTTPS listener on a loopback
+// port unless the cluster has one already. After Close it returns nil if there is none.
 func (c *Cluster) Kubeconfig() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,26 +246,28 @@ func (c *Cluster) Kubeconfig() []byte {
 	}
 	config, err := c.secure.Kubeconfig()
 	if err != nil {
-		panic(err) // it has a URL, and it is HTTPS
+		panic(err) // an Access with an HTTPS URL always has a kubeconfig
 	}
 	return config
 }
 
-// Dynamic is a client for objects of any kind.
+// Dynamic returns a client for unstructured objects of any kind.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.clients.Dynamic }
 
-// Discovery is a client that asks what is served.
+// Discovery returns a client that asks the server for the groups, versions and resources that
+// it serves. It has no cache.
 func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.clients.Discovery }
 
-// APIExtensions is a client for CustomResourceDefinitions.
+// APIExtensions returns a client for CustomResourceDefinitions.
 func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Extensions }
 
-// Audit is the audit trail that WithAudit has kept, oldest first: one event for each
-// request that was answered, and for each write that the server made itself, as
-// system:apiserver or one of its controllers; two for a watch, when it began and when
-// it ended. A fork begins with an empty one.
+// Audit returns a copy of the audit trail that WithAudit keeps, the oldest event first. Each
+// request that has been answered has one event. A watch has two: one when it begins and one
+// when it ends. Each write that the server makes itself has one too, as the user
+// system:apiserver or one of its controllers. The trail of a fork begins empty. Without
+// WithAudit it returns nil.
 func (c *Cluster) Audit() []auditv1.Event { return c.server.AuditEvents() }
 
-// RESTMapper maps kinds to resources. It looks again when it is asked for a kind
-// that it does not know.
+// RESTMapper returns a mapper from kinds to resources. It caches what the server serves, and
+// asks again for a kind or resource that it does not know.
 func (c *Cluster) RESTMapper() meta.RESTMapper { return c.clients.Mapper }

@@ -13,19 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ConversionFunc makes obj, which it changes, an object of another version, such as
-// example.com/v1. The apiVersion is set for it afterwards. An error fails the request
-// that needs the conversion, with the text of the error.
+// ConversionFunc converts an object to another version: it changes obj to what it is in
+// apiVersion, such as example.com/v1. The field apiVersion is set after it returns. An error
+// fails the request that needs the conversion, with the text of the error.
 //
-// It is called by several goroutines at once, as many as there are requests under way.
+// Several goroutines may call it at the same time, one for each request that is under way.
 // The context ends with the call of the webhook.
 //
 // A ConversionFunc is the http.Handler of a conversion webhook, for WithConversion and
-// WithService. It is called for one object of a review after the other.
+// WithService. It is called for the objects of a ConversionReview one after the other.
 type ConversionFunc func(ctx context.Context, obj *unstructured.Unstructured, apiVersion string) error
 
-// ServeHTTP implements http.Handler: it answers a ConversionReview in the version that
-// it has.
+// ServeHTTP answers a ConversionReview, in the version of the review. A body that is no
+// ConversionReview with a request is answered with 400.
 func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	// v1beta1 has the same fields.
 	var review apiextensionsv1.ConversionReview
@@ -51,7 +51,7 @@ func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // the caller has gone, if it fails
+	_, _ = w.Write(answer) // an error means that the caller has gone
 }
 
 func (f ConversionFunc) convertAll(ctx context.Context, r *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
@@ -70,31 +70,32 @@ func (f ConversionFunc) convertAll(ctx context.Context, r *apiextensionsv1.Conve
 	return converted, nil
 }
 
-// conversion is a webhook that a definition is given.
+// conversion is what WithConversion says of one definition.
 type conversion struct {
 	definition string
 	handler    http.Handler
 }
 
-// service is what reaches the webhook: it is called as the definition is.
+// service returns the service of the webhook. It has the name of the definition.
 func (c conversion) service() service {
 	return service{metav1.NamespaceDefault, c.definition, 443, c.handler}
 }
 
-// WithConversion has the objects of a definition, such as crontabs.example.com, converted
-// by a webhook of the test's own: a ConversionFunc, or any other handler of
-// ConversionReviews, such as that of controller-runtime. The definition has to be one of
-// WithCRDPaths or WithObjects, in apiextensions.k8s.io/v1; its spec.conversion is replaced
-// by one that reaches the handler over TLS. The option may be given more than once.
+// WithConversion converts the objects of a definition, such as crontabs.example.com, by a
+// handler in the test: a ConversionFunc, or any other http.Handler that answers
+// ConversionReviews, such as that of controller-runtime. The spec.conversion of the definition
+// is replaced by a webhook that reaches the handler over TLS.
 //
-// Definitions that refer to a conversion webhook themselves need WithService.
+// The definition has to be one of WithCRDPaths or WithObjects, in apiextensions.k8s.io/v1;
+// anything else is an error. The option may be given more than once, for other definitions.
+// For a definition that refers to a conversion webhook by its own service, use WithService.
 //
 // Default: objects are converted as the definition says.
 func WithConversion(definition string, h http.Handler) Option {
 	return func(s *settings) { s.conversions = append(s.conversions, conversion{definition, h}) }
 }
 
-// convert has a definition converted as WithConversion says.
+// convert changes the spec.conversion of a definition that WithConversion names.
 func (c *Cluster) convert(definition *unstructured.Unstructured) error {
 	for _, one := range c.settings.conversions {
 		if one.definition != definition.GetName() {

@@ -2,6 +2,7 @@ package fakecluster_test
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"testing"
@@ -21,49 +22,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
-// cronTabManifest is the definition that the Kubernetes documentation begins
-// with.
-const cronTabManifest = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  # name must match the spec fields below, and be in the form: <plural>.<group>
-  name: crontabs.stable.example.com
-spec:
-  # group name to use for REST API: /apis/<group>/<version>
-  group: stable.example.com
-  # list of versions supported by this CustomResourceDefinition
-  versions:
-    - name: v1
-      # Each version can be enabled/disabled by Served flag.
-      served: true
-      # One and only one version must be marked as the storage version.
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec:
-              type: object
-              properties:
-                cronSpec:
-                  type: string
-                image:
-                  type: string
-                replicas:
-                  type: integer
-  # either Namespaced or Cluster
-  scope: Namespaced
-  names:
-    # plural name to be used in the URL: /apis/<group>/<version>/<plural>
-    plural: crontabs
-    # singular name to be used as an alias on the CLI and for display
-    singular: crontab
-    # kind is normally the CamelCased singular type. Your resource manifests use this.
-    kind: CronTab
-    # shortNames allow shorter string to match your resource on the CLI
-    shortNames:
-    - ct
-`
+// cronTabManifest is the definition that the Kubernetes documentation begins with. The
+// examples install it from its file.
+//
+//go:embed testdata/crd/crontabs.yaml
+var cronTabManifest string
 
 const (
 	group      = "stable.example.com"

@@ -7,14 +7,29 @@
 //		...
 //	}
 //
-// Start is for tests: the cluster ends with the test, and what goes wrong fails
-// it. New is for everything else.
+// [Start] is for tests: the cluster ends with the test, and an error fails the test. [New]
+// is for programs, examples and TestMain: it returns errors, and the caller closes the
+// cluster.
 //
-// A cluster is done with a write when the write returns: a
-// CustomResourceDefinition is established and served, a deleted namespace is
-// empty, the dependents of a deleted object are gone with it. There is nothing to
-// wait for.
+// # Behaviour
 //
-// Any number of clusters can run side by side; they share nothing that changes.
-// All methods of a Cluster are safe for concurrent use.
+// The cluster answers as kube-apiserver 1.37 with its default feature gates: the same status
+// codes, messages, warnings, defaults and watch events. It refuses what it does not support,
+// in words that say so. The README of the project lists what is supported.
+//
+// The work that follows a write is done when the write returns. A definition is established
+// and served when its POST returns, and a namespace is empty and gone when its DELETE
+// returns. There is nothing to wait for. The dependents of a deleted object stay, because on
+// a real cluster kube-controller-manager deletes them and not the API server; with
+// [WithGarbageCollection] they are gone when the DELETE of their owner returns.
+//
+// # Isolation and concurrency
+//
+// Any number of clusters run side by side in a process. They share caches of what is compiled
+// from the same content, such as a definition or a CEL expression, and nothing that a test
+// can see change. [Cluster.Fork] copies a running cluster.
+//
+// All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
+// work is done in the call of a request. With [InProcess] everything works inside a
+// testing/synctest bubble, by the bubble's clock.
 package fakecluster

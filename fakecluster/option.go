@@ -11,11 +11,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Option is a choice made for a new cluster.
+// Option configures a new cluster. Options that contradict each other are an error of New,
+// and fail the test in Start.
 type Option func(*settings)
 
-// settings is what the options of a cluster come to. The zero value is the
-// default of each.
+// settings holds what the options of a cluster say. The zero value of a field is the
+// default of its option.
 type settings struct {
 	crdPaths           []string
 	objects            []runtime.Object
@@ -27,14 +28,14 @@ type settings struct {
 	admission          functions
 	audit              auditv1.Level
 	webhookPaths       []string
-	webhooks           []*unstructured.Unstructured // read from there
+	webhooks           []*unstructured.Unstructured // read from webhookPaths
 	noNamespaceRefusal bool
 	legacyAPIs         bool
 	garbageCollection  bool
 	history            store.Options
 }
 
-// check refuses options that contradict each other.
+// check returns an error for options that contradict each other and for wrong values.
 func (s *settings) check() error {
 	if s.inProcess && s.tls {
 		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
@@ -47,10 +48,14 @@ func (s *settings) check() error {
 	return nil
 }
 
-// WithCRDPaths installs the CustomResourceDefinitions in the given manifest files
-// and folders, which are searched with their subfolders for .yaml, .yml and .json
-// files. A kustomization.yaml is skipped; an object of another kind is an error, and
-// so is a definition in v1beta1 without WithLegacyAPIs. The option may be given more
+// WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
+// is a file, or a folder that is searched, with all folders in it, for files that end in
+// .yaml, .yml or .json. A file may have several documents. Files named kustomization.yaml or
+// kustomization.yml are skipped.
+//
+// It is an error if a path does not exist, if a folder has no manifest, if an object is of
+// another kind, if the server refuses a definition, or if a definition is in
+// apiextensions.k8s.io/v1beta1 and WithLegacyAPIs is not given. The option may be given more
 // than once.
 //
 // Default: no definitions.
@@ -58,76 +63,93 @@ func WithCRDPaths(paths ...string) Option {
 	return func(s *settings) { s.crdPaths = append(s.crdPaths, paths...) }
 }
 
-// WithObjects creates objects, in the order given and after the definitions of
-// WithCRDPaths, as a client would: they are defaulted and validated, and a kind
-// or namespace that is not there is an error. A status is written through the
-// status subresource, if the kind has one. Objects of the types of client-go's
-// scheme need not name their kind.
+// WithObjects creates objects, after the definitions of WithCRDPaths and in the given order.
+// They are created as by a client: defaulted, validated and shown to admission. An object
+// without a namespace goes to "default". A status is written through the status subresource
+// if the kind has one. The objects themselves are not changed.
 //
-// Default: nothing but the initial namespaces.
+// An object may be unstructured or typed. Typed objects of client-go's scheme and of
+// apiextensions need not name their apiVersion and kind; others have to. It is an error if
+// the server refuses an object, for example because its kind or namespace does not exist.
+// The option may be given more than once.
+//
+// Default: a cluster has the four initial namespaces.
 func WithObjects(objs ...runtime.Object) Option {
 	return func(s *settings) { s.objects = append(s.objects, objs...) }
 }
 
-// InProcess makes a cluster without sockets: the transport in its RESTConfig
-// calls the server directly, and watches stream through memory. It works inside a
-// testing/synctest bubble, where sockets do not. It excludes WithTLS.
+// InProcess makes a cluster without sockets. The transport of its RESTConfig calls the server
+// directly, and watches stream through memory; package clientgo describes it. Such a cluster
+// works inside a testing/synctest bubble, where sockets do not. It cannot be combined with
+// WithTLS. Cluster.Kubeconfig opens a socket even so.
 //
-// Default: HTTP on a loopback socket.
+// Default: HTTP/1.1 on a port of 127.0.0.1 that the system chooses.
 func InProcess() Option { return func(s *settings) { s.inProcess = true } }
 
-// WithoutNamespaceLifecycle lets namespaced objects be created in namespaces that
-// do not exist or are being deleted.
+// WithoutNamespaceLifecycle allows objects to be created in namespaces that do not exist or
+// that are being deleted. It is what a server does whose admission plugin NamespaceLifecycle
+// is disabled.
 //
-// Default: such a create is refused, as on a real server.
+// Default: such a create is refused, with 404 or 403, as on a real server.
 func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespaceRefusal = true } }
 
-// WithLegacyAPIs serves what servers of 1.16 to 1.21 did and later ones do not:
-// CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, beside v1. Every answer
-// of that version warns of its end. The definitions are the same objects in both
-// versions and are stored in v1; what a request may say depends on its version, as
-// it did there: in v1beta1 a schema is not required and need not be structural, and
-// unknown fields of custom objects are kept unless spec.preserveUnknownFields is
-// false. ValidatingAdmissionPolicies and their bindings are served in
-// admissionregistration.k8s.io/v1beta1, too, as by servers of 1.28 to 1.33.
+// WithLegacyAPIs serves versions that a server of 1.37 no longer has, in addition to v1.
 //
-// Default: v1beta1 is answered with 404, as by a server of 1.34 or later.
+// CustomResourceDefinitions are served in apiextensions.k8s.io/v1beta1, as by servers of 1.16
+// to 1.21. Every answer in that version carries a deprecation warning. The definitions are
+// the same objects in both versions and are stored in v1. What a request may say depends on
+// its version: in v1beta1 a schema is optional and need not be structural, and custom objects
+// keep unknown fields unless spec.preserveUnknownFields is false.
+//
+// ValidatingAdmissionPolicies and their bindings are served in
+// admissionregistration.k8s.io/v1beta1, as by servers of 1.28 to 1.33.
+//
+// Default: a request for v1beta1 is answered with 404.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
 
-// WithGarbageCollection deletes objects whose owners, by their ownerReferences, are
-// gone, and finishes deletions in the foreground and those that orphan, by the
-// rules of kube-controller-manager and before the write that gave rise to it is
-// answered. An object that names owners none of which is there is garbage from its
-// creation on.
+// WithGarbageCollection deletes an object when all owners in its ownerReferences are gone. It
+// also completes deletions with the propagation policies Foreground and Orphan. The rules are
+// those of the garbage collector of kube-controller-manager, and the work is done before the
+// write that causes it is answered. An object whose owners do not exist is deleted right
+// after its creation.
 //
-// Default: the API server alone, as with envtest: dependents outlive their owners,
-// and the finalizers foregroundDeletion and orphan stay until somebody removes them.
+// Default: the API server does nothing about dependents, as with envtest. They outlive their
+// owners, and the finalizers foregroundDeletion and orphan stay until a client removes them.
 func WithGarbageCollection() Option { return func(s *settings) { s.garbageCollection = true } }
 
-// WithTLS serves HTTPS, with HTTP/2, by a certificate that RESTConfig and
-// Kubeconfig trust. It excludes InProcess.
+// WithTLS serves HTTPS, with HTTP/2. RESTConfig and Kubeconfig trust the certificate. The
+// option cannot be combined with InProcess.
 //
 // Default: plain HTTP/1.1.
 func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
-// WithSeed makes uids and generated names repeat: two clusters with the same seed
-// give the same ones to the same writes in the same order.
+// WithSeed makes uids and generated names repeatable. Two clusters with the same seed give
+// the same uids and names to the same writes in the same order. Times are not affected; for
+// those, use InProcess in a testing/synctest bubble. Any number is a seed, 0 too.
 //
-// Default: they are random.
+// Default: uids and generated names are random.
 func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } }
 
-// WithAudit keeps an audit trail, which Cluster.Audit reads: at LevelMetadata who
-// asked for what and what became of it, with the annotations of webhooks and
-// policies; at LevelRequest also what was sent, and the patches of webhooks; at
-// LevelRequestResponse also what was answered. It keeps the newest 10,000 events,
-// and no more of them than have 64 MiB of what was sent and answered.
+// WithAudit keeps an audit trail, which Cluster.Audit returns. The levels are those of the
+// audit policy of a real server:
 //
-// Default: no trail, which costs nothing.
+//   - LevelNone: there is no trail.
+//   - LevelMetadata: who sent which request and what the answer's code was, with the
+//     annotations of webhooks and policies.
+//   - LevelRequest: also the body of the request, and the patches of webhooks.
+//   - LevelRequestResponse: also the body of the answer.
+//
+// The trail keeps the newest 10,000 events, and fewer if their bodies exceed 64 MiB. Any other
+// level is an error.
+//
+// Default: LevelNone, which costs nothing.
 func WithAudit(level auditv1.Level) Option { return func(s *settings) { s.audit = level } }
 
-// WithHistory bounds how far back watches and lists can reach: to the given
-// number of revisions and bytes of objects, whichever is less. Zero leaves the
-// default of either.
+// WithHistory bounds the history of changes that the cluster keeps. The history is what a
+// watch from an old resourceVersion and a list at one read; older versions are answered with
+// 410, as after a compaction of etcd. The bounds are a number of revisions, which is a number
+// of writes, and a number of bytes of stored objects. The first that is reached counts. Zero
+// leaves the default of a bound.
 //
 // Default: 100,000 revisions and 256 MiB.
 func WithHistory(revisions int, bytes int64) Option {

@@ -21,14 +21,15 @@ import (
 	"time"
 )
 
-// service is what a service reference reaches.
+// service is a handler and the service reference that reaches it.
 type service struct {
 	namespace, name string
 	port            int
 	handler         http.Handler
 }
 
-// check refuses what no reference can reach, and what would be the process's own mux.
+// check returns an error for a service that no reference can reach, and for a nil handler,
+// in whose place net/http would serve the mux of the process.
 func (s service) check() error {
 	switch {
 	case s.namespace == "" || s.name == "" || s.port < 1 || s.port > 65535:
@@ -39,36 +40,38 @@ func (s service) check() error {
 	return nil
 }
 
-// WithService has the cluster reach a handler by the reference of a Service, as
-// webhooks are configured with: a name in a namespace, and a port. The cluster
-// serves the handler over TLS with a certificate for name.namespace.svc, and what
-// refers to it needs the CABundle of the cluster: in the conversion webhooks of
-// WithCRDPaths and WithObjects it is filled in. The option may be given more than
-// once, and nothing need exist in the cluster for it.
+// WithService makes a handler reachable for webhooks that refer to a service: a namespace, a
+// name and a port. No Service object has to exist. The cluster serves the handler over TLS
+// with a certificate for NAME.NAMESPACE.svc. A configuration that refers to the service needs
+// Cluster.CABundle as its caBundle; in the conversion webhooks of WithCRDPaths and WithObjects
+// the cluster fills it in.
 //
-// Default: a reference to a service reaches nothing.
+// An empty name or namespace, a port outside of 1 to 65535, a nil handler, or a service that
+// is given twice is an error. The option may be given more than once.
+//
+// Default: a call of a webhook that refers to a service fails with: service "NAME" not found.
 func WithService(namespace, name string, port int, h http.Handler) Option {
 	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
 }
 
-// services are the handlers that a cluster reaches by reference, each behind a
-// listener of its own: a socket, or memory for a cluster that is in process. It
-// implements webhook.ServiceResolver and crd.Dialer.
+// services holds the handlers that a cluster reaches by reference. Each has a listener of its
+// own: a socket, or memory for a cluster that is in process. It implements
+// webhook.ServiceResolver and crd.Dialer.
 type services struct {
-	authority *authority // that their certificates are signed by; nil without services
+	authority *authority // signs the certificates of the services; nil without services
 	listeners map[string]*listener
-	server    WebhookServer // what every other service is, if it has a port
+	server    WebhookServer // stands for every other service, if it has a port
 }
 
-// listener is where a service is reached.
+// listener is the address of a service.
 type listener struct {
 	url   string
-	dial  func(context.Context) (net.Conn, error) // nil: as any address
+	dial  func(context.Context) (net.Conn, error) // nil: dial the url
 	close func()
 }
 
-// authority is a certificate authority. A fork shares that of the cluster that it is
-// forked of, so that the bundles in its objects are good.
+// authority is a certificate authority. A fork has the same one as the cluster that it was
+// forked from, because the objects of the fork contain its caBundle.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -134,8 +137,8 @@ func listenServices(o settings, by *authority) (*services, error) {
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
 		}
 		secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
-		// A handler that waits for its caller to go has to hear of the end even if it
-		// has not read what it was sent.
+		// net/http cancels the context of a request when the caller goes, but only after
+		// the handler has read the body. This context ends all handlers in any case.
 		all, end := context.WithCancel(context.Background())
 		server := &http.Server{
 			Handler: one.handler, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
@@ -162,8 +165,8 @@ func listenServices(o settings, by *authority) (*services, error) {
 	return s, nil
 }
 
-// withoutHandshakes is the standard log's writer, but for what a caller that does not
-// trust the certificate leaves there: its own error says that better.
+// withoutHandshakes writes to the standard logger, except for failed TLS handshakes. The
+// caller that does not trust the certificate has an error that says it better.
 type withoutHandshakes struct{}
 
 func (withoutHandshakes) Write(line []byte) (int, error) {
@@ -182,8 +185,9 @@ func (s *services) close() {
 	}
 }
 
-// CABundle is the PEM of the authority that signed the certificates of the
-// handlers given by WithService; nil without any.
+// CABundle returns the PEM of the authority that signed the certificates of WithService,
+// WithConversion and WithWebhookPaths. It is what the caBundle of a webhook configuration has
+// to be. Without these options it is nil.
 func (c *Cluster) CABundle() []byte { return c.services.bundle() }
 
 func (s *services) bundle() []byte {
@@ -193,10 +197,10 @@ func (s *services) bundle() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority.certificate.Raw})
 }
 
-// ServiceURL is where the handler that WithService was given for a service listens,
-// such as https://127.0.0.1:34567, for what is configured with a url; empty if there is
-// none. The certificate is for this address, too. If the cluster is InProcess, it is an
-// address that the cluster alone knows, such as https://hook.default.svc:443.
+// ServiceURL returns the address of a handler of WithService, such as https://127.0.0.1:34567,
+// for webhook configurations with a url. The handler's certificate is valid for this address
+// too. In a cluster that is InProcess it is an address that only the cluster itself can reach,
+// such as https://hook.default.svc:443. It is empty if there is no such handler.
 func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 	l := c.services.listeners[reference(namespace, name, int32(port))]
 	if l == nil {
@@ -205,7 +209,8 @@ func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 	return l.url
 }
 
-// validity is far around whatever the clock of a test says.
+// The certificates are valid whatever the clock of a test says: the one of a testing/synctest
+// bubble begins in the year 2000.
 var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newAuthority() (*authority, error) {

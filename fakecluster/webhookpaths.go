@@ -16,39 +16,44 @@ import (
 )
 
 // WithWebhookPaths installs the MutatingWebhookConfigurations and
-// ValidatingWebhookConfigurations in the given manifest files and folders, as
-// controller-gen writes them to config/webhook; objects of other kinds are left out.
-// The services that they refer to, unless WithService names them, are the server
-// that the test is to run with what Cluster.WebhookServer says:
-// controller-runtime's, unmodified. The caBundle of every service reference is
-// filled in, and so it is in the conversion webhooks of WithCRDPaths, whose services
-// are that server, too. The configurations are installed after everything else, so
-// that WithObjects needs no server. The server is reached by a socket: this does not
-// work in a testing/synctest bubble. The option may be given more than once.
+// ValidatingWebhookConfigurations in manifest files and folders, as controller-gen writes them
+// to config/webhook. The paths are read as those of WithCRDPaths. Objects of other kinds are
+// ignored.
+//
+// Every service that a webhook refers to, except those of WithService, is the webhook server
+// of the test: that of controller-runtime, unmodified, on the address that
+// Cluster.WebhookServer returns. This includes the services of the conversion webhooks of
+// WithCRDPaths. The cluster fills in the caBundle of all of them.
+//
+// The configurations are installed last, because the server can run only after the cluster
+// has started; the objects of WithObjects are not shown to it. The cluster calls the server
+// over a socket, so this does not work in a testing/synctest bubble. The option may be given
+// more than once.
 //
 // Default: no webhooks.
 func WithWebhookPaths(paths ...string) Option {
 	return func(s *settings) { s.webhookPaths = append(s.webhookPaths, paths...) }
 }
 
-// WebhookServer is how a test's webhook server has to run to be the one that the
-// manifests of WithWebhookPaths refer to, in the words of controller-runtime's
-// webhook.Options:
+// WebhookServer says where the webhook server of a test has to listen, and with which
+// certificate, so that the cluster reaches it for the webhooks of WithWebhookPaths. The fields
+// have the names of controller-runtime's webhook.Options:
 //
 //	s := cluster.WebhookServer()
 //	webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, CertDir: s.CertDir})
 type WebhookServer struct {
 	Host string
 	Port int
-	// CertDir has tls.crt and tls.key in it, until the cluster is closed.
+	// CertDir is a folder with tls.crt and tls.key. Close removes it.
 	CertDir string
 }
 
-// WebhookServer says how to run the server of WithWebhookPaths. A fork has a server
-// of its own. It is the zero value without that option.
+// WebhookServer returns how to run the webhook server of WithWebhookPaths. A fork has another
+// port and certificate, and needs a server of its own. Without that option it returns the zero
+// value.
 func (c *Cluster) WebhookServer() WebhookServer { return c.services.server }
 
-// loadWebhooks reads the manifests.
+// loadWebhooks reads the manifests of WithWebhookPaths.
 func (s *settings) loadWebhooks() error {
 	for _, path := range s.webhookPaths {
 		err := eachManifest("webhook path", path, func(m manifest) error {
@@ -74,8 +79,8 @@ func (s *settings) loadWebhooks() error {
 	return nil
 }
 
-// localServer is the name in the certificate of the test's webhook server, which is
-// any service.
+// localServer is the name in the certificate of the test's webhook server, which stands for
+// services of all names.
 const localServer = "localhost"
 
 // ServerName implements crd.Dialer.
@@ -86,8 +91,8 @@ func (s *services) ServerName(namespace, name string, port int32) string {
 	return localServer
 }
 
-// prepareServer finds a port for the test's webhook server, and writes its
-// certificate. Every service that is not known is that server from then on.
+// prepareServer finds a free port for the test's webhook server and writes its certificate.
+// From then on every service that WithService does not name stands for that server.
 func (s *services) prepareServer() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,8 +122,8 @@ func (s *services) prepareServer() error {
 		os.WriteFile(filepath.Join(s.server.CertDir, "tls.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
 }
 
-// trustWebhooks fills in the bundle of every webhook of a configuration that refers
-// to a service.
+// trustWebhooks fills in the caBundle of every webhook of a configuration that refers to a
+// service of the cluster or of the test.
 func (s *services) trustWebhooks(u *unstructured.Unstructured) {
 	webhooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
 	for _, w := range webhooks {
@@ -131,14 +136,15 @@ func (s *services) trustWebhooks(u *unstructured.Unstructured) {
 	}
 }
 
-// trust fills in the bundle of a clientConfig that refers to a service that is here.
+// trust fills in the caBundle of a clientConfig that refers to a service of the cluster or of
+// the test.
 func (s *services) trust(u *unstructured.Unstructured, path ...string) {
 	config, ok, err := unstructured.NestedMap(u.Object, path...)
 	if !ok || err != nil || !s.has(config["service"]) {
 		return
 	}
 	config["caBundle"] = base64.StdEncoding.EncodeToString(s.bundle())
-	_ = unstructured.SetNestedMap(u.Object, config, path...) // the path was there
+	_ = unstructured.SetNestedMap(u.Object, config, path...) // NestedMap has found the path
 }
 
 // has tells whether a reference to a service reaches a handler or the test's server.

@@ -1,0 +1,438 @@
+package fakecluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// start runs the cluster of an example.
+func start(opts ...fakecluster.Option) *fakecluster.Cluster {
+	c, err := fakecluster.New(opts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c
+}
+
+// Objects are validated by the schema of their definition, as on a real server.
+func Example() {
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("testdata/crd"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	client := dynamic.NewForConfigOrDie(c.RESTConfig()) // or controller-runtime, or any other client
+	cronTabs := client.Resource(schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}).Namespace("default")
+	_, err = cronTabs.Create(context.Background(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "stable.example.com/v1", "kind": "CronTab",
+		"metadata": map[string]any{"name": "a"},
+		"spec":     map[string]any{"cronSpec": "* * * * */5", "replicas": "three"},
+	}}, metav1.CreateOptions{})
+	fmt.Println(err)
+	// Output:
+	// CronTab.stable.example.com "a" is invalid: spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"
+}
+
+// In a test, the cluster ends with the test, and a failure to start fails it.
+func ExampleStart() {
+	_ = func(t *testing.T) { // func TestMyOperator(t *testing.T)
+		c := fakecluster.Start(t, fakecluster.WithCRDPaths("config/crd"))
+		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+		if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Outside of tests, the caller closes the cluster.
+func ExampleNew() {
+	c, err := fakecluster.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	namespaces, err := client.CoreV1().Namespaces().List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, ns := range namespaces.Items {
+		fmt.Println(ns.Name, ns.Status.Phase)
+	}
+	// Output:
+	// default Active
+	// kube-node-lease Active
+	// kube-public Active
+	// kube-system Active
+}
+
+// In a bubble of testing/synctest, a watch that ends after an hour ends at once.
+func ExampleInProcess() {
+	_ = func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess())
+			client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+			hour := int64(time.Hour / time.Second)
+			w, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range w.ResultChan() {
+			}
+		})
+	}
+}
+
+// A folder is searched for manifests, with the folders in it.
+func ExampleWithCRDPaths() {
+	c := start(fakecluster.WithCRDPaths("testdata/crd"))
+	defer c.Close()
+
+	definitions, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range definitions.Items {
+		fmt.Println(d.Name, d.Status.Conditions[1].Type, d.Status.Conditions[1].Status)
+	}
+	// Output:
+	// crontabs.stable.example.com Established True
+}
+
+// Objects exist from the start. Typed objects need not name their kind.
+func ExampleWithObjects() {
+	c := start(fakecluster.WithObjects(
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: "team"}, Data: map[string]string{"color": "blue"}},
+	))
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	settings, err := client.CoreV1().ConfigMaps("team").Get(context.Background(), "settings", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(settings.Data)
+	// Output:
+	// map[color:blue]
+}
+
+// One function labels what is created, another refuses deletes.
+func ExampleWithAdmission() {
+	c := start(fakecluster.WithAdmission(
+		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			if r.Operation == admissionv1.Create {
+				r.Object.SetLabels(map[string]string{"created-by": r.UserInfo.Username})
+			}
+			return nil
+		},
+		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			if r.Kind.Kind == "ConfigMap" && r.Operation == admissionv1.Delete {
+				return errors.New("settings are for ever")
+			}
+			return nil
+		}))
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	created, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.CreateOptions{})
+	fmt.Println(created.Labels, err)
+	fmt.Println(configMaps.Delete(ctx, "settings", metav1.DeleteOptions{}))
+	// Output:
+	// map[created-by:kubernetes-admin] <nil>
+	// configmaps "settings" is forbidden: settings are for ever
+}
+
+// The audit trail says who asked for what, and what became of it.
+func ExampleWithAudit() {
+	c := start(fakecluster.WithAudit(auditv1.LevelMetadata))
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	_, err := client.CoreV1().ConfigMaps("default").Get(context.Background(), "missing", metav1.GetOptions{})
+	fmt.Println(apierrors.ReasonForError(err))
+	for _, e := range c.Audit() {
+		if e.Verb == "get" && e.ObjectRef != nil {
+			fmt.Println(e.User.Username, e.Verb, e.ObjectRef.Resource, e.ObjectRef.Name, e.ResponseStatus.Code)
+		}
+	}
+	// Output:
+	// NotFound
+	// kubernetes-admin get configmaps missing 404
+}
+
+// The field hostPort of v1beta1 is host and port in v1. A Go function converts between them.
+func ExampleWithConversion() {
+	convert := func(_ context.Context, obj *unstructured.Unstructured, apiVersion string) error {
+		if apiVersion == "example.com/v1" {
+			hostPort, _ := obj.Object["hostPort"].(string)
+			obj.Object["host"], obj.Object["port"], _ = strings.Cut(hostPort, ":")
+		} else {
+			obj.Object["hostPort"] = fmt.Sprint(obj.Object["host"], ":", obj.Object["port"])
+		}
+		return nil
+	}
+	c := start(fakecluster.WithCRDPaths("testdata/versions"),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(convert)))
+	defer c.Close()
+
+	in := func(version string) dynamic.ResourceInterface {
+		return c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "crontabs"}).Namespace("default")
+	}
+	ctx := context.Background()
+	_, err := in("v1beta1").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1234",
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := in("v1").Get(ctx, "a", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.GetAPIVersion(), a.Object["host"], a.Object["port"])
+	// Output:
+	// example.com/v1 localhost 1234
+}
+
+// A dependent is gone when the delete of its owner returns.
+func ExampleWithGarbageCollection() {
+	c := start(fakecluster.WithGarbageCollection())
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	owner, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name:            "dependent",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := configMaps.Delete(ctx, "owner", metav1.DeleteOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	_, err = configMaps.Get(ctx, "dependent", metav1.GetOptions{})
+	fmt.Println(err)
+	// Output:
+	// configmaps "dependent" not found
+}
+
+// With a short history, a client meets the error 410 that it has to recover from.
+func ExampleWithHistory() {
+	c := start(fakecluster.WithHistory(5, 0))
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	before, err := configMaps.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 10 {
+		if _, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a", i)}}, metav1.CreateOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	_, err = configMaps.List(ctx, metav1.ListOptions{ResourceVersion: before.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	fmt.Println(err)
+	fmt.Println(apierrors.IsResourceExpired(err))
+	// Output:
+	// The resourceVersion for the provided list is too old.
+	// true
+}
+
+// A client of an old operator still finds the API that it was written for.
+func ExampleWithLegacyAPIs() {
+	c := start(fakecluster.WithLegacyAPIs(), fakecluster.WithCRDPaths("testdata/crd"))
+	defer c.Close()
+
+	definition, err := c.APIExtensions().ApiextensionsV1beta1().CustomResourceDefinitions().Get(context.Background(), "crontabs.stable.example.com", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(definition.Spec.Version, definition.Spec.Names.Kind)
+	// Output:
+	// v1 CronTab
+}
+
+// With a seed, uids and generated names are the same in every run.
+func ExampleWithSeed() {
+	for range 2 {
+		c := start(fakecluster.WithSeed(1))
+		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+		created, err := client.CoreV1().ConfigMaps("default").Create(context.Background(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "nightly-"}}, metav1.CreateOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(created.Name)
+		c.Close()
+	}
+	// Output:
+	// nightly-tss2m
+	// nightly-tss2m
+}
+
+// A webhook refuses ConfigMaps. The cluster reaches its handler by a reference to a service.
+func ExampleWithService() {
+	refuse := func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "no more settings"}}
+		_ = json.NewEncoder(w).Encode(review)
+	}
+	c := start(fakecluster.WithService("default", "hook", 443, http.HandlerFunc(refuse)))
+	defer c.Close()
+
+	ctx := context.Background()
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	none := admissionregistrationv1.SideEffectClassNone
+	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name:                    "hook.example.com",
+			AdmissionReviewVersions: []string{"v1"},
+			SideEffects:             &none,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service:  &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "hook"},
+				CABundle: c.CABundle(),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.CreateOptions{})
+	fmt.Println(err)
+	// Output:
+	// admission webhook "hook.example.com" denied the request: no more settings
+}
+
+func ExampleWithTLS() {
+	c := start(fakecluster.WithTLS())
+	defer c.Close()
+
+	scheme, _, _ := strings.Cut(c.URL(), ":")
+	fmt.Println(scheme)
+	version, err := c.Discovery().ServerVersion() // its client trusts the certificate
+	fmt.Println(version.Major, version.Minor, err)
+	// Output:
+	// https
+	// 1 37 <nil>
+}
+
+// The cluster says where the webhook server of the manifests has to listen. In a real test
+// that is the server of controller-runtime:
+//
+//	webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, CertDir: s.CertDir})
+func ExampleWithWebhookPaths() {
+	c := start(fakecluster.WithCRDPaths("testdata/crd"), fakecluster.WithWebhookPaths("testdata/webhook"))
+	defer c.Close()
+
+	s := c.WebhookServer()
+	files, err := os.ReadDir(s.CertDir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.Host, s.Port > 0, files[0].Name(), files[1].Name())
+	// Output:
+	// 127.0.0.1 true tls.crt tls.key
+}
+
+func ExampleWithoutNamespaceLifecycle() {
+	c := start(fakecluster.WithoutNamespaceLifecycle())
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	created, err := client.CoreV1().ConfigMaps("nowhere").Create(context.Background(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.CreateOptions{})
+	fmt.Println(created.Namespace, err)
+	// Output:
+	// nowhere <nil>
+}
+
+// A suite prepares one cluster, and each of its tests changes a copy.
+func ExampleCluster_Fork() {
+	_ = func(t *testing.T) {
+		prepared := fakecluster.Start(t, fakecluster.WithCRDPaths("config/crd"))
+		for _, name := range []string{"one case", "another"} {
+			t.Run(name, func(t *testing.T) {
+				c := prepared.Fork(t)
+				client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+				err := client.CoreV1().Namespaces().Delete(t.Context(), "default", metav1.DeleteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// Programs in other processes, kubectl for example, read a kubeconfig file.
+func ExampleCluster_Kubeconfig() {
+	c := start()
+	defer c.Close()
+
+	file, err := os.CreateTemp("", "kubeconfig-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.Remove(file.Name())
+	if err := os.WriteFile(file.Name(), c.Kubeconfig(), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.Contains(string(c.Kubeconfig()), "server: https://127.0.0.1:"))
+	// Output:
+	// true
+}
+
+// The mapper knows a kind as soon as its definition has been created.
+func ExampleCluster_RESTMapper() {
+	c := start(fakecluster.WithCRDPaths("testdata/crd"))
+	defer c.Close()
+
+	mapping, err := c.RESTMapper().RESTMapping(schema.GroupKind{Group: "stable.example.com", Kind: "CronTab"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mapping.Resource.Resource, mapping.Scope.Name())
+	// Output:
+	// crontabs namespace
+}

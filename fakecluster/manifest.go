@@ -18,13 +18,13 @@ import (
 // manifest is one object of a file.
 type manifest struct {
 	metav1.PartialObjectMetadata
-	document int    // its place in the file, from 1
+	document int    // its number in the file, from 1
 	text     []byte // as JSON
 }
 
-// readFiles are the manifests in files by their content: to read YAML takes longer
-// than to install what it says, and every test of a suite starts with the same
-// files.
+// readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text.
+// Reading YAML takes longer than installing what it says, and every test of a suite starts
+// with the same files.
 var readFiles = content.NewCache[content.ID, []manifest](32 << 20)
 
 // readManifests reads the objects in a file of YAML documents or JSON.
@@ -50,7 +50,7 @@ func readManifests(file []byte) ([]manifest, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		if string(m.text) != "null" { // nothing but comments
+		if string(m.text) != "null" { // the document has comments only
 			all = append(all, m)
 		}
 	}

@@ -1,4 +1,3 @@
-// Package content remembers what takes long to make by what it is made from.
 package content
 
 import (
@@ -8,30 +7,29 @@ import (
 	"unsafe"
 )
 
-// ID names a content.
+// ID identifies a content: it is the hash of a text, or of several.
 type ID [sha256.Size]byte
 
-// NewID names what the parts say together.
+// NewID returns the ID of several texts together. The texts "a" and "b" have another ID than
+// the one text "ab".
 func NewID(parts ...string) ID {
 	h := sha256.New()
 	for _, part := range parts {
-		h.Write(unsafe.Slice(unsafe.StringData(part), len(part))) // it only reads
+		h.Write(unsafe.Slice(unsafe.StringData(part), len(part))) // hashing does not change the bytes
 		h.Write([]byte{0})
 	}
 	return ID(h.Sum(nil))
 }
 
-// Cache remembers values by what they were made from, up to a total weight, the
-// ones used last. Values are immutable, so clusters share nothing through a cache
-// but time. Two callers may make the same value at once; nobody waits for the
-// other.
+// Cache keeps values by what they were made from, up to a total weight. When that is reached
+// it forgets the value that was used longest ago. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
 
 	mu      sync.Mutex
 	weight  int
 	entries map[K]*list.Element
-	order   list.List // of cached[K, V], the latest used first
+	order   list.List // of cached[K, V], the one used last is first
 }
 
 type cached[K comparable, V any] struct {
@@ -40,12 +38,14 @@ type cached[K comparable, V any] struct {
 	weight int
 }
 
-// NewCache makes a cache of at most the given weight.
+// NewCache makes a cache with a limit on the total weight of its values, in the unit that the
+// callers of Put use: bytes, or 1 for each value. A single value that is heavier than the
+// limit is kept until the next one comes.
 func NewCache[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-// Get returns what is remembered.
+// Get returns the value of a key, and whether there is one.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,8 +57,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(cached[K, V]).value, true
 }
 
-// Put remembers a value, unless there is one, and returns the one that is
-// remembered.
+// Put keeps a value and returns it. If there is a value already, it keeps and returns that
+// one, so that all callers have the same.
 func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()

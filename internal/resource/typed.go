@@ -3,7 +3,6 @@ package resource
 import (
 	"bytes"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/fakecluster/fakecluster/internal/content"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -45,16 +45,15 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 	}
 }
 
-// factories are the codec factories of the process's few schemes, which take a while
-// to make.
-var factories sync.Map // of *runtime.Scheme to serializer.CodecFactory
+// factories keeps the codec factories of schemes, which take a while to make. A process has
+// few schemes: the cache holds 16.
+var factories = content.NewCache[*runtime.Scheme, serializer.CodecFactory](16)
 
 func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
-	if known, ok := factories.Load(scheme); ok {
-		return known.(serializer.CodecFactory)
+	if known, ok := factories.Get(scheme); ok {
+		return known
 	}
-	made, _ := factories.LoadOrStore(scheme, serializer.NewCodecFactory(scheme))
-	return made.(serializer.CodecFactory)
+	return factories.Put(scheme, serializer.NewCodecFactory(scheme), 1)
 }
 
 // Serializer is what the kind can be read and written as: JSON, YAML and

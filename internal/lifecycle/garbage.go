@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// This is the behaviour of k8s.io/kubernetes' pkg/controller/garbagecollector:
-// which changes it looks at, and what it makes of them.
+// This file follows k8s.io/kubernetes' pkg/controller/garbagecollector: which changes it looks
+// at, and what it does about them.
 
 // item is an object that the collector looks at.
 type item struct {
@@ -25,7 +25,7 @@ type item struct {
 	record   store.Record
 }
 
-// read reads an object; nil if there is none, or its resource is not served.
+// read reads an object. It returns nil if there is none, or if its resource is not served.
 func (r *Reactor) read(list *tasks, key string) (*item, error) {
 	res, err := r.resourceOf(list, key)
 	if res == nil || err != nil {
@@ -38,8 +38,8 @@ func (r *Reactor) read(list *tasks, key string) (*item, error) {
 	return &item{ownershipOf(record.Value), res, record}, err
 }
 
-// verifyOwners looks at the owners that an object has named anew. If one of them is not
-// there, the object may be garbage.
+// verifyOwners looks up the owners that a change has added to an object. If one of them does
+// not exist, the object may be garbage.
 func (r *Reactor) verifyOwners(list *tasks, key string) error {
 	it, err := r.read(list, key)
 	if it == nil || err != nil {
@@ -57,8 +57,8 @@ func (r *Reactor) verifyOwners(list *tasks, key string) error {
 	return nil
 }
 
-// collectGarbage sees to one object. What is refused is due again when the object
-// is written next.
+// collectGarbage decides about one object. If its delete is refused, the next write of the
+// object tries again.
 func (r *Reactor) collectGarbage(ctx context.Context, list *tasks, key string) error {
 	it, err := r.read(list, key)
 	if it == nil || err != nil {
@@ -78,8 +78,8 @@ func (r *Reactor) collectGarbage(ctx context.Context, list *tasks, key string) e
 	return err
 }
 
-// decide sees to the dependents of an object that waits for that, and deletes any
-// other if no owner is left to keep it.
+// decide handles the dependents of an object that waits for them. Any other object it deletes
+// if none of its owners is left.
 func (r *Reactor) decide(ctx context.Context, list *tasks, it *item) (decided bool, err error) {
 	switch {
 	case it.orphansDependents():
@@ -96,8 +96,8 @@ func (r *Reactor) decide(ctx context.Context, list *tasks, it *item) (decided bo
 	return true, r.judge(ctx, list, it, owners)
 }
 
-// judge deletes an object, or takes from it the references to owners that keep it
-// no longer, by what has become of its owners.
+// judge looks up the owners of an object. Depending on them it deletes the object, removes
+// the references to owners that are gone, or leaves it alone.
 func (r *Reactor) judge(ctx context.Context, list *tasks, it *item, owners owners) error {
 	switch {
 	case owners.misplaced:
@@ -123,9 +123,9 @@ func (r *Reactor) judge(ctx context.Context, list *tasks, it *item, owners owner
 	return r.server.Collect(ctx, it.resource, it.record, policy)
 }
 
-// deleteInForeground deletes an object after its dependents, as its owner is. If
-// one of them waits in turn, they may all wait for each other: then the object
-// stops blocking its owners first.
+// deleteInForeground deletes an object in the foreground, because its owner is deleted so. If
+// a dependent of the object waits for its own dependents, all of them may wait for each other
+// in a circle. To break it, the object stops blocking its owners first.
 func (r *Reactor) deleteInForeground(ctx context.Context, list *tasks, it *item, dependents []string) error {
 	for _, key := range dependents {
 		dependent, err := r.read(list, key)
@@ -146,12 +146,12 @@ func (r *Reactor) deleteInForeground(ctx context.Context, list *tasks, it *item,
 	return r.server.Collect(ctx, it.resource, it.record, metav1.DeletePropagationForeground)
 }
 
-// unblock has an object no longer block the deletion of its owners.
+// unblock sets blockOwnerDeletion to false in all references of an object.
 func (r *Reactor) unblock(ctx context.Context, it *item) error {
 	return r.server.Amend(ctx, it.resource, it.record, func(metadata metav1.Object) {
 		owners := metadata.GetOwnerReferences()
 		for i := range owners {
-			// A merge patch, which is what custom objects get, is of the whole list.
+			// Custom objects get a merge patch, which replaces the whole list.
 			if blocks(owners[i]) || !it.resource.Storage.Typed {
 				owners[i].BlockOwnerDeletion = new(bool)
 			}
@@ -160,7 +160,7 @@ func (r *Reactor) unblock(ctx context.Context, it *item) error {
 	})
 }
 
-// release takes from an object the references to some owners.
+// release removes the references to some owners from an object.
 func (r *Reactor) release(ctx context.Context, it *item, uids ...types.UID) error {
 	return r.server.Amend(ctx, it.resource, it.record, func(metadata metav1.Object) {
 		kept := slices.DeleteFunc(metadata.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return slices.Contains(uids, o.UID) })
@@ -171,8 +171,9 @@ func (r *Reactor) release(ctx context.Context, it *item, uids ...types.UID) erro
 	})
 }
 
-// awaitDependents lets an object go when none is left of the dependents that
-// block its deletion, and sees to those that nobody has begun to delete.
+// awaitDependents removes the finalizer of foreground deletion from an object when no
+// dependent blocks its deletion any more. It adds tasks for the dependents whose deletion has
+// not begun.
 func (r *Reactor) awaitDependents(ctx context.Context, list *tasks, it *item) error {
 	remaining, blocked := r.graph.blockingDependentsOf(it.uid)
 	if blocked {
@@ -182,8 +183,8 @@ func (r *Reactor) awaitDependents(ctx context.Context, list *tasks, it *item) er
 	return r.removeFinalizer(ctx, it, metav1.FinalizerDeleteDependents)
 }
 
-// orphanDependents takes the references to an object from its dependents, and
-// lets it go.
+// orphanDependents removes the references to an object from its dependents, and then its
+// finalizer.
 func (r *Reactor) orphanDependents(ctx context.Context, list *tasks, it *item) error {
 	var failed []error
 	for _, key := range r.graph.dependentsOf(it.uid) {
@@ -197,7 +198,7 @@ func (r *Reactor) orphanDependents(ctx context.Context, list *tasks, it *item) e
 	return r.removeFinalizer(ctx, it, metav1.FinalizerOrphanDependents)
 }
 
-// orphan takes the reference to an owner from one dependent.
+// orphan removes the reference to an owner from one dependent.
 func (r *Reactor) orphan(ctx context.Context, list *tasks, key string, owner types.UID) error {
 	for {
 		dependent, err := r.read(list, key)
@@ -217,27 +218,27 @@ func (r *Reactor) removeFinalizer(ctx context.Context, it *item, finalizer strin
 	})
 }
 
-// owners are those that an object names, by what has become of them.
+// owners holds the references of an object, by the state of the owners.
 type owners struct {
 	solid    []types.UID
 	dangling []types.UID
-	waiting  []types.UID // for the deletion of their dependents
+	waiting  []types.UID // these wait for the deletion of their dependents
 
-	// misplaced says that a cluster-scoped object names a namespaced owner. Such
-	// an object is left alone.
+	// misplaced says that a cluster-scoped object names a namespaced owner. The collector
+	// leaves such an object alone.
 	misplaced bool
-	// unknown says that an owner is of a kind that is not served. There is no
-	// telling of it then.
+	// unknown says that the kind of an owner is not served, so that nobody can tell
+	// whether it exists.
 	unknown bool
 }
 
-// classify looks up the owners of an object, as they are now. It ends at the first
-// that forbids to decide.
+// classify looks up the present state of the owners of an object. It stops at the first owner
+// that makes a decision impossible.
 func (r *Reactor) classify(list *tasks, it *item) (owners, error) {
 	var all owners
 	for _, reference := range it.owners {
 		if namespace, gone := r.graph.isGone(string(reference.UID)); gone {
-			// No need to look, and perhaps no resource left where to look.
+			// The graph knows that it is gone. Its resource may be gone too.
 			if namespace != "" && it.namespace == "" {
 				return owners{misplaced: true}, nil
 			}
@@ -258,7 +259,7 @@ func (r *Reactor) classify(list *tasks, it *item) (owners, error) {
 			return owners{}, err
 		}
 		switch owner := ownershipOf(record.Value); {
-		case owner.uid != string(reference.UID): // or there is no such object
+		case owner.uid != string(reference.UID): // the uid is empty if there is no such object
 			all.dangling = append(all.dangling, reference.UID)
 		case owner.deletesDependents():
 			all.waiting = append(all.waiting, reference.UID)
@@ -269,18 +270,18 @@ func (r *Reactor) classify(list *tasks, it *item) (owners, error) {
 	return all, nil
 }
 
-// kindOf is the resource that serves a kind, or nil.
+// kindOf returns the resource that serves a kind, or nil.
 func (r *Reactor) kindOf(list *tasks, kind schema.GroupVersionKind) (*resource.Resource, error) {
 	return lookUp(r, list, func(c *resource.Catalogue) *resource.Resource { return c.Kind(kind) })
 }
 
-// resourceOf is the resource that an object's key belongs to, or nil.
+// resourceOf returns the resource of a store key, or nil.
 func (r *Reactor) resourceOf(list *tasks, key string) (*resource.Resource, error) {
 	return lookUp(r, list, func(c *resource.Catalogue) *resource.Resource { return c.ResourceOf(key) })
 }
 
-// lookUp looks into the catalogue, first as the list of tasks knows it, and if
-// what is looked for is not in there, as it is now.
+// lookUp searches the catalogue that the list of tasks has read before. If that does not
+// have the resource, it searches the present one.
 func lookUp(r *Reactor, list *tasks, find func(*resource.Catalogue) *resource.Resource) (*resource.Resource, error) {
 	if list.catalogue != nil {
 		if res := find(list.catalogue); res != nil {

@@ -14,51 +14,52 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// graph knows which objects name which owners, and what the garbage collector
-// still has to see to. It reads the store's history, every event once and in
-// order, so that it holds what the store holds whoever writes at the same time;
-// each commit has it read on, before what follows from the commit is looked for.
+// graph holds which objects name which owners, and which objects the garbage collector still
+// has to look at. It reads every event of the store's history once and in order, so that it
+// agrees with the store however many writers there are. After each commit it reads on, before
+// the reactor looks for what follows from the commit.
 //
-// Its lock is a leaf but for those of the store: nothing is written, and nobody
-// waits, while it is held.
+// While its lock is held, the graph takes the locks of the store for reading, and nothing else:
+// it does not write, and it does not wait.
 type graph struct {
 	mu     sync.Mutex
-	cursor *store.Cursor // nil: begin
-	read   int64         // where the last cursor ended; 0: there was none
-	copied bool          // another graph's cursor it was
+	cursor *store.Cursor // nil: begin anew
+	read   int64         // the revision that the last cursor reached; 0: there was none
+	copied bool          // the last cursor was that of the graph it was copied from
 
 	edges *btree.BTreeG[edge]
-	// gone are the uids of owners that have been deleted and still have
-	// dependents, with the namespace they were in.
+	// gone has the uids of deleted owners that still have dependents, with the namespace
+	// that they were in.
 	gone map[string]string
-	// waiting are the keys of objects, by uid, that wait for the collector to
-	// take its finalizer from them.
+	// waiting has, by uid, the keys of objects that wait for the collector to remove its
+	// finalizer.
 	waiting map[string]string
-	// due are the keys of dependents that have yet to be looked at, because their
-	// references changed or because the last attempt was refused.
+	// due has the keys of dependents that the collector has to look at, because their
+	// references changed or because its last attempt was refused.
 	due map[string]due
 }
 
-// edge says that an object, by its key, names an owner, by its uid.
+// edge says that the object with a key names the owner with a uid.
 type edge struct {
 	owner     string
 	state     state
 	dependent string
 }
 
-// state is the order in which the dependents of an owner matter.
+// state is what a dependent means for the deletion of its owner. Dependents are listed in the
+// order of these states.
 type state byte
 
 const (
-	blocking      state = iota // the owner's deletion
-	free                       // of that
-	leavingBlocks              // blocking, and being deleted
-	leaving                    // being deleted
+	blocking      state = iota // it blocks the owner's deletion
+	free                       // it does not block
+	leavingBlocks              // it blocks, and is being deleted itself
+	leaving                    // it does not block, and is being deleted
 )
 
 type due struct {
 	kind     string
-	revision int64 // that has not been looked at
+	revision int64 // of the dependent that has not been looked at
 }
 
 func newGraph() *graph {
@@ -71,8 +72,8 @@ func newEdges() *btree.BTreeG[edge] {
 	}, btree.Options{NoLocks: true})
 }
 
-// copy is a graph for a fork of the store at the given revision. If this one has
-// read further it is of no use there, and the fork's begins anew.
+// copy returns a graph for a fork of the store at a revision. If g has read further than that
+// revision, the copy is empty and begins anew.
 func (g *graph) copy(revision int64) *graph {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +86,7 @@ func (g *graph) copy(revision int64) *graph {
 	}
 }
 
-// follow reads what has been committed up to a revision.
+// follow reads the events up to a revision.
 func (g *graph) follow(s Objects, revision int64) error {
 	for g.cursor == nil || g.cursor.Revision() < revision {
 		if g.cursor == nil {
@@ -114,9 +115,10 @@ func outOfReach(err error) bool {
 	return errors.As(err, &compacted)
 }
 
-// begin goes on where the graph was copied, or reads all objects if the history
-// does not go back that far. Which references changed meanwhile is looked into by
-// those who changed them, but for a copy: then all of them are due.
+// begin continues at the revision where the graph was copied, or reads all objects if the
+// history does not reach back that far. Objects that other writers change in the meantime
+// become due by those writers' own reactions. In a copy nobody else reacts, so all of them are
+// due.
 func (g *graph) begin(s Objects) (err error) {
 	if g.copied {
 		g.copied = false
@@ -151,7 +153,7 @@ func (g *graph) begin(s Objects) (err error) {
 	}
 	g.read = all.Revision
 	if g.cursor, err = s.Watch(g.read); outOfReach(err) {
-		return nil // others have written meanwhile: read them all again
+		return nil // others have written in the meantime: read all objects again
 	}
 	return err
 }
@@ -186,18 +188,18 @@ func (g *graph) apply(s Objects, e *store.Event) {
 	}
 }
 
-// link adds the edges of an object.
+// link adds the edges from an object to its owners.
 func (g *graph) link(s Objects, r store.Record, owners string) {
 	if owners == "" || s.Ignores(r.Key) {
 		return
 	}
 	for _, e := range edgesOf(r, owners) {
-		e.owner = strings.Clone(e.owner) // which is a part of the object
+		e.owner = strings.Clone(e.owner) // so that the whole text of the object is not kept
 		g.edges.Set(e)
 	}
 }
 
-// unlink takes away the edges that an object had.
+// unlink removes the edges of an object.
 func (g *graph) unlink(r store.Record, owners string) {
 	if owners == "" {
 		return
@@ -213,14 +215,14 @@ func (g *graph) unlink(r store.Record, owners string) {
 	}
 }
 
-// forget drops an owner that is gone once nothing names it any more.
+// forget drops a deleted owner when no object names it any more.
 func (g *graph) forget(owner string) {
 	if !g.has(owner, blocking, leaving) {
 		delete(g.gone, owner)
 	}
 }
 
-// edgesOf are the edges of an object, one for each owner.
+// edgesOf returns the edges of an object, one for each owner.
 func edgesOf(r store.Record, owners string) []edge {
 	var edges []edge
 	from, fromBlocking := free, blocking
@@ -232,7 +234,7 @@ func edgesOf(r store.Record, owners string) []edge {
 		if owner.Get("blockOwnerDeletion").Bool() {
 			e.state = fromBlocking
 		}
-		// An owner that is named twice is blocked if it is once.
+		// If an object names an owner twice, one reference that blocks is enough.
 		if i := slices.IndexFunc(edges, func(known edge) bool { return known.owner == e.owner }); i >= 0 {
 			edges[i].state = min(edges[i].state, e.state)
 			return true
@@ -243,7 +245,7 @@ func edgesOf(r store.Record, owners string) []edge {
 	return edges
 }
 
-// wait notes whether an object waits for the collector.
+// wait records whether an object waits for the collector.
 func (g *graph) wait(r store.Record, deleted bool) {
 	if !isDeleting(r.Value) {
 		return
@@ -266,7 +268,7 @@ func (g *graph) has(owner string, from, to state) bool {
 	return found
 }
 
-// dependents are the keys of an owner's dependents in some states, in order.
+// dependents returns the keys of an owner's dependents in some states, in order.
 func (g *graph) dependents(owner string, from, to state) []string {
 	var keys []string
 	g.edges.Ascend(edge{owner: owner, state: from}, func(e edge) bool {
@@ -279,8 +281,8 @@ func (g *graph) dependents(owner string, from, to state) []string {
 	return keys
 }
 
-// isGone tells whether an object with dependents has been deleted, and in which
-// namespace it was.
+// isGone tells whether an owner with dependents has been deleted, and in which namespace it
+// was.
 func (g *graph) isGone(uid string) (namespace string, gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -288,15 +290,15 @@ func (g *graph) isGone(uid string) (namespace string, gone bool) {
 	return namespace, gone
 }
 
-// dependentsOf are all dependents of an owner.
+// dependentsOf returns the keys of all dependents of an owner.
 func (g *graph) dependentsOf(uid string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.dependents(uid, blocking, leaving)
 }
 
-// blockingDependentsOf are the dependents that block an owner's deletion and are
-// not being deleted yet, and whether there are any that block it.
+// blockingDependentsOf returns the dependents that block an owner's deletion and are not being
+// deleted yet, and whether any dependent blocks it.
 func (g *graph) blockingDependentsOf(uid string) (remaining []string, blocked bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -304,7 +306,7 @@ func (g *graph) blockingDependentsOf(uid string) (remaining []string, blocked bo
 	return remaining, len(remaining) > 0 || g.has(uid, leavingBlocks, leavingBlocks)
 }
 
-// done says that a dependent has been looked at, as it was at a revision.
+// done records that the collector has looked at a dependent as it was at a revision.
 func (g *graph) done(key string, revision int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -313,8 +315,7 @@ func (g *graph) done(key string, revision int64) {
 	}
 }
 
-// postpone says that a dependent could not be collected. Its next write is to try
-// again.
+// postpone records that a dependent could not be deleted. Its next write tries again.
 func (g *graph) postpone(key string, revision int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

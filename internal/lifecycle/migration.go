@@ -20,8 +20,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// storageMigrating is the condition of a definition whose objects are being written
-// in its storage version.
+// storageMigrating is the type of the condition of a definition whose objects are being
+// written in its storage version.
 const storageMigrating = apiextensions.CustomResourceDefinitionConditionType(apiextensionsv1.StorageMigrating)
 
 const migrations = "storageversionmigrations"
@@ -30,19 +30,19 @@ func isMigration(r *resource.Resource) bool {
 	return r.Group == storagemigrationv1.GroupName && r.Names.Plural == migrations
 }
 
-// isMigrating tells whether a definition waits for the end of a migration. Hardly any
-// does, and definitions can be long.
+// isMigrating tells whether a definition waits for the end of a migration. Few do, and
+// definitions can be long, so it searches the text before it parses it.
 func isMigrating(definition string) bool {
 	return strings.Contains(definition, string(storageMigrating)) && gjson.Get(definition, `status.conditions.#(type=="`+string(storageMigrating)+`").status`).Str == string(metav1.ConditionTrue)
 }
 
-// migrate carries out a migration: each object of the resource is written again as it
-// is, which stores it in the storage version. On a real server three controllers do
-// this, in pkg/controller/storageversionmigrator, each waiting for the others' marks
-// on the migration.
+// migrate writes each object of the migration's resource again, unchanged, which stores it in
+// the storage version. On a real server three controllers do this together
+// (pkg/controller/storageversionmigrator), and each waits for what the others write into the
+// status of the migration.
 //
-// An object whose write fails for a reason that may pass leaves the migration running.
-// The next write to it, or to the definition, tries again.
+// If a write fails for a reason that may pass, the migration goes on running. The next write
+// of the migration or of the definition tries again.
 func (r *Reactor) migrate(ctx context.Context, name string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 
 var errNoResource = errors.New("unable to obtain GVR from discovery")
 
-// rewriteAll writes all objects again that are not newer than the migration.
+// rewriteAll writes all objects again that are older than the migration.
 func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) error {
 	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
@@ -104,7 +104,7 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	}
 	for _, record := range records {
 		if record.Revision > upTo {
-			continue // written in the storage version
+			continue // it is in the storage version already
 		}
 		err := r.server.Rewrite(ctx, res, record)
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -114,9 +114,9 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	return nil
 }
 
-// mayPass tells the errors after which a real server tries again, and conflicts. One
-// without a Status, as of a webhook that does not convert, reaches its controller as an
-// internal one.
+// mayPass tells whether an error may pass: it is a conflict, or one after which a real server
+// tries again. An error without a Status, such as that of a conversion webhook, reaches the
+// real controller as an internal error.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -126,7 +126,7 @@ func mayPass(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// retryMigrations takes up the migrations of a definition that has changed.
+// retryMigrations continues the migrations of a definition that has changed.
 func (r *Reactor) retryMigrations(ctx context.Context, definition string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -168,8 +168,8 @@ func (r *Reactor) condition(m *storagemigrationv1.StorageVersionMigration, c sto
 	})
 }
 
-// markMigrating says of the definition of the resource, if it has one, that a
-// migration is running, and of which of its generations.
+// markMigrating sets the condition of the resource's definition, if it has one, that says that
+// a migration is running, and for which generation.
 func (r *Reactor) markMigrating(ctx context.Context, name, migration string) error {
 	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
 		return apiextensions.CustomResourceDefinitionCondition{
@@ -178,8 +178,8 @@ func (r *Reactor) markMigrating(ctx context.Context, name, migration string) err
 	})
 }
 
-// markMigrated says how it ended. Only the storage version is stored from then on, if
-// the definition has not changed meanwhile.
+// markMigrated sets the condition that says how the migration ended. If the definition has not
+// changed in the meantime, its status.storedVersions has only the storage version from then on.
 func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool) error {
 	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
 		c := apiextensions.CustomResourceDefinitionCondition{
@@ -203,7 +203,7 @@ func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool)
 	})
 }
 
-// mark sets the condition of a definition, if there is one of the name.
+// mark sets the condition of a definition, if the definition exists.
 func (r *Reactor) mark(ctx context.Context, name string, judge func(*apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition) error {
 	definition, was, err := r.getDefinition(ctx, name)
 	if err != nil {

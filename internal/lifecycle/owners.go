@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// noteOwnership lists what a change means for owners and their dependents.
+// noteOwnership adds the tasks that follow from a change for owners and their dependents.
 func (r *Reactor) noteOwnership(list *tasks, c Change) {
 	if r.graph == nil {
 		return
@@ -20,12 +20,12 @@ func (r *Reactor) noteOwnership(list *tasks, c Change) {
 	}
 	r.graph.note(list, c)
 	if c.Resource == r.server.Definitions() && !c.Deleted {
-		// A reference may name a kind that is served from now on.
+		// A reference may name a kind that is served only from now on.
 		r.graph.listDue(list)
 	}
 }
 
-// note lists what a change means that has been read.
+// note adds the tasks that follow from a change that the graph has read.
 func (g *graph) note(list *tasks, c Change) {
 	key := c.Record.Key
 	if d, ok := g.due[key]; ok {
@@ -35,7 +35,7 @@ func (g *graph) note(list *tasks, c Change) {
 		g.noteWaiting(list, c)
 	}
 	if !c.Deleted && (len(g.waiting) == 0 || !isDeleting(c.Record.Value)) {
-		return // if it is being deleted, then without the collector
+		return // even if it is being deleted, it does not wait for the collector
 	}
 	if c.Deleted && g.edges.Len() == 0 {
 		return
@@ -51,8 +51,7 @@ func (g *graph) note(list *tasks, c Change) {
 	}
 }
 
-// noteWaiting lists the owners that wait for their dependents, and may have one
-// less that blocks them.
+// noteWaiting adds the owners that wait for their dependents and may have one fewer now.
 func (g *graph) noteWaiting(list *tasks, c Change) {
 	was, is := ownersIn(c.Previous.Value), ""
 	if !c.Deleted {
@@ -74,7 +73,7 @@ func (g *graph) listDue(list *tasks) {
 	}
 }
 
-// resume lists what has been left to do at a revision.
+// resume adds what was left to do at a revision.
 func (g *graph) resume(s Objects, list *tasks, revision int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ownership is what the garbage collector reads of an object's metadata.
+// ownership is the part of an object's metadata that the garbage collector reads.
 type ownership struct {
 	uid        string
 	namespace  string
@@ -18,7 +18,7 @@ type ownership struct {
 	deleting   bool
 }
 
-// ownershipOf reads the JSON of an object.
+// ownershipOf reads the ownership out of the JSON of an object.
 func ownershipOf(text string) ownership {
 	metadata := gjson.Get(text, "metadata")
 	o := ownership{
@@ -45,9 +45,8 @@ func (o ownership) orphansDependents() bool {
 	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents)
 }
 
-// ownersIn is the JSON of an object's owner references, empty if it has none.
-// Every write asks, and next to none has any: the objects without are told by a
-// look at their bytes.
+// ownersIn returns the JSON of an object's owner references, empty if it has none. Every write
+// calls it, and most objects have none: a search through the bytes finds that out quickly.
 func ownersIn(text string) string {
 	if !strings.Contains(text, `References":[{`) {
 		return ""
@@ -55,7 +54,7 @@ func ownersIn(text string) string {
 	return gjson.Get(text, "metadata.ownerReferences").Raw
 }
 
-// isDeleting tells whether an object is being deleted, as quickly.
+// isDeleting tells whether an object is being deleted, by the same kind of search.
 func isDeleting(text string) bool {
 	return strings.Contains(text, `deletionTimestamp":`) && isTerminating(text)
 }
@@ -65,13 +64,12 @@ func ownerReferences(raw string) []metav1.OwnerReference {
 		return nil
 	}
 	var owners []metav1.OwnerReference
-	// It has been validated. What cannot be read names no owner.
+	// The object has been validated. A reference that cannot be read names no owner.
 	_ = json.Unmarshal([]byte(raw), &owners)
 	return owners
 }
 
-// blocks tells whether the reference holds up the deletion of its owner, if that
-// deletes its dependents first.
+// blocks tells whether the reference blocks the foreground deletion of its owner.
 func blocks(r metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// policyStatusManager is who owns the status of a policy: the controller of that
-// name.
+// policyStatusManager is the field manager of a policy's status: the name of the controller of
+// a real server.
 const policyStatusManager = "validatingadmissionpolicy-status"
 
-// policies is the resource of ValidatingAdmissionPolicies.
+// policies is the plural name of ValidatingAdmissionPolicies.
 const policies = "validatingadmissionpolicies"
 
 func isPolicy(r *resource.Resource) bool {
 	return r.Group == admissionregistrationv1.GroupName && r.Names.Plural == policies
 }
 
-// resumePolicies lists the policies whose status is behind their spec.
+// resumePolicies adds the policies whose status is older than their spec.
 func (r *Reactor) resumePolicies(list *tasks, c *resource.Catalogue) error {
 	res := c.Resource(admissionregistrationv1.GroupName, policies)
 	records, err := r.server.List(res, "")
@@ -37,13 +37,13 @@ func (r *Reactor) resumePolicies(list *tasks, c *resource.Catalogue) error {
 	return nil
 }
 
-// isUnobserved tells whether the status of an object is behind its spec.
+// isUnobserved tells whether the status of an object is older than its spec.
 func isUnobserved(text string) bool {
 	return gjson.Get(text, "metadata.generation").Int() > gjson.Get(text, "status.observedGeneration").Int()
 }
 
-// checkPolicy says in the status of a policy what is wrong with the types in its
-// expressions, once for each generation.
+// checkPolicy checks the types in the expressions of a policy and writes the result into its
+// status, once for each generation.
 func (r *Reactor) checkPolicy(ctx context.Context, name string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {

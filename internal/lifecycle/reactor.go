@@ -27,7 +27,7 @@ type Change struct {
 
 // Server is what a Reactor needs of the server.
 type Server interface {
-	// Catalogue is brought up to date with the definitions in the store first.
+	// Catalogue returns the catalogue of the definitions that are in the store now.
 	Catalogue() (*resource.Catalogue, error)
 	// Namespaces and Definitions are the built-in resources that have a
 	// lifecycle.
@@ -35,33 +35,33 @@ type Server interface {
 	Definitions() *resource.Resource
 
 	Now() metav1.Time
-	// Revision is that of the newest write.
+	// Revision returns the revision of the newest write.
 	Revision() int64
 
-	// Get reads an object as its strategy sees it. It is the caller's own.
+	// Get reads an object as its strategy sees it. The caller may change the object.
 	Get(ctx context.Context, r *resource.Resource, namespace, name string) (runtime.Object, store.Record, error)
-	// List reads all objects of a namespace, or of all.
+	// List reads the objects of a namespace, or of all namespaces for the empty name.
 	List(r *resource.Resource, namespace string) ([]store.Record, error)
-	// Update puts an object, or a subresource of it, through the pipeline, if it
-	// is still the one of the record and the preconditions hold. It fails with
-	// ErrConflict otherwise. The object is the pipeline's from then on.
+	// Update writes an object, or a subresource of it, through the pipeline. It fails
+	// with ErrConflict if the object has changed since the record, or if a precondition
+	// does not hold. The caller must not use the object afterwards.
 	Update(ctx context.Context, r *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error
-	// ApplyStatus applies the status of an object, which says no more than that, for
-	// a manager, if the object is still the one of the record. It fails as Update
-	// does.
+	// ApplyStatus applies a status to the object of a record, for a manager. The given
+	// object contains nothing but the status and what identifies it. It fails as Update.
 	ApplyStatus(ctx context.Context, r *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error
-	// Rewrite puts an object through the pipeline as it is.
+	// Rewrite writes an object through the pipeline unchanged, which stores it in the
+	// storage version.
 	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
-	// DeleteContent deletes an object of a namespace that is being emptied, as the
-	// namespace controller does: by a delete of the whole collection.
+	// DeleteContent deletes an object of a namespace that is being emptied. Admission sees
+	// it as the namespace controller's delete of the whole collection.
 	DeleteContent(ctx context.Context, r *resource.Resource, namespace, name string) error
 	// DeleteInstance deletes an object of a definition that is being deleted. Admission
-	// is not asked: a real server goes to the storage directly.
+	// does not see it, because a real server deletes such objects from the storage.
 	DeleteInstance(ctx context.Context, r *resource.Resource, namespace, name string) error
 
-	// Amend changes the metadata of the object of a record, as the garbage
-	// collector, and Collect deletes it. They fail with ErrConflict if the object
-	// is another one by now.
+	// Amend changes the metadata of the object of a record, and Collect deletes it, both
+	// as the garbage collector. They fail with ErrConflict if the object has changed since
+	// the record.
 	Amend(ctx context.Context, r *resource.Resource, was store.Record, change func(metav1.Object)) error
 	Collect(ctx context.Context, r *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error
 
@@ -74,13 +74,12 @@ type Objects interface {
 	Read(key string) (store.Record, error)
 	All() (store.List, error)
 	Watch(after int64) (*store.Cursor, error)
-	// Ignores tells of a key whether the garbage collector leaves what is there
-	// alone.
+	// Ignores tells whether the garbage collector leaves the object of a key alone.
 	Ignores(key string) bool
 }
 
-// ErrConflict is the error of a write that another one made obsolete. To look
-// again is the way on; what refuses a write for good has errors of its own.
+// ErrConflict is the error of a write whose object another writer has changed. The step reads
+// the object again and starts over. A write that is refused for good has another error.
 var ErrConflict = errors.New("another write came first")
 
 // Reactor reacts to commits.
@@ -98,16 +97,16 @@ func NewReactor(s Server, collectsGarbage bool) *Reactor {
 	return r
 }
 
-// Inherit has a reactor know what the one of another server knows, whose store
-// its own was forked from at the given revision.
+// Inherit copies what another reactor knows. The store of r was forked from that of the other
+// reactor, at the given revision.
 func (r *Reactor) Inherit(from *Reactor, revision int64) {
 	if r.graph != nil && from.graph != nil {
 		r.graph = from.graph.copy(revision)
 	}
 }
 
-// task is one thing to see to: the kind of it, and the name of the definition,
-// group or namespace that it is about, or the key of the object.
+// task is one thing to do: its kind, and the name of the definition, group or namespace, or
+// the key of the object, that it is about.
 type task struct {
 	kind string
 	name string
@@ -125,8 +124,8 @@ const (
 	collectGarbage   = "collect garbage"
 )
 
-// tasks is the list of what is left to do, of one React and of the writes it
-// makes.
+// tasks is the list of what is left to do in one call of React. Writes that a task makes add
+// to the same list.
 type tasks struct {
 	left   []task
 	listed map[task]bool // those left
@@ -182,9 +181,9 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 	}
 }
 
-// Resume takes up what a server was doing whose state, as of the given revision,
-// this one has got: it sees to every definition, namespace, migration and policy
-// that is not at rest, and to garbage.
+// Resume completes what another server, from which the state of this one was forked at a
+// revision, had begun: all definitions, namespaces, migrations and policies that wait for
+// something, and garbage.
 func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -228,7 +227,7 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// work sees to all tasks of a list, and to those that they add.
+// work does all tasks of a list, and those that they add.
 func (r *Reactor) work(ctx context.Context, list *tasks) {
 	ctx = context.WithValue(ctx, tasksKey{}, list)
 	for len(list.left) > 0 {
@@ -246,13 +245,13 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 	}
 }
 
-// note lists what a change gives rise to.
+// note adds the tasks that follow from a change.
 func (r *Reactor) note(list *tasks, c Change) {
 	r.noteLifecycle(list, c)
 	r.noteOwnership(list, c)
 }
 
-// noteLifecycle lists what a change means for definitions and namespaces.
+// noteLifecycle adds the tasks for definitions, namespaces, policies and migrations.
 func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 	switch {
 	case c.Resource == r.server.Definitions():
@@ -289,7 +288,7 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 	}
 }
 
-// do sees to one task. It starts over when another writer was faster.
+// do does one task. It starts over when another writer was faster.
 func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 	for {
 		var err error
@@ -318,7 +317,7 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 			list.catalogue = nil
 			continue
 		case apierrors.IsNotFound(err):
-			return nil // somebody saw to it
+			return nil // the object is gone, so there is nothing left to do
 		}
 		return err
 	}

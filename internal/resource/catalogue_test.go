@@ -31,9 +31,6 @@ func outline(c *Catalogue) (lines []string) {
 		for _, r := range g.Resources {
 			line += " " + r.Names.Plural
 		}
-		if g.Builtin {
-			line += " (built in)"
-		}
 		lines = append(lines, line)
 	}
 	return lines
@@ -49,7 +46,7 @@ func TestOrderOfDiscovery(t *testing.T) {
 		{"built-in groups come first, in the order given",
 			[]*Resource{served("", "pods", "Pod", "v1"), served("z.io", "as", "A", "v1"), served("b.io", "bs", "B", "v1")},
 			[]*Definition{defined("cs.a.io", served("a.io", "cs", "C", "v1"))},
-			[]string{" [v1] pods (built in)", "z.io [v1] as (built in)", "b.io [v1] bs (built in)", "a.io [v1] cs"}},
+			[]string{" [v1] pods", "z.io [v1] as", "b.io [v1] bs", "a.io [v1] cs"}},
 		{"custom groups are sorted by name", nil,
 			[]*Definition{defined("as.z.io", served("z.io", "as", "A", "v1")), defined("bs.b.io", served("b.io", "bs", "B", "v1"))},
 			[]string{"b.io [v1] bs", "z.io [v1] as"}},
@@ -65,7 +62,7 @@ func TestOrderOfDiscovery(t *testing.T) {
 		{"a definition without an endpoint makes no group", nil, []*Definition{defined("as.x.io", nil)}, nil},
 		{"a custom resource does not replace a built-in one",
 			[]*Resource{served("x.io", "as", "A", "v1")}, []*Definition{defined("as.x.io", served("x.io", "as", "Other", "v2"))},
-			[]string{"x.io [v1] as (built in)"}},
+			[]string{"x.io [v1] as"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, outline(NewCatalogue(1, c.builtin, c.custom))); diff != "" {

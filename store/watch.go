@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// maxBatch is the largest number of events that a cursor returns at once.
+// maxBatch is how many events a cursor returns at once: enough to make the wake-up cheap, few enough to begin with.
 const maxBatch = 1024
 
-// Cursor reads the changes to the keys of a prefix: each once, in the order of their revisions. It is a place in the
-// history and holds no resources, so it need not be closed. Only one goroutine at a time may use it.
+// Cursor reads the changes to the keys of a prefix: every one, once, in the order of their revisions. It is a place
+// in the history and holds nothing, so it need not be closed. It belongs to one goroutine at a time.
 type Cursor struct {
 	store    *Store
 	prefix   string
 	revision int64
 }
 
-// Watch returns a cursor that reads the changes after a revision. Revision 0 means the newest. It fails with a
-// [*CompactedError] if the revision is before [Store.Oldest], and with a [*FutureError] if it is after
-// [Store.Revision].
+// Watch returns a cursor at a revision: what it reads is what changed after that. Revision 0 means the newest.
+// It fails with a [*CompactedError] or a [*FutureError] if there is no telling what changed since.
 func (s *Store) Watch(prefix string, after int64) (*Cursor, error) {
 	if s.closed.Load() {
 		return nil, ErrClosed
@@ -36,12 +35,11 @@ func (s *Store) Watch(prefix string, after int64) (*Cursor, error) {
 // returned.
 func (c *Cursor) Revision() int64 { return c.revision }
 
-// Poll returns the next changes, at most 1024, or none if there are none yet. It does not wait. It fails with
-// [ErrClosed] when the store has been closed, and with a [*CompactedError] when the store has forgotten the next
-// changes; then the cursor cannot be used any more.
+// Poll returns the next changes, 1024 at most, and none if there are none yet. It fails with [ErrClosed] when the
+// store has been closed, and with a [*CompactedError] when the next changes have been forgotten: then the cursor is
+// of no more use.
 //
-// To wait for changes and for something else in one select, call Changed first, then Poll, and wait only if Poll has
-// returned none.
+// To wait for changes among other things, call Changed first, and wait only after Poll has returned none.
 func (c *Cursor) Poll() ([]*Event, error) {
 	if c.store.closed.Load() {
 		return nil, ErrClosed
@@ -50,7 +48,7 @@ func (c *Cursor) Poll() ([]*Event, error) {
 	for e, err := range c.store.log.between(c.revision, c.store.log.revision.Load()) {
 		if err != nil {
 			if len(batch) > 0 {
-				break // return what has been read; the next call returns the error
+				break // what was read is in order; the next call says the rest
 			}
 			return nil, err
 		}
@@ -65,11 +63,11 @@ func (c *Cursor) Poll() ([]*Event, error) {
 	return batch, nil
 }
 
-// Changed returns a channel that is closed by the next commit to any key, and by Close.
+// Changed returns a channel that is closed by the next commit, to whatever key, and by Close.
 func (c *Cursor) Changed() <-chan struct{} { return c.store.changes.next() }
 
-// Next waits until there are changes and returns them, at most 1024. It fails as Poll does, and with the error of ctx
-// when ctx ends.
+// Next returns the next changes, 1024 at most, and waits until there is one. It fails as Poll does, and with the
+// error of ctx when that ends before.
 func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
 	for ctx.Err() == nil {
 		changed := c.Changed()
@@ -84,9 +82,9 @@ func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
 	return nil, ctx.Err()
 }
 
-// changes announces commits to those who wait for one. The zero value is ready.
+// changes tells whoever waits that something has been committed. The zero value is ready.
 //
-// The first who waits makes the channel, so that a commit costs nothing when nobody waits.
+// The channel is made by the first to wait, not before, so that a commit costs nothing when nobody does.
 type changes struct {
 	mu sync.Mutex
 	ch chan struct{}

@@ -105,6 +105,19 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 			equal(t, want, byWhom[want], true)
 		}
 	})
+	policies := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata), fakecluster.WithObjects(
+		configMapPolicy("p", admissionregistrationv1.ValidatingAdmissionPolicySpec{Validations: []admissionregistrationv1.Validation{{Expression: "true"}}})))
+	var ofPolicy []string
+	for _, e := range policies.Audit() {
+		if e.ObjectRef != nil && e.ObjectRef.Resource == "validatingadmissionpolicies" {
+			ofPolicy = append(ofPolicy, fmt.Sprint(e.User.Username, " ", e.Verb, " ", e.RequestURI, " ", e.ResponseStatus.Code))
+		}
+	}
+	equal(t, "events of a policy, whose status a controller applies", ofPolicy, []string{
+		"system:apiserver patch /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p/status 200",
+		"kubernetes-admin create /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies 201",
+	})
+
 	legacy := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithLegacyAPIs(), fakecluster.WithAudit(auditv1.LevelMetadata))
 	must(t, legacy.Discovery().RESTClient().Get().AbsPath("/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions").Do(t.Context()).Error())
 	last := legacy.Audit()[len(legacy.Audit())-1]

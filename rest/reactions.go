@@ -188,7 +188,7 @@ func (r reactions) write(ctx context.Context, by controller, res *resource.Resou
 	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); by.prefers && i >= 0 {
 		w.Version = res.Versions[i]
 	}
-	return apirequest.WithUser(apirequest.WithNamespace(ctx, namespace), by.user), w
+	return apirequest.WithUser(ctx, by.user), w
 }
 
 // carryOut carries out a write of a controller's, and says so in the audit trail.

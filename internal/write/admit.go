@@ -69,7 +69,7 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 			return record, err
 		}
 	}
-	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace)
+	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace, nil) // it looks at no options
 	return record, restadmission.NamespaceLifecycle(attributes, restadmission.Namespace{
 		Exists:      record.Revision != 0,
 		Terminating: gjson.Get(record.Value, "status.phase").Str == string(corev1.NamespaceTerminating),
@@ -127,11 +127,12 @@ func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *
 		namespace = a.name // a namespace is in itself
 	}
 	as := a.shownAs()
-	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace), as, a.p.Cluster)
+	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
 }
 
 // attributes describe the write to admission.
-func (a attempt) attributes(operation admission.Operation, obj, old runtime.Object, kind schema.GroupVersionKind, namespace string) admission.Attributes {
+func (a attempt) attributes(operation admission.Operation, obj, old runtime.Object, kind schema.GroupVersionKind, namespace string,
+	options runtime.Object) admission.Attributes {
 	user, _ := apirequest.UserFrom(a.ctx)
 	name := a.name
 	if a.request.Collection {
@@ -142,7 +143,7 @@ func (a attempt) attributes(operation admission.Operation, obj, old runtime.Obje
 		}
 	}
 	return admission.NewAttributesRecord(obj, old, kind, namespace, name,
-		a.version.GroupVersionResource(), a.request.Subresource, operation, a.operationOptions(operation), a.request.DryRun, user)
+		a.version.GroupVersionResource(), a.request.Subresource, operation, options, a.request.DryRun, user)
 }
 
 // operationOptions are those of the operation, which need not be the one that the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -44,6 +45,7 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 // Whoever came first has got on, so that attempts need no other limit. A request
 // with a Revision is tried once: Run fails with ErrObsolete in the first two cases.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
+	ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	version, names := r.Version, 1
 	for {
 		result, err := p.attempt(ctx, &r, version).run()

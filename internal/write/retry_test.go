@@ -1,0 +1,242 @@
+package write_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	upstream "k8s.io/apiserver/pkg/admission"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// counted counts how often a source decodes.
+func counted(source write.Source, n *int) write.Source {
+	return func(v *resource.Version) (runtime.Object, error) { *n++; return source(v) }
+}
+
+func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
+	merge := write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"xl"}}`)}
+	apply := write.Apply{Body: []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":"xl"}}`)}
+	for _, test := range []struct {
+		name      string
+		absent    bool // there is no object to begin with
+		change    write.Change
+		meanwhile func(b *bench) // while admission is asked the first time
+		asked     string         // about which operations
+		want      string         // color and size of what is stored, and what the write came to
+	}{
+		{"a merge patch is applied to what the other one made", false, merge,
+			func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
+		{"an apply is merged into what the other one made", false, apply,
+			func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
+		{"a controller's change is made to what the other one made", false, write.Amend{Alter: func(obj runtime.Object) error {
+			return setSize(obj, "xl")
+		}}, func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
+		{"an apply that is about to create updates what is there now", true, apply,
+			func(b *bench) { b.make() }, "CREATE UPDATE", "red xl"},
+		{"an apply that is about to update creates what is gone", false, apply,
+			func(b *bench) { b.drop(b.key()) }, "UPDATE CREATE", " xl created"},
+		{"a merge patch does not find what is gone", false, merge,
+			func(b *bench) { b.drop(b.key()) }, "UPDATE", `widgets.example.com "a" not found`},
+		{"a definition that has changed is the one that the object is judged by", false, merge,
+			func(b *bench) {
+				b.put(crd.DefinitionsPrefix+"widgets.example.com", strings.Replace(definition, `"size"`, `"weight"`, 1))
+			}, "UPDATE UPDATE", "red "},
+		{"a namespace that has changed is looked at again", true, apply,
+			func(b *bench) {
+				b.put(b.Namespaces.Key("", "default"), `{"metadata":{"name":"default"},"status":{"phase":"Terminating"}}`)
+			}, "CREATE", `widgets.example.com "a" is forbidden: unable to create new content in namespace default because it is being terminated`},
+		{"what is not served any more is not written", false, merge,
+			func(b *bench) { b.drop(crd.DefinitionsPrefix + "widgets.example.com") }, "UPDATE", write.ErrNotServed.Error()},
+		{"a version that is not served any more is not written in", false, merge,
+			func(b *bench) {
+				b.put(crd.DefinitionsPrefix+"widgets.example.com", strings.Replace(definition, `"served": true`, `"served": false`, 1))
+			}, "UPDATE", write.ErrNotServed.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			if !test.absent {
+				b.make()
+			}
+			meanwhile := once(func() { test.meanwhile(b) })
+			var asked []string
+			b.mutate = func(w *admission.Write) error {
+				asked = append(asked, string(w.GetOperation()))
+				meanwhile()
+				return nil
+			}
+			result, err := b.Run(t.Context(), b.request(test.change))
+			var got string
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = strings.Join(b.stored("spec.color", "spec.size"), " ")
+				if result.Created {
+					got += " created"
+				}
+			}
+			equal(t, "outcome", got, test.want)
+			equal(t, "what admission was asked about", strings.Join(asked, " "), test.asked)
+		})
+	}
+}
+
+func setSize(obj runtime.Object, size string) error {
+	fields := obj.(interface{ UnstructuredContent() map[string]any }).UnstructuredContent()
+	fields["spec"].(map[string]any)["size"] = size
+	return nil
+}
+
+func TestEachAttemptStartsFromWhatWasSent(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	meanwhile := once(func() { b.color("blue") })
+	b.mutate = func(w *admission.Write) error {
+		obj := w.GetObject().(interface{ UnstructuredContent() map[string]any }).UnstructuredContent()
+		size := obj["spec"].(map[string]any)["size"].(string)
+		meanwhile()
+		return setSize(w.GetObject(), size+"!")
+	}
+	decoded := 0
+	update := write.Replace{Object: counted(b.widget(`{"spec":{"size":"m"}}`), &decoded)}
+	_, err := b.Run(t.Context(), b.request(update))
+	if !apierrors.IsInvalid(err) { // it must say which one it has seen
+		t.Fatal(err)
+	}
+	b.put(b.Namespaces.Key("", "default"), `{"metadata":{"name":"default"},"status":{"phase":"Active"}}`)
+	create := b.request(write.Create{Object: counted(b.widget(`{"metadata":{"name":"b"},"spec":{"size":"m"}}`), &decoded)})
+	create.Name = ""
+	decoded = 0
+	meanwhile = once(func() { // the definition counts in every create
+		b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
+	})
+	result, err := b.Run(t.Context(), create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "what the second attempt made", read(result.Text, "spec.size"), []string{"m!"})
+	equal(t, "times decoded", decoded, 2)
+}
+
+func TestGeneratedNamesAreTriedEightTimes(t *testing.T) {
+	// A pipeline with the same seed takes the names before.
+	for _, taken := range []int{0, 7, 8} {
+		t.Run(fmt.Sprintf("%d are taken", taken), func(t *testing.T) {
+			b := newBench(t)
+			for range taken {
+				b.put(b.widgets().Resource.Key("default", b.nextName()), `{"metadata":{"name":"x"}}`)
+			}
+			last := b.nextName()
+			seed := uint64(1)
+			b.Random = write.NewRandom(&seed)
+			create := b.request(write.Create{Object: b.widget(`{"metadata":{"generateName":"w-"}}`)})
+			create.Name = ""
+			result, err := b.Run(t.Context(), create)
+			if taken < 8 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				equal(t, "name", read(result.Text, "metadata.name"), []string{last})
+				return
+			}
+			equal(t, "reason", apierrors.ReasonForError(err), metav1.StatusReasonAlreadyExists)
+			if !strings.Contains(err.Error(), "the server was not able to generate a unique name for the object") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// nextName is the name that a create would generate next. A dry run takes a uid and
+// a name as a create does.
+func (b *bench) nextName() string {
+	b.t.Helper()
+	create := b.request(write.Create{Object: b.widget(`{"metadata":{"generateName":"w-"}}`)})
+	create.Name, create.DryRun = "", true
+	result, err := b.Run(b.t.Context(), create)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return read(result.Text, "metadata.name")[0]
+}
+
+func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		before    func(b *bench) // the write
+		meanwhile func(b *bench) // while admission is asked
+		require   func(b *bench) store.Precondition
+		asked     int
+	}{
+		{"the object changed before", func(b *bench) { b.color("blue") }, nil, nil, 0},
+		{"the object is gone", func(b *bench) { b.drop(b.key()) }, nil, nil, 0},
+		{"the object changes meanwhile", nil, func(b *bench) { b.color("blue") }, nil, 1},
+		{"the object goes meanwhile", nil, func(b *bench) { b.drop(b.key()) }, nil, 1},
+		{"the definition changes meanwhile", nil, func(b *bench) {
+			b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
+		}, nil, 1},
+		{"what the caller requires does not hold", nil, nil, func(b *bench) store.Precondition {
+			return store.Precondition{Key: b.Namespaces.Key("", "default"), Revision: 1}
+		}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			b.make()
+			was, err := b.Store.Get(b.key())
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			b.mutate = func(*admission.Write) error {
+				asked++
+				if test.meanwhile != nil {
+					test.meanwhile(b)
+				}
+				return nil
+			}
+			if test.before != nil {
+				test.before(b)
+			}
+			r := b.request(write.Amend{Alter: func(obj runtime.Object) error { return setSize(obj, "s") }})
+			r.Revision = was.Revision
+			if test.require != nil {
+				r.Require = []store.Precondition{test.require(b)}
+			}
+			_, err = b.Run(t.Context(), r)
+			if !errors.Is(err, write.ErrObsolete) || !apierrors.IsConflict(err) {
+				t.Errorf("got %v", err)
+			}
+			equal(t, "times that admission was asked", asked, test.asked)
+			equal(t, "what the reactor was told", b.changes, []string(nil))
+		})
+	}
+}
+
+func TestAConflictThatAdmissionMakesUpIsTheAnswer(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	asked := 0
+	b.validate = func(w *admission.Write) error {
+		asked++
+		if w.GetOperation() == upstream.Create {
+			return apierrors.NewAlreadyExists(w.GetResource().GroupResource(), w.GetName())
+		}
+		return apierrors.NewConflict(w.GetResource().GroupResource(), w.GetName(), errors.New("no"))
+	}
+	_, err := b.Run(t.Context(), b.request(write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"m"}}`)}))
+	equal(t, "patch", err.Error(), `Operation cannot be fulfilled on widgets.example.com "a": no`)
+	b.drop(b.key())
+	_, err = b.Run(t.Context(), b.request(write.Apply{Body: []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}}`)}))
+	equal(t, "apply", err.Error(), `widgets.example.com "a" already exists`)
+	equal(t, "times that admission was asked", asked, 2)
+}

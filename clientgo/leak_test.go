@@ -9,6 +9,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 
 	klog.SetLogger(logr.Discard()) // reflectors complain of what the tests do to them
 
+	memorytest.Verify()
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	os.Exit(leaktest.Check(code))

@@ -10,6 +10,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard()) // reflectors complain of what the tests do to them
 	clientrest.SetDefaultWarningHandler(clientrest.NoWarnings{})
 
+	memorytest.Verify()
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	os.Exit(leaktest.Check(code))

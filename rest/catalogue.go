@@ -44,11 +44,11 @@ func (s *Server) compile(was *resource.Catalogue, definitions store.List) (*reso
 			all = append(all, known)
 			continue
 		}
-		obj, err := s.definitions.Storage.Codec.DecodeStored(record)
+		definition, err := s.memory.Decode(s.definitions.Storage, record)
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), s.options.Services)
+		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), s.options.Services)
 		if err != nil {
 			// Validation keeps such definitions out. If one slips through it has
 			// no endpoint.

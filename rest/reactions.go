@@ -60,11 +60,11 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 	if err != nil {
 		return nil, record, err
 	}
-	obj, err := res.Storage.Codec.DecodeStored(record)
+	current, err := r.memory.Decode(res.Storage, record)
 	if err != nil {
 		return nil, record, err
 	}
-	return res.Storage.Codec.Copy(obj), record, nil
+	return res.Storage.Codec.Copy(current.Object), record, nil
 }
 
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {

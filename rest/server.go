@@ -60,6 +60,7 @@ type Server struct {
 	chain     atomic.Pointer[admission.Chain]
 	reactor   *lifecycle.Reactor
 	writes    *write.Pipeline
+	memory    *resource.Memory
 	frames    view.Frames
 	trail     *trail // nil: nobody keeps one
 	hooks     *hooks
@@ -113,6 +114,7 @@ func newServer(s *store.Store, o Options) *Server {
 	server := &Server{
 		options: o,
 		store:   s,
+		memory:  resource.NewMemory(),
 		hooks:   newHooks(o.Services),
 		trail:   newTrail(o.AuditLevel),
 	}
@@ -134,7 +136,7 @@ func (s *Server) newHandler() http.Handler {
 // newPipeline is what carries out the server's writes.
 func (s *Server) newPipeline(random *write.Random) *write.Pipeline {
 	return &write.Pipeline{
-		Store: s.store, Now: s.now, Random: random,
+		Store: s.store, Memory: s.memory, Now: s.now, Random: random,
 		Namespaces: s.namespaces, WithoutNamespaceLifecycle: s.options.WithoutNamespaceLifecycle,
 		Catalogue: reactions{s}.Catalogue, Chain: s.chain.Load, Cluster: cluster{s}, Reactor: aftermath{s},
 	}

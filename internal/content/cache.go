@@ -67,10 +67,31 @@ func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	}
 	c.entries[key] = c.order.PushFront(cached[K, V]{key, value, weight})
 	c.weight += weight
+	c.trim()
+	return value
+}
+
+// Replace remembers a value, in the place of the one that there may be. It is for
+// keys that name what changes.
+func (c *Cache[K, V]) Replace(key K, value V, weight int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[key]; e != nil {
+		c.weight -= e.Value.(cached[K, V]).weight
+		e.Value = cached[K, V]{key, value, weight}
+		c.order.MoveToFront(e)
+	} else {
+		c.entries[key] = c.order.PushFront(cached[K, V]{key, value, weight})
+	}
+	c.weight += weight
+	c.trim()
+}
+
+// trim lets go of what was used longest ago, as long as there is too much.
+func (c *Cache[K, V]) trim() {
 	for c.weight > c.limit && c.order.Len() > 1 {
 		oldest := c.order.Remove(c.order.Back()).(cached[K, V])
 		delete(c.entries, oldest.key)
 		c.weight -= oldest.weight
 	}
-	return value
 }

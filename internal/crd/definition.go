@@ -43,22 +43,19 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 		StorageVersionHash: "jfWCUB31mvA=",
 	}
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
-	read := &rememberedDefinitions{}
-	r.Storage = definitionVersion(r, kind, read, strategy, &apiextensionsv1.CustomResourceDefinition{})
+	r.Storage = definitionVersion(r, kind, strategy, &apiextensionsv1.CustomResourceDefinition{})
 	r.Versions = []*resource.Version{r.Storage}
 	if legacyAPIs {
-		legacy := definitionVersion(r, legacyKind, read, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
+		legacy := definitionVersion(r, legacyKind, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
 		legacy.Warnings, legacy.RemovedRelease = []string{legacyWarning}, "1.22"
 		r.Versions = append(r.Versions, legacy)
 	}
 	return r
 }
 
-// definitionVersion is definitions in one version. What one version has read of
-// the store the others know.
-func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, read *rememberedDefinitions,
-	strategy resource.Strategy, example any) *resource.Version {
-	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, nil), kind, read}
+// definitionVersion is definitions in one version.
+func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy, example any) *resource.Version {
+	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, nil), kind}
 	v := &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
 		Codec:      codec,

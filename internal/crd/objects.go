@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // Objects implements resource.Codec.
@@ -17,9 +16,6 @@ func (c *codec) Objects() resource.Objects {
 
 // Copy implements resource.Codec.
 func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
-
-// Remember implements resource.Codec.
-func (c *codec) Remember(store.Record, runtime.Object) {}
 
 // Prune implements resource.Codec.
 func (c *codec) Prune(obj runtime.Object) error {

@@ -3,7 +3,6 @@ package crd
 import (
 	"bytes"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -20,23 +19,6 @@ import (
 type definitionCodec struct {
 	*resource.TypedCodec
 	kind schema.GroupVersionKind
-	read *rememberedDefinitions
-}
-
-// rememberedDefinitions are the few definitions that were read or written last: a
-// definition can be hundreds of kilobytes, and to establish it takes several looks
-// at it.
-type rememberedDefinitions struct {
-	mu   sync.Mutex
-	last [8]rememberedDefinition
-	next int
-}
-
-// rememberedDefinition is a definition under the very bytes it is stored as. It
-// is never altered.
-type rememberedDefinition struct {
-	text string
-	crd  *apiextensions.CustomResourceDefinition
 }
 
 // Decode implements resource.Codec.
@@ -57,41 +39,18 @@ func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Obj
 
 // DecodeStored implements resource.Codec.
 func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, error) {
-	if crd := c.read.recall(record.Value); crd != nil {
-		return crd, nil
-	}
 	obj, err := c.TypedCodec.DecodeStored(record)
 	if err != nil {
 		return nil, err
 	}
 	remember(obj.(*apiextensions.CustomResourceDefinition), len(record.Value))
-	c.Remember(record, obj)
 	return obj, nil
 }
 
-// Remember implements resource.Codec.
-func (c *definitionCodec) Remember(record store.Record, obj runtime.Object) {
-	c.read.remember(record.Value, obj.(*apiextensions.CustomResourceDefinition))
-}
-
-func (r *rememberedDefinitions) remember(text string, crd *apiextensions.CustomResourceDefinition) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last[r.next%len(r.last)] = rememberedDefinition{text, crd}
-	r.next++
-}
-
-func (r *rememberedDefinitions) recall(text string) *apiextensions.CustomResourceDefinition {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, known := range r.last {
-		// The same bytes in memory: equal ones elsewhere are not worth the look.
-		if len(known.text) == len(text) && len(text) > 0 && unsafe.StringData(known.text) == unsafe.StringData(text) {
-			return known.crd
-		}
-	}
-	return nil
-}
+// AsStored implements resource.Codec. A definition is large, and to establish it takes
+// several looks at it, so it is worth not to read it. Nothing that looks at one tells
+// times to the nanosecond, or empty lists, from what JSON has.
+func (c *definitionCodec) AsStored(obj runtime.Object) runtime.Object { return obj }
 
 // Copy implements resource.Codec.
 func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {

@@ -3,6 +3,7 @@ package resource
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
@@ -97,8 +98,14 @@ func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, 
 	return all, nil
 }
 
-// Encode implements Codec.
+// Encode implements Codec. The encoder sets the kind of an object that it need not
+// convert: that of a shallow copy, as the object may be shared.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
+	if c.hub == c.kind.GroupVersion() {
+		own := reflect.New(reflect.TypeOf(obj).Elem())
+		own.Elem().Set(reflect.ValueOf(obj).Elem())
+		obj = own.Interface().(runtime.Object)
+	}
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
 		return nil, err
@@ -142,8 +149,9 @@ func (c *TypedCodec) ReadField(string, string) (string, bool) { return "", false
 // View implements Codec: the bytes of a typed object are decoded for each version.
 func (c *TypedCodec) View(store.Record) (string, bool) { return "", false }
 
-// Remember implements Codec. A codec of Go types keeps no objects.
-func (c *TypedCodec) Remember(store.Record, runtime.Object) {}
+// AsStored implements Codec. An object may have times to the nanosecond and empty
+// lists, which JSON has not.
+func (c *TypedCodec) AsStored(runtime.Object) runtime.Object { return nil }
 
 // Copy implements Codec.
 func (c *TypedCodec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }

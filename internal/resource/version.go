@@ -137,10 +137,10 @@ type Codec interface {
 	// without doing so, ok is false.
 	View(record store.Record) (text string, ok bool)
 
-	// Remember spares the next reader of a record the work of reading it. The object's
-	// resourceVersion must be that of the record, and nobody may alter the object any
-	// more.
-	Remember(record store.Record, obj runtime.Object)
+	// AsStored is what DecodeStored would read of the text that EncodeToStore has just
+	// made of the object; the resourceVersion aside. It may be the object itself. Nil: it
+	// takes reading the text to know.
+	AsStored(obj runtime.Object) runtime.Object
 
 	// Copy is a copy of an object that may be altered and put through the pipeline. It
 	// may share with the object what no stage alters.

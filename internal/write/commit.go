@@ -135,11 +135,12 @@ func (a attempt) toStore(text string, require []store.Precondition) store.Write 
 	}
 }
 
-// remember spares the reader of a record that is costly to read.
+// remember keeps a committed object decoded for whoever writes to it next. Nothing
+// alters it from here on.
 func (a attempt) remember(record store.Record, obj runtime.Object) {
 	if metadata, err := meta.Accessor(obj); err == nil {
 		metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
-		a.version.Resource.Storage.Codec.Remember(record, obj)
+		a.p.Memory.Remember(a.version.Resource.Storage, record, obj)
 	}
 }
 

@@ -23,13 +23,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	memorytest.Verify()
+	leaktest.Main(m)
+}
 
 const definition = `{
 	"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -74,7 +78,7 @@ func newBench(t *testing.T) *bench {
 	seed := uint64(1)
 	b := &bench{t: t, definitions: crd.Definitions(false)}
 	b.Pipeline = &write.Pipeline{
-		Store: s, Random: write.NewRandom(&seed), Namespaces: builtin.Namespaces(),
+		Store: s, Memory: resource.NewMemory(), Random: write.NewRandom(&seed), Namespaces: builtin.Namespaces(),
 		Now:       func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
 		Catalogue: b.catalogue, Chain: b.chain, Cluster: b, Reactor: b,
 	}

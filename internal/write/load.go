@@ -19,8 +19,8 @@ func (a attempt) load() (store.Record, runtime.Object, error) {
 	if wanted := a.request.Revision; wanted != 0 && wanted != record.Revision {
 		return record, nil, &store.ConflictError{Key: record.Key, Current: record, Expected: wanted}
 	}
-	current, err := a.version.Codec.DecodeStored(record)
-	return record, current, err
+	current, err := a.p.Memory.Decode(a.version, record)
+	return record, current.Object, err
 }
 
 // notFound says that there is no object to write, in answer to the error of load.

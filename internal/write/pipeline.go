@@ -24,6 +24,8 @@ import (
 // to be changed once it is in use.
 type Pipeline struct {
 	Store *store.Store
+	// Memory has the objects of the store decoded.
+	Memory *resource.Memory
 	// Now is the time that objects are stamped with.
 	Now    func() metav1.Time
 	Random *Random

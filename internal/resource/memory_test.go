@@ -1,0 +1,127 @@
+package resource_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// counting is a codec that counts what it decodes.
+type counting struct {
+	resource.Codec
+	decoded int
+}
+
+func (c *counting) DecodeStored(record store.Record) (runtime.Object, error) {
+	c.decoded++
+	return c.Codec.DecodeStored(record)
+}
+
+// AsStored implements resource.Codec: the objects of these tests are as JSON has them.
+func (c *counting) AsStored(obj runtime.Object) runtime.Object { return obj }
+
+// namespaces is the version of namespaces with a codec that counts.
+func namespaces() (*resource.Version, *counting) {
+	v := builtin.Namespaces().Storage
+	codec := &counting{Codec: v.Codec}
+	v.Codec = codec
+	return v, codec
+}
+
+// stored is the record of a namespace.
+func stored(t *testing.T, v *resource.Version, name, label string) (store.Record, *corev1.Namespace) {
+	t.Helper()
+	ns := &corev1.Namespace{}
+	ns.Name, ns.Labels = name, map[string]string{"a": label}
+	text, err := v.Codec.Encode(ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.Record{Key: "/" + name, Value: string(text), Tag: v.Identity, Revision: 2}, ns
+}
+
+func label(t *testing.T, m *resource.Memory, v *resource.Version, record store.Record) string {
+	t.Helper()
+	d, err := m.Decode(v, record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Object.(*corev1.Namespace).Labels["a"]
+}
+
+func TestARecordIsDecodedOnce(t *testing.T) {
+	v, codec := namespaces()
+	m := resource.NewMemory()
+	record, _ := stored(t, v, "x", "1")
+	for range 3 {
+		if got := label(t, m, v, record); got != "1" {
+			t.Errorf("label %q", got)
+		}
+	}
+	next, ns := stored(t, v, "x", "2")
+	m.Remember(v, next, ns)
+	if got := label(t, m, v, next); got != "2" || codec.decoded != 1 {
+		t.Errorf("label %q, decoded %d times", got, codec.decoded)
+	}
+	// What came before is still what it was, for who has the record.
+	if got := label(t, m, v, record); got != "1" || codec.decoded != 2 {
+		t.Errorf("label of the former record %q, decoded %d times", got, codec.decoded)
+	}
+}
+
+func TestWhatIsKnownIsForTheTextInMemoryAlone(t *testing.T) {
+	v, codec := namespaces()
+	m := resource.NewMemory()
+	record, _ := stored(t, v, "x", "1")
+	label(t, m, v, record)
+	// Another store has the same key at the same revision.
+	other, _ := stored(t, v, "x", "2")
+	if got := label(t, m, v, other); got != "2" || codec.decoded != 2 {
+		t.Errorf("label %q, decoded %d times", got, codec.decoded)
+	}
+	older := other
+	older.Tag = "v0"
+	if label(t, m, v, older); codec.decoded != 3 {
+		t.Errorf("written under another schema: decoded %d times", codec.decoded)
+	}
+}
+
+func TestAMemoryIsBounded(t *testing.T) {
+	v, codec := namespaces()
+	m := resource.NewMemory()
+	var records []store.Record
+	for i := range 5 { // each counts 4 MB: there is room for three
+		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 512<<10))
+		records = append(records, record)
+		m.Remember(v, record, ns)
+	}
+	for _, i := range []int{4, 3, 2, 0} {
+		label(t, m, v, records[i])
+	}
+	if codec.decoded != 1 {
+		t.Errorf("decoded %d times", codec.decoded)
+	}
+}
+
+func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
+	t.Setenv(resource.VerifyMemory, "1")
+	v, _ := namespaces()
+	m := resource.NewMemory()
+	record, ns := stored(t, v, "x", "1")
+	m.Remember(v, record, ns)
+	if _, err := m.Decode(v, record); err != nil {
+		t.Fatal(err)
+	}
+	ns.Labels["a"] = "2"
+	_, err := m.Decode(v, record)
+	if err == nil || !strings.HasPrefix(err.Error(), "the decoded object of /x has been altered: it was stored as {") {
+		t.Errorf("got %v", err)
+	}
+}

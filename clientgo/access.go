@@ -11,31 +11,30 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// InProcessURL is the host in the rest.Config of a cluster without a URL. Nothing
-// listens there, and .invalid never resolves; the transport ignores it.
+// InProcessURL is the host in the rest.Config of a cluster without a URL. Nothing listens
+// there, and the name never resolves. The in-process transport ignores it.
 const InProcessURL = "http://fakecluster.invalid"
 
-// Access says where a cluster is and how to get in.
+// Access is the address of a cluster and the credentials of a client.
 type Access struct {
-	// URL is the server's, with its scheme. Empty: the cluster has no socket and
-	// is reached through Transport alone.
+	// URL is the address of the server, with its scheme. If it is empty, the cluster has
+	// no socket and is reached through Transport only.
 	URL string
-	// Token is the bearer token. Empty: none is sent.
+	// Token is the bearer token. If it is empty, requests have none.
 	Token string
-	// CAData is the PEM of the authority behind the server's certificate. Empty:
-	// the system's authorities.
+	// CAData is the PEM of the authority that signed the server's certificate. If it is
+	// empty, the authorities of the system count.
 	CAData []byte
-	// Transport carries the requests; it is an [InProcess] one for a cluster
-	// without a URL. It does its own TLS: client-go refuses a transport beside
-	// TLS options, so RESTConfig leaves CAData out where there is one. Nil:
-	// client-go makes its own.
+	// Transport sends the requests. For a cluster without a URL it is one of [InProcess].
+	// If it is nil, client-go makes its own. If it is set, RESTConfig leaves out CAData,
+	// because client-go refuses a configuration with both; such a transport does its own
+	// TLS.
 	Transport http.RoundTripper
 }
 
-// RESTConfig returns a new rest.Config on each call. Its client-side rate limit is
-// off, because a test that waits for a client's rate limiter measures nothing, and
-// so is compression, because compressing for the loopback device costs more than
-// it saves.
+// RESTConfig returns a new rest.Config on each call. It has no rate limit (QPS is -1), so that
+// tests do not wait for the limiter of a client. It asks for no compression, which costs more
+// than it saves on the loopback device.
 func (a Access) RESTConfig() *rest.Config {
 	cfg := &rest.Config{
 		Host:               a.URL,
@@ -53,14 +52,13 @@ func (a Access) RESTConfig() *rest.Config {
 	return cfg
 }
 
-// name is what cluster, user and context are called in a kubeconfig.
+// name is the name of the cluster, the user and the context in a kubeconfig.
 const name = "fakecluster"
 
-// Kubeconfig returns a complete kubeconfig in YAML, for kubectl and whatever else
-// runs in another process. Two kinds of cluster have none, and that is an error: one
-// without a URL, because no other process can reach it; and one that asks for a
-// token over plain HTTP, because what reads a kubeconfig (kubectl, clientcmd) leaves
-// out all credentials unless the server's URL is https, and would get a 401.
+// Kubeconfig returns a complete kubeconfig in YAML, for kubectl and other programs in other
+// processes. It fails for a cluster without a URL, which no other process can reach. It also
+// fails for a token with a URL that is not https: programs that read a kubeconfig (kubectl,
+// clientcmd) send credentials over HTTPS only, and would get a 401.
 func (a Access) Kubeconfig() ([]byte, error) {
 	if a.URL == "" {
 		return nil, errors.New("clientgo: no kubeconfig for an in-process cluster: it has no address that another process could reach")

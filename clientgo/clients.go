@@ -10,25 +10,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Clients are the clients that a test of an operator starts with. They share one
-// http.Client, and making them sends no request.
+// Clients are the clients that most tests need. They share one http.Client. They are safe for
+// concurrent use.
 type Clients struct {
 	// Dynamic reads and writes objects of any kind.
 	Dynamic dynamic.Interface
-	// Discovery asks the server what it serves, without a cache.
+	// Discovery asks the server which groups, versions and resources it serves. It has no
+	// cache.
 	Discovery discovery.DiscoveryInterface
 	// Extensions reads and writes CustomResourceDefinitions.
 	Extensions apiextensions.Interface
-	// Mapper maps kinds to resources and back. It asks the server on first use and
-	// again whenever it is asked for something it does not know.
+	// Mapper maps kinds to resources and back. It asks the server when it is first used,
+	// and again for a kind or resource that it does not know.
 	Mapper meta.ResettableRESTMapper
 }
 
-// NewClients makes clients for cfg, which it does not change.
+// NewClients makes clients for a configuration. It does not change the configuration, and sends
+// no request.
 func NewClients(cfg *rest.Config) (*Clients, error) {
 	cfg = rest.CopyConfig(cfg)
 	if cfg.UserAgent == "" {
-		cfg.UserAgent = rest.DefaultKubernetesUserAgent() // whose beginning owns what the clients write
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent() // its beginning is the name of the field manager of what the clients write
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// heldBack is how much a handler may write before the header of its answer
-	// leaves without a Content-Length; net/http holds back as much.
+	// heldBack is how many bytes a handler may write before the header of its answer
+	// leaves without a Content-Length. net/http holds back as many.
 	heldBack = 2 << 10
-	// bufferLimit is how far a handler may be ahead of its client.
+	// bufferLimit is how many bytes a handler may be ahead of its client.
 	bufferLimit = 64 << 10
-	// lentAtOnce is the size from which a Write is not copied into the buffer even
-	// if there is room: waking the handler once more costs less.
+	// lentAtOnce is the size from which a Write is not copied into the buffer, even if
+	// there is room: waking the handler once more is cheaper than the copy.
 	lentAtOnce = 16 << 10
 )
 
@@ -32,23 +32,23 @@ var (
 	errAfterTheAnswer = errors.New("clientgo: write after the handler returned")
 )
 
-// exchange is one request and its answer. It is written by the goroutine that
-// serves it, through responseWriter, and read by the client, through responseBody.
+// exchange is one request and its answer. The goroutine that serves it writes through
+// responseWriter, and the client reads through responseBody.
 type exchange struct {
 	transport *Transport
 	client    *http.Request
-	// request is the client's as a server receives it.
+	// request is the request of the client as a server receives it.
 	request *http.Request
 	// cancel ends the context of request.
 	cancel context.CancelFunc
 	// unwatch stops watching the client's context.
 	unwatch func() bool
-	// header is the handler's, and touched by no one else.
+	// header is the header that the handler fills. Only the handler uses it.
 	header http.Header
 
 	mu sync.Mutex
-	// changed is what the client waits on while there is nothing to take, and the
-	// handler while there is no room.
+	// changed wakes the client when there is something to take, and the handler when
+	// there is room again.
 	changed sync.Cond
 
 	// The answer's header. status is 0 until the handler has set it, which also
@@ -58,24 +58,26 @@ type exchange struct {
 	sent     http.Header
 	length   int64
 	released bool
-	// untyped: the handler set a Content-Type without a value, which is how it
-	// says that none is to be guessed.
+	// untyped says that the handler set a Content-Type without a value, so that none is
+	// guessed.
 	untyped bool
 
-	// The answer's body, not yet read: buffered, then lent, the rest of a Write
-	// that is not in the buffer, and which waits until it has been read.
+	// The part of the answer's body that has not been read: first buffered, then lent.
+	// That is the rest of a Write that is not in the buffer; the Write waits until it
+	// has been read.
 	buffered bytes.Buffer
 	lent     []byte
 	written  int64
 
-	// returned: the handler has returned, nothing more will come. failed: reads
-	// end with it, after what is buffered, in place of io.EOF. Set once.
+	// returned says that the handler has returned, so that nothing more will come.
+	// failed is the error with which reads end, after what is buffered, in place of
+	// io.EOF. Both are set once.
 	returned bool
 	failed   error
-	// bodyClosed: the client has closed the response's body.
+	// bodyClosed says that the client has closed the body of the response.
 	bodyClosed bool
-	// requestClosed: the client's request body has been closed, and by the
-	// handler if there is no failure.
+	// requestClosed says that the client's request body has been closed: by the handler
+	// if there is no failure.
 	requestClosed bool
 }
 
@@ -116,9 +118,9 @@ func (x *exchange) serve() {
 	normal = true
 }
 
-// growStack makes room for a handler's usual depth while there is next to nothing on
-// the stack to copy. A new goroutine begins with 2 KiB, and doubling that in the depth
-// of a handler, again and again, costs a microsecond or more a request.
+// growStack grows the stack of a new goroutine to what a handler usually needs, while there is
+// next to nothing on it to copy. A new goroutine begins with 2 KiB. Doubling that several times
+// in the depth of a handler takes a microsecond or more for each request.
 //
 //go:noinline
 func growStack() {
@@ -136,8 +138,8 @@ func (x *exchange) failure(v any) error {
 		return io.ErrUnexpectedEOF
 	}
 	log.Printf("clientgo: panic serving %s %s: %v\n%s", x.request.Method, x.request.RequestURI, v, debug.Stack())
-	// client-go repeats what fails with a bare unexpected EOF; repeating a panic
-	// helps nobody.
+	// client-go repeats a request that fails with a bare unexpected EOF. Repeating a
+	// panic does not help.
 	return fmt.Errorf("clientgo: handler panicked serving %s %s: %v", x.request.Method, x.request.RequestURI, v)
 }
 
@@ -161,8 +163,8 @@ func (x *exchange) finish(failure error) {
 	x.changed.Broadcast()
 }
 
-// abort ends the exchange from the client's side or from above: whatever the
-// client has not read yet is dropped, and the handler is told to give up.
+// abort ends the exchange, for the client or for Close. What the client has not read is
+// dropped, and the context of the handler is cancelled.
 func (x *exchange) abort(err error) {
 	x.mu.Lock()
 	if x.failed == nil {
@@ -176,7 +178,7 @@ func (x *exchange) abort(err error) {
 	x.closeRequestBody()
 }
 
-// drop forgets what has not been read. x.mu is held.
+// drop drops what has not been read. x.mu is held.
 func (x *exchange) drop() {
 	x.buffered = bytes.Buffer{}
 	x.lent = nil
@@ -233,8 +235,8 @@ func (b responseBody) Read(p []byte) (int, error) {
 		}
 		empty := x.empty()
 		if empty && x.failed == ErrClosed {
-			// A stream cut off in the middle: clients of a watch take exactly this
-			// for its end, as when a server goes down.
+			// The stream is cut off in the middle. For the client of a watch this is
+			// its end, as when a server goes down.
 			return 0, io.ErrUnexpectedEOF
 		}
 		if empty && x.failed != nil {
@@ -243,9 +245,8 @@ func (b responseBody) Read(p []byte) (int, error) {
 		if empty && x.complete() {
 			return 0, io.EOF
 		}
-		// The handler may have returned, and nobody watches the context then;
-		// and where somebody does, a client that cancels and then reads should
-		// not depend on who was first.
+		// After the handler has returned nobody watches the context. Before that, a
+		// client that cancels and then reads should not depend on who was first.
 		if ctx := x.client.Context(); ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
@@ -259,7 +260,7 @@ func (b responseBody) Read(p []byte) (int, error) {
 	}
 }
 
-// empty reports whether the client has read all there is so far. x.mu is held.
+// empty reports whether the client has read everything that has come so far. x.mu is held.
 func (x *exchange) empty() bool { return x.buffered.Len() == 0 && len(x.lent) == 0 }
 
 // complete reports whether nothing can follow: the handler has returned or has
@@ -268,7 +269,7 @@ func (x *exchange) complete() bool {
 	return x.returned || x.length >= 0 && x.written >= x.length
 }
 
-// take moves what waits into p. x.mu is held.
+// take moves unread bytes into p. x.mu is held.
 func (x *exchange) take(p []byte) int {
 	n, _ := x.buffered.Read(p)
 	if len(x.lent) > 0 && n < len(p) {
@@ -281,8 +282,8 @@ func (x *exchange) take(p []byte) int {
 	return n
 }
 
-// Close tells a handler that is not done that nobody listens any more. It does not
-// wait for it.
+// Close tells a handler that has not returned that the client has gone. It does not wait for
+// the handler.
 func (b responseBody) Close() error {
 	x := b.x
 	x.mu.Lock()

@@ -8,12 +8,12 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// mapper is the deferred discovery mapper, and asks the server again when
-// something is missing. The deferred mapper alone does that only as long as its
-// cache is not fresh, and client-go's memory cache calls itself fresh from the
-// first answer on: a kind of a CRD that was created later would stay unknown.
+// mapper is client-go's deferred discovery mapper, which asks the server again when a kind is
+// missing. The deferred mapper does that only while its cache is not fresh, and client-go's
+// memory cache is fresh from the first answer on. So it would never find the kind of a CRD that
+// is created later.
 type mapper struct {
-	// Not embedded: its variants with a context would not ask again.
+	// It is not embedded, because its methods with a context would not ask again.
 	deferred *restmapper.DeferredDiscoveryRESTMapper
 }
 
@@ -23,14 +23,14 @@ func newMapper(disco discovery.DiscoveryInterface) mapper {
 	return mapper{restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}
 }
 
-// Reset forgets what discovery said.
+// Reset drops the cached answers of discovery.
 func (m mapper) Reset() { m.deferred.Reset() }
 
 func (m mapper) ResourceSingularizer(resource string) (string, error) {
 	return m.deferred.ResourceSingularizer(resource)
 }
 
-// again has lookup repeated, once, on fresh discovery if it found no match.
+// again repeats a lookup once with fresh discovery if it finds no match.
 func again[T any](m mapper, lookup func() (T, error)) (T, error) {
 	found, err := lookup()
 	if meta.IsNoMatchError(err) {

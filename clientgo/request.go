@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// remoteAddr is the client's address as the handler sees it.
+// remoteAddr is the address of the client that the handler sees.
 const remoteAddr = "in-process"
 
-// serverRequest is the client's request as net/http's server would hand it to a
+// serverRequest returns the client's request as the server of net/http would give it to a
 // handler.
 func serverRequest(ctx context.Context, x *exchange) *http.Request {
 	c := x.client
@@ -37,8 +37,7 @@ func serverRequest(ctx context.Context, x *exchange) *http.Request {
 	}
 	x.setBody(r)
 
-	// What a client says in these does not count: http.Transport replaces them
-	// by what it knows.
+	// http.Transport ignores these headers of a client and sends its own.
 	for _, name := range []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"} {
 		delete(r.Header, name)
 	}
@@ -46,7 +45,7 @@ func serverRequest(ctx context.Context, x *exchange) *http.Request {
 		r.Header["Content-Length"] = []string{strconv.FormatInt(r.ContentLength, 10)}
 	}
 	if agent, set := r.Header["User-Agent"]; !set {
-		r.Header["User-Agent"] = []string{"Go-http-client/1.1"} // what http.Transport calls itself
+		r.Header["User-Agent"] = []string{"Go-http-client/1.1"} // as http.Transport sets it
 	} else if agent[0] == "" {
 		delete(r.Header, "User-Agent")
 	}
@@ -57,10 +56,10 @@ func sendsLengthZero(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-// serverURL is u as it is parsed from a request line: a path and a query.
+// serverURL returns u as it is parsed from a request line: a path and a query.
 func serverURL(u *url.URL) *url.URL {
 	if u.Opaque != "" || u.RawPath != "" {
-		// RawPath is a hint that may be wrong, and parsing decides.
+		// RawPath may be wrong; parsing decides.
 		if parsed, err := url.ParseRequestURI(u.RequestURI()); err == nil {
 			return parsed
 		}
@@ -72,7 +71,7 @@ func serverURL(u *url.URL) *url.URL {
 	return &url.URL{Path: path, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}
 }
 
-// setBody gives r the client's body.
+// setBody sets the body of r to that of the client's request.
 func (x *exchange) setBody(r *http.Request) {
 	body := x.client.Body
 	if body == nil || body == http.NoBody {
@@ -80,20 +79,20 @@ func (x *exchange) setBody(r *http.Request) {
 		x.requestClosed = body == nil
 		return
 	}
-	if r.ContentLength <= 0 { // zero beside a body: the client does not know
+	if r.ContentLength <= 0 { // zero with a body means that the client does not know it
 		r.ContentLength = -1
 		r.TransferEncoding = []string{"chunked"}
 	}
 	r.Body = &requestBody{x: x, body: body, declared: r.ContentLength}
 }
 
-// requestBody reads the client's body on the handler's goroutine. The body is
-// closed when the handler closes it, when the handler has returned, and when the
-// exchange is aborted, which is what gets the handler out of a blocked read.
+// requestBody reads the client's body on the handler's goroutine. The body is closed when the
+// handler closes it, when the handler has returned, and when the exchange is aborted. The last
+// ends a read in which the handler is blocked.
 type requestBody struct {
 	x        *exchange
 	body     io.Reader
-	declared int64 // -1: unknown
+	declared int64 // -1 if unknown
 	read     int64
 	eof      bool
 }
@@ -120,10 +119,10 @@ func (b *requestBody) Read(p []byte) (int, error) {
 		fallthrough
 	case err != nil:
 		if err := b.x.requestReadable(); err != nil {
-			return n, err // it was closed under our hands
+			return n, err // it has been closed during the read
 		}
-		// The client's reader failed. The client is told why; the handler learns
-		// no more than a server does whose peer stops in the middle of a body.
+		// The client's reader failed. The client is told why. The handler sees what a
+		// server sees whose peer stops in the middle of a body.
 		b.x.abort(err)
 		return n, io.ErrUnexpectedEOF
 	}

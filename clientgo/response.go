@@ -36,7 +36,7 @@ func (w responseWriter) WriteHeader(code int) {
 
 func (w responseWriter) Write(p []byte) (int, error) { return w.x.write(p) }
 
-// WriteString does not copy the string: nobody who gets it writes to it.
+// WriteString does not copy the string; none of its readers changes the bytes.
 func (w responseWriter) WriteString(s string) (int, error) {
 	return w.x.write(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
@@ -60,8 +60,8 @@ func (w responseWriter) FlushError() error {
 	return nil
 }
 
-// EnableFullDuplex answers http.ResponseController: both directions are always
-// independent.
+// EnableFullDuplex returns nil to http.ResponseController: a handler may always read the request
+// while it writes the answer.
 func (w responseWriter) EnableFullDuplex() error { return nil }
 
 func (x *exchange) write(p []byte) (int, error) {
@@ -102,10 +102,10 @@ func (x *exchange) write(p []byte) (int, error) {
 	return x.lend(p)
 }
 
-// lend leaves p where it is until the client has read all of it. x.mu is held, but
-// for the wait.
+// lend waits until the client has read all of p from where it is. x.mu is held, except while
+// it waits.
 func (x *exchange) lend(p []byte) (int, error) {
-	for len(x.lent) > 0 { // another goroutine of the handler's
+	for len(x.lent) > 0 { // another goroutine of the handler is writing
 		x.changed.Wait()
 	}
 	if x.failed != nil {
@@ -122,8 +122,7 @@ func (x *exchange) lend(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// setHeader takes the handler's header as it is now: later changes do not count.
-// x.mu is held.
+// setHeader copies the handler's header. Later changes have no effect. x.mu is held.
 func (x *exchange) setHeader(code int) {
 	x.status = code
 	x.sent = wireHeader(x.header)
@@ -136,8 +135,8 @@ func (x *exchange) setHeader(code int) {
 	}
 }
 
-// release lets the client have the header, completed by net/http's rules from what
-// is known by now: what is buffered, followed by next. x.mu is held.
+// release gives the header to the client. It is completed by the rules of net/http from the
+// bytes that are known so far: what is buffered, followed by next. x.mu is held.
 func (x *exchange) release(next []byte) {
 	if x.released {
 		return
@@ -155,7 +154,7 @@ func (x *exchange) release(next []byte) {
 			delete(h, "Content-Type")
 		}
 		if x.length = 0; x.client.Method == http.MethodHead {
-			x.length = -1 // as net/http's client puts it
+			x.length = -1 // as in the client of net/http
 		}
 		return
 	}
@@ -168,11 +167,11 @@ func (x *exchange) release(next []byte) {
 	}
 	if x.length < 0 || transferEncoding {
 		x.length = -1
-		delete(h, "Content-Length") // unparsable, or at odds with the encoding
+		delete(h, "Content-Length") // it is no number, or contradicts the encoding
 	}
 
 	if _, typed := h["Content-Type"]; !typed && !x.untyped && !transferEncoding && h.Get("Content-Encoding") == "" {
-		const sniffed = 512 // all that http.DetectContentType looks at
+		const sniffed = 512 // http.DetectContentType reads as many bytes
 		if len(start) == 0 {
 			start = next
 		} else if len(start) < sniffed {
@@ -187,8 +186,7 @@ func (x *exchange) release(next []byte) {
 	}
 }
 
-// hasBody reports whether the client is to see what the handler writes. x.status
-// is set.
+// hasBody reports whether the answer has a body. x.status is set.
 func (x *exchange) hasBody() bool {
 	return x.client.Method != http.MethodHead && bodyAllowed(x.status)
 }
@@ -197,15 +195,15 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// wireHeader copies a header as it arrives when it has gone over a wire: names in
-// their canonical form, values trimmed and on one line, and invalid names dropped.
+// wireHeader copies a header in the form in which it arrives over a wire: names in canonical
+// form, values trimmed and on one line, invalid names dropped.
 func wireHeader(h http.Header) http.Header {
 	n := 0
 	for _, values := range h {
 		n += len(values)
 	}
 	all := make([]string, 0, n)
-	out := make(http.Header, len(h)+2) // a length and a type are often added
+	out := make(http.Header, len(h)+2) // often a length and a type are added
 	for name, values := range h {
 		if len(values) == 0 || !httpguts.ValidHeaderFieldName(name) {
 			continue
@@ -218,7 +216,7 @@ func wireHeader(h http.Header) http.Header {
 			all = append(all, textproto.TrimString(v))
 		}
 		name = http.CanonicalHeaderKey(name)
-		if earlier, twice := out[name]; twice { // in another spelling
+		if earlier, twice := out[name]; twice { // the same name in another spelling
 			out[name] = append(earlier, all[start:]...)
 		} else {
 			out[name] = all[start:len(all):len(all)]

@@ -10,32 +10,32 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ErrClosed is what a request gets from a Transport that has been closed, or that
-// is closed before its answer has a header. Afterwards the answer's body ends with
-// io.ErrUnexpectedEOF, like a connection that a server closes.
+// ErrClosed is the error of a request to a Transport that has been closed, or that is closed
+// before the header of the answer has arrived. If it is closed later, the body of the answer
+// ends with io.ErrUnexpectedEOF, as when a server closes the connection.
 var ErrClosed = errors.New("clientgo: the in-process transport is closed")
 
-// Transport is an http.RoundTripper that calls a handler in this process. The
-// package documentation says how it streams. Any number of goroutines may use it.
+// Transport is an http.RoundTripper that calls a handler in this process. The package
+// documentation says how it streams. It is safe for concurrent use.
 type Transport struct {
 	handler http.Handler
 
 	mu      sync.Mutex
 	running map[*exchange]struct{}
 	closed  bool
-	// drained is made by the first Close that has to wait (in its bubble), and
-	// closed by the last handler to return.
+	// drained is made by the first Close that has to wait, in its bubble. The last
+	// handler that returns closes it.
 	drained chan struct{}
 }
 
-// InProcess returns a transport whose requests are served by h.
+// InProcess returns a transport whose requests h serves. Close it when it is no longer used.
 func InProcess(h http.Handler) *Transport {
 	return &Transport{handler: h, running: make(map[*exchange]struct{})}
 }
 
-// RoundTrip has the handler serve the request and returns when the header of its
-// answer has left. The scheme of the URL is ignored; its host is what the handler
-// sees as the request's Host.
+// RoundTrip calls the handler with the request, on a goroutine of its own, and returns when the
+// header of the answer has left. The host of the URL is the Host of the handler's request; the
+// scheme is ignored.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkRequest(req); err != nil {
 		closeBody(req)
@@ -50,12 +50,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return x.response()
 }
 
-// Close ends every exchange that is still running: the handlers' contexts are
-// cancelled, and their clients get ErrClosed. It returns when all handlers have
-// returned, so a handler that ignores its context (or whose client sent a body
-// that ignores being closed) holds it up, and it must not be called by a handler.
-// Later requests fail with ErrClosed. An answer that was complete before Close can
-// still be read. Close always returns nil.
+// Close ends every exchange that is still running: it cancels the contexts of the handlers, and
+// their clients get ErrClosed. It returns when all handlers have returned, so a handler must not
+// call it. A handler that ignores its context delays it, and so does a request body whose Read
+// ignores Close. Later requests fail with ErrClosed. An answer that was complete before Close
+// can still be read. Close always returns nil.
 func (t *Transport) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -78,8 +77,8 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// CloseIdleConnections does nothing: there are no connections. client-go and
-// http.Client look for it.
+// CloseIdleConnections does nothing, because there are no connections. client-go and http.Client
+// call it.
 func (t *Transport) CloseIdleConnections() {}
 
 func (t *Transport) add(x *exchange) bool {
@@ -97,12 +96,12 @@ func (t *Transport) remove(x *exchange) {
 	defer t.mu.Unlock()
 	delete(t.running, x)
 	if t.drained != nil && len(t.running) == 0 {
-		// No exchange is added after Close, so this happens once.
+		// After Close no exchange is added, so this happens once.
 		close(t.drained)
 	}
 }
 
-// checkRequest refuses what http.Transport refuses to send.
+// checkRequest returns an error for a request that http.Transport does not send.
 func checkRequest(req *http.Request) error {
 	if req.URL == nil {
 		return errors.New("clientgo: nil Request.URL")

@@ -1,33 +1,40 @@
 // Package store keeps objects as strings of bytes under keys, as etcd does for a real API server: one revision
-// counter for everything, compare-and-swap writes, reads of the present and of the past, watches that miss nothing.
-// It knows keys, values and revisions, and nothing of what the values mean.
+// counter for everything, compare-and-swap writes, reads of the present and of the past, and watches that miss nothing.
+// It knows keys, values and revisions. It does not know what the values mean.
 //
 // # The idea
 //
-// The present is a [buntdb] in memory, from key to record, with two small indexes for what its tree is slow at: to
-// find one key, and to count keys. The past is a log beside it: one immutable [Event] for each revision, with the
-// record it made and the record it replaced. A read at a past revision takes the present and
-// undoes the events since. A watch is a [Cursor], which is no more than a revision up to which its owner has read
-// the log: it has no queue that could overflow, and nobody waits for it.
+// The present is a [buntdb] in memory, from key to record, with two small indexes for what its tree is slow at:
+// finding one key, and counting keys. The past is a log beside it: one immutable [Event] for each revision, with the
+// record that the write made and the record that it replaced. A read at a past revision takes the present and undoes
+// the later events. A watch is a [Cursor], which is only the revision up to which its owner has read the log. It has
+// no queue that could overflow, and no writer waits for it.
 //
-// A list is of strings that have been collected; a [Scan] leaves them as they are until a record is asked for. What
-// readers pick records by, the writer may give beside the value: the index of a record costs next to nothing to read.
+// For example, after
 //
-// The history is bounded, by revisions and by bytes. [Store.Oldest] says where it begins: the state at that
-// revision can still be read, and a watch can still tell what changed after it. A reader that needs more gets a
-// [*CompactedError].
+//	2 create /a "one"    3 create /b "two"    4 update /a "three"
 //
-// A [Snapshot] is a frozen store. A store loaded from one reads through to the frozen records, and its own buntdb
-// holds only what has changed since, so that copies of a large store are made in a moment. [Store.Fork] is a
-// snapshot loaded at once.
+// the present is /a "three" and /b "two". A list at revision 3 undoes event 4 and finds /a "one". A cursor after
+// revision 2 reads the events 3 and 4.
+//
+// A list decodes all of its records. A [Scan] decodes a record when it is asked for. To select records quickly, a
+// writer gives them an index beside the value; a scan reads the index without the value.
+//
+// The history is bounded, by a number of revisions and of bytes. [Store.Oldest] says where it begins: the state at
+// that revision can still be read, and the changes after it can still be watched. A reader that needs older revisions
+// gets a [*CompactedError].
+//
+// A [Snapshot] is a frozen store. A store that is loaded from a snapshot reads the frozen records, and its own buntdb
+// holds only what has changed since. So a copy of a large store takes next to no time. [Store.Fork] makes a snapshot
+// and loads it.
 //
 // # What stays true
 //
-//   - Every successful write, a delete too, takes the next revision, and is the only one to have it.
-//   - Records and events never change once they are made. Whoever gets one may keep it and share it.
+//   - Every successful write, also a delete, has the next revision, and no other write has the same.
+//   - Records and events do not change. Callers may keep and share them.
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
-//   - Commit first, then wake: who is told of a revision can read it.
-//   - A reader of the log holds no lock, and a writer waits for no reader of it.
+//   - A commit comes before its notification: a watcher that is told of a revision can read it.
+//   - A reader of the log holds no lock, and a writer does not wait for readers of it.
 //   - Reads of the present hold buntdb's read lock for the time it takes to collect strings, never to parse them.
 //
 // # Locks, in the order they are taken

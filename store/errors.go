@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// ErrClosed is what a closed store, and every cursor of it, answers.
+// ErrClosed is the error of every method of a closed store, and of its cursors.
 var ErrClosed = errors.New("the store is closed")
 
-// ErrNotFound is what every [NotFoundError] is for errors.Is.
+// ErrNotFound is matched by every [NotFoundError]: errors.Is(err, ErrNotFound).
 var ErrNotFound = errors.New("not found")
 
-// NotFoundError says that a key has no record, at the revision that was asked for.
+// NotFoundError says that a key has no record at the requested revision.
 type NotFoundError struct {
 	Key string
 }
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("key %q: not found", e.Key) }
 
-// Is makes every NotFoundError an [ErrNotFound].
+// Is tells whether target is [ErrNotFound].
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// ExistsError says that a key to be created has a record already: Current.
+// ExistsError says that a key to be created has a record already. Current is that record.
 type ExistsError struct {
 	Key     string
 	Current Record
@@ -31,8 +31,8 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("key %q: exists since revision %d", e.Key, e.Current.Created)
 }
 
-// ConflictError says that a key's record is not the one that the writer expected. Current is the one that stands,
-// so that the writer can judge again without reading it.
+// ConflictError says that a key's record is not at the revision that the writer expected. Current is the present
+// record, so that the writer can judge again without reading it.
 type ConflictError struct {
 	Key      string
 	Current  Record
@@ -55,7 +55,8 @@ func (e *PreconditionError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write requires %d", e.Key, e.Current, e.Required)
 }
 
-// CompactedError says that the history does not reach back to a revision. Oldest is where it begins now.
+// CompactedError says that the history does not reach back to a revision. Oldest is the oldest revision that it
+// reaches.
 type CompactedError struct {
 	Requested int64
 	Oldest    int64

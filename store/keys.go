@@ -5,10 +5,10 @@ import (
 	"sort"
 )
 
-// keys is the sorted set of the keys that have a record. It answers the one question that buntdb cannot answer
-// without walking: how many keys are there between two.
+// keys is the sorted set of the keys that have a record. It counts the keys of a range, which buntdb can only do by
+// walking through them.
 //
-// The keys lie in runs of at most maxRun, so that an insertion moves few of them, and a count adds up few lengths.
+// The keys are in runs of at most maxRun, so that an insertion moves few of them, and a count adds up few lengths.
 // Copies share their runs until one of them changes a run.
 type keys struct {
 	runs []run // none is empty
@@ -16,13 +16,13 @@ type keys struct {
 
 type run struct {
 	keys   []string
-	shared bool // with a copy: not to be written to
+	shared bool // a copy has the same run, so it must not be changed
 }
 
 const maxRun = 256
 
-// copy returns a set that changes independently of k. Copying a set whose runs are all shared, as those of a copy
-// are, does not write to it.
+// copy returns a set that changes independently of k. It marks the runs of k as shared; if they are already, as in a
+// copy, it does not write to k.
 func (k *keys) copy() keys {
 	for i := range k.runs {
 		if !k.runs[i].shared {
@@ -32,7 +32,7 @@ func (k *keys) copy() keys {
 	return keys{runs: slices.Clone(k.runs)}
 }
 
-// find returns the run in which a key is, or would be, and its place there.
+// find returns the run that has a key, or would have it, and the key's place in the run.
 func (k *keys) find(key string) (at, place int, found bool) {
 	at = max(0, sort.Search(len(k.runs), func(i int) bool { return k.runs[i].keys[0] > key })-1)
 	if at < len(k.runs) {
@@ -41,7 +41,7 @@ func (k *keys) find(key string) (at, place int, found bool) {
 	return at, place, found
 }
 
-// own makes a run writable, with room for one key more.
+// own makes a run writable, with room for one more key.
 func (k *keys) own(at int) *run {
 	r := &k.runs[at]
 	if r.shared {
@@ -63,7 +63,7 @@ func (k *keys) insert(key string) {
 	if len(r.keys) == maxRun {
 		middle := maxRun / 2
 		if place == maxRun {
-			middle = maxRun - 1 // who creates in order fills the runs
+			middle = maxRun - 1 // keys that are created in order fill the runs
 		}
 		next := run{keys: append(make([]string, 0, maxRun), r.keys[middle:]...)}
 		clear(r.keys[middle:])
@@ -115,7 +115,7 @@ func (k *keys) len() int {
 	return n
 }
 
-// keyRange is the keys from start to before end. An empty end is no end.
+// keyRange is the range of keys from start up to, but not including, end. An empty end means no end.
 type keyRange struct {
 	start, end string
 }

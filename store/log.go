@@ -30,50 +30,51 @@ func (t EventType) String() string {
 type Event struct {
 	Type EventType
 
-	// Record is what the write made; for a delete, the record's last words under the revision of the delete.
+	// Record is the record that the write made. For a delete it has the revision of the delete and the value that
+	// [Write].Make returned.
 	Record Record
 
-	// Previous is what stood before: the zero Record for a create. Like the event itself, it is not to be changed.
+	// Previous is the record before the write: the zero Record for a create. It must not be changed.
 	Previous *Record
 }
 
-// noRecord is what stood before a create. All creates share it, so that they need no room for it.
+// noRecord is the Previous of every create.
 var noRecord Record
 
-// size is what an event counts against the bytes of the history: the larger of its two values, because the other
-// one is, as a rule, held by the event before it too.
+// size is the number of bytes that an event counts against the limit of the history: the larger of its two values.
+// The other one is usually held by the event before it too.
 func (e *Event) size() int64 {
 	return int64(max(len(e.Record.Value), len(e.Previous.Value)))
 }
 
-// log is the history: the event of each revision in (oldest, revision], in a ring where a revision's place is its
-// remainder. Anybody reads it at any time without a lock; one writer at a time appends and forgets.
+// log is the history: the event of each revision in (oldest, revision]. The events are in a ring; the slot of a
+// revision is its remainder by the ring's length. Readers need no lock. One writer at a time appends and forgets.
 //
 // The ring of slots below holds revisions 7 to 10, oldest is 6:
 //
 //	slot   0   1   2   3   4   5   6   7
 //	event  8   9  10   -   -   -   -   7
 //
-// A reader knows by the event's own revision whether it got the one it wanted; an empty slot or a newer event mean
-// that the wanted one has been forgotten. Slots of forgotten events are emptied one by one, so that their memory goes
-// at once, whoever is still reading.
+// A reader compares the revision of the event in a slot with the one that it wants. If the slot is empty or has a
+// newer event, the wanted event has been forgotten. The writer empties the slots of forgotten events one by one, so
+// that their memory is free at once, even while others read.
 type log struct {
 	maxRevisions int64
 	maxBytes     int64
-	bytes        int64 // of the events in the ring; the writer's
+	bytes        int64 // of the events in the ring; only the writer uses it
 
 	ring     atomic.Pointer[ring] // its length is a power of two; replaced to grow
 	oldest   atomic.Int64
 	revision atomic.Int64
 }
 
-// smallestRing keeps an idle store small.
+// smallestRing is the length of the ring of a new store.
 const smallestRing = 64
 
-// firstRevision is that of a store into which nothing has been written, as in etcd.
+// firstRevision is the revision of a store before its first write, as in etcd.
 const firstRevision = 1
 
-// init makes the log one of the given events, of which the newest has the given revision. bytes is their size.
+// init fills the log with events. The newest of them has the given revision, and bytes is the size of all.
 func (l *log) init(o Options, revision int64, events []*Event, bytes int64) {
 	l.maxRevisions, l.maxBytes, l.bytes = int64(o.HistoryRevisions), o.HistoryBytes, bytes
 	l.revision.Store(revision)
@@ -95,8 +96,8 @@ func (l *log) at(revision int64) *Event {
 	return e
 }
 
-// between goes through the events after one revision, up to and including another one that has been committed. Where
-// the first of them have been forgotten, or are while it is on its way, it ends with a [*CompactedError].
+// between yields the events after one revision, up to and including another revision, which has been committed. If an
+// event has been forgotten, before or while it is reading, it ends with a [*CompactedError].
 func (l *log) between(after, last int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		for r := after + 1; r <= last; r++ {
@@ -120,7 +121,7 @@ func (l *log) append(e *Event) {
 	}
 	r.slot(e.Record.Revision).Store(e)
 	l.bytes += e.size()
-	l.revision.Store(e.Record.Revision) // from here on readers look for it
+	l.revision.Store(e.Record.Revision) // from now on readers look for the event
 	l.trim()
 }
 
@@ -134,7 +135,8 @@ func (l *log) grow() ring {
 	return r
 }
 
-// events returns all that the log holds, in order. Only a writer may ask: nothing is forgotten meanwhile.
+// events returns all events of the log, in order. Only the writer may call it, because it relies on nothing being
+// forgotten meanwhile.
 func (l *log) events() []*Event {
 	slots := *l.ring.Load()
 	oldest, revision := l.oldest.Load(), l.revision.Load()
@@ -145,7 +147,8 @@ func (l *log) events() []*Event {
 	return events
 }
 
-// trim forgets what is beyond the bounds. The newest event stays whatever its size: a watcher that keeps up sees it.
+// trim forgets the events beyond the bounds. The newest event stays whatever its size, so that a watcher that keeps up
+// sees every event.
 func (l *log) trim() {
 	revision := l.revision.Load()
 	for {
@@ -164,7 +167,7 @@ func (l *log) forget(revision int64) {
 	for o := l.oldest.Load() + 1; o <= revision; o++ {
 		slot := r.slot(o)
 		l.bytes -= slot.Load().size()
-		l.oldest.Store(o) // before the slot is empty: who finds it empty is to find out why
+		l.oldest.Store(o) // first, so that a reader that finds the slot empty also finds out why
 		slot.Store(nil)
 	}
 }

@@ -10,9 +10,9 @@ import (
 // Get returns the record of a key. It fails with a [*NotFoundError] if there is none.
 func (s *Store) Get(key string) (Record, error) { return s.GetAt(key, 0) }
 
-// GetAt returns the record that a key had at a revision: at [Store.Oldest], at [Store.Revision], or between. Revision
-// 0 means the newest. Beside the [*NotFoundError], it fails with a [*CompactedError] or a [*FutureError] if there
-// is no telling.
+// GetAt returns the record that a key had at a revision. Revision 0 means the newest. It fails with a
+// [*NotFoundError] if there was none, with a [*CompactedError] if the revision is before [Store.Oldest], and with a
+// [*FutureError] if it is after [Store.Revision].
 func (s *Store) GetAt(key string, revision int64) (Record, error) {
 	var present item
 	var newest int64
@@ -31,7 +31,7 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 	}
 	current := present.record()
 	if revision != 0 && (current.Revision == 0 || current.Revision > revision) {
-		// The first write after the revision tells what was there before it.
+		// The first write of the key after the revision has the record before it.
 		for e, err := range s.log.between(revision, newest) {
 			if err != nil {
 				return Record{}, err
@@ -50,14 +50,14 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 
 // ListOptions say which part of a prefix to list. The zero value is all of it, as it is now.
 type ListOptions struct {
-	// Start is the first key to list, or the place where it would be. Empty, or before the prefix, it is the
-	// beginning of the prefix.
+	// Start is the key to begin at. It need not have a record. If it is empty or before the prefix, the list begins
+	// with the first key of the prefix.
 	Start string
 
-	// Limit is how many records to return at most. 0 means all.
+	// Limit is the largest number of records to return. 0 means all.
 	Limit int
 
-	// Revision is that of the state to list. 0 means the newest.
+	// Revision is the revision of the state to list. 0 means the newest.
 	Revision int64
 }
 
@@ -65,7 +65,7 @@ type ListOptions struct {
 type List struct {
 	Records []Record // in the order of their keys
 
-	// Revision is that of the state this is a part of: to list the next part of, or to watch after.
+	// Revision is the revision of the listed state. The next part is listed at it, and a watch continues after it.
 	Revision int64
 
 	// Remaining is how many records of the prefix follow the last one of Records.
@@ -75,7 +75,8 @@ type List struct {
 // List returns the records of the keys that begin with a prefix. It fails with a [*CompactedError] or a
 // [*FutureError] if the revision of the options is out of reach.
 //
-// A page costs what it holds, whatever the number of records, plus a look at each event since the revision asked for.
+// The time for a page grows with the number of records in it, and with the number of events since the requested
+// revision. It does not depend on the number of records of the prefix.
 func (s *Store) List(prefix string, o ListOptions) (List, error) {
 	scan, err := s.Scan(prefix, o)
 	if err != nil {
@@ -92,38 +93,38 @@ func (s *Store) List(prefix string, o ListOptions) (List, error) {
 	return list, nil
 }
 
-// Scan is a [List] whose records are taken apart when they are asked for, and not before: it is for readers who want
-// few of them, or one after the other. It is immutable.
+// Scan is a [List] that decodes a record only when it is asked for. It is for readers that need few of the records,
+// or one after the other. It is immutable and safe for concurrent use.
 type Scan struct {
 	items []item
 
-	// Revision is that of the state this is a part of: to scan the next part of, or to watch after.
+	// Revision is the revision of the scanned state. The next part is scanned at it, and a watch continues after it.
 	Revision int64
 
 	// Remaining is how many records of the prefix follow the last one of the scan.
 	Remaining int64
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (s *Scan) Len() int { return len(s.items) }
 
-// Key is the key of the ith record, in the order of the keys.
+// Key returns the key of the i-th record, in the order of the keys.
 func (s *Scan) Key(i int) string { return s.items[i].key }
 
-// Index is the index of the ith record.
+// Index returns the index of the i-th record.
 func (s *Scan) Index(i int) string { return s.items[i].index() }
 
-// Record is the ith record.
+// Record returns the i-th record.
 func (s *Scan) Record(i int) Record { return s.items[i].record() }
 
-// Scan is List for readers who pick.
+// Scan returns the same records as [Store.List], without decoding them. It fails in the same way.
 func (s *Store) Scan(prefix string, o ListOptions) (Scan, error) {
 	if s.closed.Load() {
 		return Scan{}, ErrClosed
 	}
 	r := rangeOf(prefix, o.Start)
 
-	// The long way back is gone before the transaction, where it holds up nobody.
+	// Most events are undone before the transaction begins, so that it is short and writers wait little.
 	past := undo{within: r, until: o.Revision}
 	if o.Revision != 0 {
 		if err := past.read(&s.log); err != nil {
@@ -160,17 +161,17 @@ func (s *Store) Scan(prefix string, o ListOptions) (Scan, error) {
 	return scan, nil
 }
 
-// undo is the way from the present back to a revision: the items that the keys of a range had there, of those keys
-// that were written since.
+// undo leads from the present back to a revision. It holds the items that keys of a range had at the revision, for
+// those keys that have been written since.
 type undo struct {
 	within keyRange
-	until  int64 // the newest revision that has been looked at; to begin with, the one to go back to
+	until  int64 // the newest revision that has been read; at first the one to go back to
 	items  []item
-	more   int // how many more keys had a record then than have one now
+	more   int // the number of keys that had a record then, minus the number of those that have one now
 	seen   map[string]struct{}
 }
 
-// read looks at the events that have been committed since it last did.
+// read reads the events that have been committed since its last call.
 func (u *undo) read(l *log) error {
 	newest := l.revision.Load()
 	known := len(u.items)

@@ -11,19 +11,19 @@ type Record struct {
 	Key   string
 	Value string
 
-	// Tag is what the writer wants to remember beside the value. The store does not look into it.
+	// Tag is a text of the writer's beside the value. The store does not interpret it.
 	Tag string
 
-	// Index is what readers pick records by, if the writer gave anything to pick by: it is much quicker to read than
-	// to search the value. The store does not look into it.
+	// Index is a text of the writer's by which readers select records: reading it is much faster than searching the
+	// value. It may be empty. The store does not interpret it.
 	Index string
 
 	Revision int64 // of the write that made this record
-	Created  int64 // of the Create that began this life of the key
+	Created  int64 // the revision of the Create since which the key has had a record
 }
 
-// item is what the present has under a key: all of a record but the key, in one string. An item of the past has the
-// record itself. An item that has neither is a tombstone: it hides what a layer below has under the key.
+// item is what the present has under a key: a record without its key, encoded in one string. An item of the past has
+// the record itself. An item with neither is a tombstone: it hides the item of the layer below.
 type item struct {
 	key     string
 	encoded string
@@ -32,7 +32,7 @@ type item struct {
 
 func (i item) tombstone() bool { return i.encoded == "" && i.past == nil }
 
-// record is the zero Record for a tombstone.
+// record returns the record of an item, and the zero Record for a tombstone.
 func (i *item) record() Record {
 	switch {
 	case i.past != nil:
@@ -43,7 +43,7 @@ func (i *item) record() Record {
 	return decode(i.key, i.encoded)
 }
 
-// index is that of the record, at the price of reading the head alone.
+// index returns the index of the record. It reads only the head of the item.
 func (i *item) index() string {
 	if i.past != nil {
 		return i.past.Index
@@ -52,8 +52,8 @@ func (i *item) index() string {
 	return i.encoded[h.tag:h.index]
 }
 
-// encode puts a record into one string, without its key: keys that lie close together are found much faster than keys
-// that lie among the values.
+// encode puts a record into one string, without its key. Keys are kept apart from the values because a search is much
+// faster when they lie close together in memory.
 //
 //	uvarint Created | uvarint Revision - Created | uvarint len(Tag) | uvarint len(Index) | Tag | Index | Value
 func encode(r Record) string {
@@ -72,10 +72,10 @@ func encode(r Record) string {
 	return b.String()
 }
 
-// errEncoding cannot happen: nobody but encode makes what decode reads.
+// errEncoding is the panic of decode for a text that encode has not made. Only encode makes such texts.
 var errEncoding = errors.New("store: malformed record")
 
-// decode takes a record apart without copying it. It panics on what encode has not made.
+// decode returns a record whose strings are parts of the encoded text.
 func decode(key, encoded string) (r Record) {
 	r.decode(key, encoded)
 	return r
@@ -91,8 +91,8 @@ func (r *Record) decode(key, encoded string) {
 	r.Created = int64(h.created)
 }
 
-// head is what an encoded record begins with, and where its parts are: the tag from start, then the index, then
-// the value.
+// head is the beginning of an encoded record. It says where the parts are: the tag begins at start, then come the
+// index and the value.
 type head struct {
 	created, age      uint64
 	start, tag, index int // where the tag begins, where it ends, where the index ends
@@ -114,8 +114,8 @@ func readHead(encoded string) head {
 	return h
 }
 
-// uvarint reads the number at a place of s and tells where it ends. (The one of encoding/binary reads bytes, not
-// strings.)
+// uvarint reads the number at a place of s, and returns where it ends. The function of encoding/binary reads bytes,
+// not strings.
 func uvarint(s string, at int) (uint64, int) {
 	if at < len(s) && s[at] < 0x80 {
 		return uint64(s[at]), at + 1

@@ -11,7 +11,7 @@ import (
 type Snapshot struct {
 	revision int64
 	items    []item
-	keys     keys // its runs are shared, all of them
+	keys     keys // all of its runs are shared
 	events   []*Event
 	bytes    int64 // of events
 }
@@ -19,8 +19,8 @@ type Snapshot struct {
 // Revision returns the revision that the snapshot was taken at.
 func (s *Snapshot) Revision() int64 { return s.revision }
 
-// Snapshot returns the present, frozen. It costs a walk through the keys, or nothing while the store has not changed
-// since the last one.
+// Snapshot returns a snapshot of the present. It walks through all keys, unless the store has not changed since the
+// last snapshot: then it returns that one.
 func (s *Store) Snapshot() (*Snapshot, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -52,7 +52,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 // history as its options let it keep. From there on it is independent of the snapshot and of its other stores. It
 // has to be closed.
 //
-// The store keeps the snapshot's records in memory, also those it has written over.
+// The store keeps the records of the snapshot in memory, also those that it has replaced since.
 func Load(snap *Snapshot, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {

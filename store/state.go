@@ -7,26 +7,26 @@ import (
 	"github.com/tidwall/buntdb"
 )
 
-// state is the present: a key's record, and records by key.
+// state is the present: the records by key.
 //
-// It has two layers. base is what the store was loaded with: sorted, frozen, shared with whoever else was loaded with
-// it. db holds what has been written since, with a tombstone for each key of base that was deleted. A store that was
-// opened empty has no base, and is all buntdb.
+// It has two layers. base holds the records that the store was loaded with: sorted, immutable, and shared with other
+// stores that were loaded from the same snapshot. db holds what has been written since, with a tombstone for each key
+// of base that was deleted. A store that was opened empty has no base.
 //
-// Two indexes stand beside db for what its tree is slow at. Its lock guards them too: they are read in its
-// transactions and written in its writable ones, after db itself, which alone could refuse.
+// Two indexes stand beside db, for what its tree is slow at. The lock of db guards them too: they are read in its
+// transactions, and written in its writable transactions after db, because only db could fail.
 type state struct {
 	db   *buntdb.DB
 	base []item
 
-	byKey map[string]string // what db has, without the dozen cache misses of a walk down the tree
-	keys  keys              // of both layers, to count by
+	byKey map[string]string // the items of db; a map is faster than walking down the tree
+	keys  keys              // of both layers, for counting
 }
 
-// release lets go of what is beside a closed db.
+// release drops everything beside a closed db.
 func (s *state) release() { s.base, s.byKey, s.keys = nil, nil, keys{} }
 
-// get returns what a key has, a tombstone if it has no record.
+// get returns the item of a key; it is a tombstone if the key has no record.
 func (s *state) get(key string) item {
 	if encoded, ok := s.byKey[key]; ok {
 		return item{key: key, encoded: encoded}
@@ -37,7 +37,7 @@ func (s *state) get(key string) item {
 	return item{key: key}
 }
 
-// create gives a key, which has none, its item.
+// create sets the item of a key that has none.
 func (s *state) create(tx *buntdb.Tx, i item) error {
 	if err := s.replace(tx, i); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *state) create(tx *buntdb.Tx, i item) error {
 	return nil
 }
 
-// replace gives a key another item.
+// replace replaces the item of a key.
 func (s *state) replace(tx *buntdb.Tx, i item) error {
 	if _, _, err := tx.Set(i.key, i.encoded, nil); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *state) replace(tx *buntdb.Tx, i item) error {
 	return nil
 }
 
-// remove takes its item from a key.
+// remove removes the item of a key.
 func (s *state) remove(tx *buntdb.Tx, key string) error {
 	if i := search(s.base, key); i < len(s.base) && s.base[i].key == key {
 		if err := s.replace(tx, item{key: key}); err != nil {
@@ -71,15 +71,15 @@ func (s *state) remove(tx *buntdb.Tx, key string) error {
 	return nil
 }
 
-// items returns the first n items of a range, which has that many, in the order of their keys. Those of past, sorted
-// as well, stand in the place of the present ones.
+// items returns the first n items of a range, which has at least that many, in the order of their keys. Items of past,
+// which are sorted too, replace the present ones.
 func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
 	base, past := within(s.base, r), within(past, r)
 	items := make([]item, 0, n)
-	// As there are n items before it, the end of the range needs no watching: not to look at the keys, which are not
-	// in the cache, is a good part of the speed. An error there can be only when tx has ended.
+	// The range has n items, so there is no need to compare keys with its end. That saves reading the keys, which are
+	// not in the processor's cache. The only possible error is that tx has ended.
 	if len(base) == 0 && len(past) == 0 {
-		// So it is most of the time: there is nothing to merge, and no tombstone.
+		// This is the usual case: nothing to merge, and no tombstones.
 		_ = tx.AscendGreaterOrEqual("", r.start, func(key, encoded string) bool {
 			items = items[:len(items)+1]
 			i := &items[len(items)-1]
@@ -102,10 +102,10 @@ func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
 	return items
 }
 
-// sequence pushes items, in the order of their keys, until there are no more or yield has had enough.
+// sequence calls yield with items, in the order of their keys, until there are no more or yield returns false.
 type sequence func(yield func(item) bool)
 
-// merge makes one sequence of two. Where both have a key, the items of the slice win if they are over the others.
+// merge makes one sequence of two. If both have a key, the item of the slice wins if over is true.
 func merge(slice []item, others sequence, over bool) sequence {
 	if len(slice) == 0 {
 		return others
@@ -133,7 +133,7 @@ func merge(slice []item, others sequence, over bool) sequence {
 	}
 }
 
-// search returns the place of the first item whose key is not less than key.
+// search returns the place of the first item whose key is not less than the given one.
 func search(items []item, key string) int {
 	return sort.Search(len(items), func(i int) bool { return items[i].key >= key })
 }
@@ -150,8 +150,8 @@ func within(items []item, r keyRange) []item {
 // buntdbTick is how often the goroutine of a buntdb looks whether its database has been closed.
 const buntdbTick = time.Second
 
-// inBubble says whether the caller runs in a testing/synctest bubble. Only there, and on every platform there, is
-// the time without a monotonic reading, which Round takes off.
+// inBubble tells whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform, the time
+// has no monotonic reading. Round(0) removes that reading, so it changes the time only outside.
 func inBubble() bool {
 	now := time.Now()
 	return now == now.Round(0)

@@ -10,20 +10,20 @@ import (
 	"github.com/tidwall/buntdb"
 )
 
-// The bounds of the history, where the Options say nothing else.
+// The bounds of the history if the Options do not set them.
 const (
 	DefaultHistoryRevisions = 100_000
 	DefaultHistoryBytes     = 256 << 20
 )
 
-// Options bound the history that a store keeps. Whichever bound is reached first has the oldest revisions forgotten.
-// The newest revision is always kept.
+// Options bound the history that a store keeps. When a bound is reached, the store forgets the oldest revisions. It
+// always keeps the newest.
 type Options struct {
-	// HistoryRevisions is how many revisions to keep. 0 means DefaultHistoryRevisions.
+	// HistoryRevisions is the largest number of revisions to keep. 0 means DefaultHistoryRevisions.
 	HistoryRevisions int
 
-	// HistoryBytes is how many bytes of values to keep, a revision counting with the larger of the value it made
-	// and the value it replaced. 0 means DefaultHistoryBytes.
+	// HistoryBytes is the largest number of bytes of values to keep. A revision counts as the larger of the value
+	// that it made and the value that it replaced. 0 means DefaultHistoryBytes.
 	HistoryBytes int64
 }
 
@@ -40,10 +40,11 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Store is safe for concurrent use. The package comment tells its locks.
+// Store holds records under keys, with their history. It is safe for concurrent use. The package comment lists its
+// locks.
 type Store struct {
 	options Options
-	bubble  bool // opened in a testing/synctest bubble
+	bubble  bool // the store was opened in a testing/synctest bubble
 	closed  atomic.Bool
 	state   state
 	log     log
@@ -53,21 +54,22 @@ type Store struct {
 	frozen *Snapshot // of the present, if one was taken; guarded by write
 }
 
-// Open returns an empty store at revision 1. It has to be closed.
+// Open returns an empty store at revision 1. The caller closes it.
 func Open(o Options) (*Store, error) {
 	return Load(&Snapshot{revision: firstRevision}, o)
 }
 
-// Close ends every cursor and lets go of the records. Later calls fail with [ErrClosed]; closing again does nothing.
+// Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Closing again
+// does nothing.
 //
 // In a testing/synctest bubble, Close returns after a bit more than a second of the bubble's time, when the store's
 // last goroutine has ended.
 func (s *Store) Close() error {
 	s.close()
 	if s.bubble {
-		// The bubble's time goes on only when all of its goroutines wait: once it has passed the next tick, the
-		// goroutine that ticks has found the database closed and ended. No lock is held, so that time can go on
-		// for another Close as well.
+		// The time of a bubble advances only when all of its goroutines wait. When it has passed the next tick,
+		// buntdb's goroutine has found the database closed, and has ended. No lock is held here, so that a
+		// concurrent Close waits in the same way.
 		<-time.NewTimer(buntdbTick + time.Millisecond).C
 	}
 	return nil
@@ -77,8 +79,8 @@ func (s *Store) close() {
 	s.write.Lock()
 	s.closed.Store(true)
 	s.frozen = nil
-	_ = s.state.db.Close() // in memory, it fails only when it is closed already
-	s.state.release()      // no transaction is under way, and no other will be
+	_ = s.state.db.Close() // a database in memory fails only if it is closed already
+	s.state.release()      // there are no more transactions
 	s.write.Unlock()
 	s.changes.announce()
 }
@@ -89,9 +91,9 @@ func (s *Store) Revision() int64 { return s.log.revision.Load() }
 // Oldest returns the oldest revision at which the store can be read, and after which it can be watched.
 func (s *Store) Oldest() int64 { return s.log.oldest.Load() }
 
-// Compact forgets the history up to and including a revision, as etcd does: the state at the revision itself, and
-// all that changed after it, are still there. The revision becomes [Store.Oldest]; where it is that already, nothing
-// happens. A revision that is older fails with a [*CompactedError], one that is yet to come with a [*FutureError].
+// Compact forgets the history before a revision, as etcd does. The state at the revision and all changes after it can
+// still be read, and the revision becomes [Store.Oldest]. If it is that already, nothing happens. Compact fails with a
+// [*CompactedError] for an older revision, and with a [*FutureError] for one after [Store.Revision].
 func (s *Store) Compact(revision int64) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -100,13 +102,13 @@ func (s *Store) Compact(revision int64) error {
 			return err
 		}
 		s.log.forget(revision)
-		s.frozen = nil // its history is longer
+		s.frozen = nil // that snapshot has a longer history
 		return nil
 	})
 }
 
-// retained says why a revision cannot be read, nil if it can. The answer is good for as long as the caller keeps
-// writers out.
+// retained returns why a revision cannot be read, nil if it can. The answer holds as long as the caller keeps writers
+// out.
 func (s *Store) retained(revision int64) error {
 	if newest := s.log.revision.Load(); revision > newest {
 		return &FutureError{Requested: revision, Current: newest}

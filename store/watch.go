@@ -6,19 +6,20 @@ import (
 	"sync"
 )
 
-// maxBatch is how many events a cursor returns at once: enough to make the wake-up cheap, few enough to begin with.
+// maxBatch is the largest number of events that a cursor returns at once.
 const maxBatch = 1024
 
-// Cursor reads the changes to the keys of a prefix: every one, once, in the order of their revisions. It is a place
-// in the history and holds nothing, so it need not be closed. It belongs to one goroutine at a time.
+// Cursor reads the changes to the keys of a prefix: each once, in the order of their revisions. It is a place in the
+// history and holds no resources, so it need not be closed. Only one goroutine at a time may use it.
 type Cursor struct {
 	store    *Store
 	prefix   string
 	revision int64
 }
 
-// Watch returns a cursor at a revision: what it reads is what changed after that. Revision 0 means the newest.
-// It fails with a [*CompactedError] or a [*FutureError] if there is no telling what changed since.
+// Watch returns a cursor that reads the changes after a revision. Revision 0 means the newest. It fails with a
+// [*CompactedError] if the revision is before [Store.Oldest], and with a [*FutureError] if it is after
+// [Store.Revision].
 func (s *Store) Watch(prefix string, after int64) (*Cursor, error) {
 	if s.closed.Load() {
 		return nil, ErrClosed
@@ -35,11 +36,12 @@ func (s *Store) Watch(prefix string, after int64) (*Cursor, error) {
 // returned.
 func (c *Cursor) Revision() int64 { return c.revision }
 
-// Poll returns the next changes, 1024 at most, and none if there are none yet. It fails with [ErrClosed] when the
-// store has been closed, and with a [*CompactedError] when the next changes have been forgotten: then the cursor is
-// of no more use.
+// Poll returns the next changes, at most 1024, or none if there are none yet. It does not wait. It fails with
+// [ErrClosed] when the store has been closed, and with a [*CompactedError] when the store has forgotten the next
+// changes; then the cursor cannot be used any more.
 //
-// To wait for changes among other things, call Changed first, and wait only after Poll has returned none.
+// To wait for changes and for something else in one select, call Changed first, then Poll, and wait only if Poll has
+// returned none.
 func (c *Cursor) Poll() ([]*Event, error) {
 	if c.store.closed.Load() {
 		return nil, ErrClosed
@@ -48,7 +50,7 @@ func (c *Cursor) Poll() ([]*Event, error) {
 	for e, err := range c.store.log.between(c.revision, c.store.log.revision.Load()) {
 		if err != nil {
 			if len(batch) > 0 {
-				break // what was read is in order; the next call says the rest
+				break // return what has been read; the next call returns the error
 			}
 			return nil, err
 		}
@@ -63,11 +65,11 @@ func (c *Cursor) Poll() ([]*Event, error) {
 	return batch, nil
 }
 
-// Changed returns a channel that is closed by the next commit, to whatever key, and by Close.
+// Changed returns a channel that is closed by the next commit to any key, and by Close.
 func (c *Cursor) Changed() <-chan struct{} { return c.store.changes.next() }
 
-// Next returns the next changes, 1024 at most, and waits until there is one. It fails as Poll does, and with the
-// error of ctx when that ends before.
+// Next waits until there are changes and returns them, at most 1024. It fails as Poll does, and with the error of ctx
+// when ctx ends.
 func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
 	for ctx.Err() == nil {
 		changed := c.Changed()
@@ -82,9 +84,9 @@ func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
 	return nil, ctx.Err()
 }
 
-// changes tells whoever waits that something has been committed. The zero value is ready.
+// changes announces commits to those who wait for one. The zero value is ready.
 //
-// The channel is made by the first to wait, not before, so that a commit costs nothing when nobody does.
+// The first who waits makes the channel, so that a commit costs nothing when nobody waits.
 type changes struct {
 	mu sync.Mutex
 	ch chan struct{}

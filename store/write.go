@@ -8,33 +8,35 @@ import (
 
 // Write is what a create, update or delete commits.
 type Write struct {
-	// Make returns the value, given the revision that the write is about to get. It is called at most once, when
-	// nothing can refuse the write any more, and other writers wait for it: it has to be quick, and must not call
-	// the store. If it panics, nothing has been written.
+	// Make returns the value, given the revision of the write. It is called at most once, when nothing can refuse
+	// the write any more. Other writers wait for it, so it must be quick and must not call the store. If it panics,
+	// nothing has been written.
 	//
-	// A nil Make leaves the value, its tag and its index as they are: empty for a create, the last ones for a delete.
+	// If Make is nil, the value, the tag and the index stay as they are: empty for a create, those of the deleted
+	// record for a delete.
 	Make func(revision int64) string
 
-	// Tag goes with the value that Make returns.
+	// Tag is the Tag of the new record.
 	Tag string
 
-	// Index goes with the value, too. It is kept for each record, so it ought to be short.
+	// Index is the Index of the new record. It is kept in memory for each record, so it should be short.
 	Index string
 
-	// Require is what must hold of other keys for the write to happen.
+	// Require has conditions on other keys that must hold when the write commits.
 	Require []Precondition
 }
 
-// Precondition says of a key that its record is, at the commit, the one of this revision; of revision 0, that there
-// is none. With Prefix it says of all keys that begin with Key that none has changed since the revision.
+// Precondition is a condition on a key at the commit of a write to another key: its record has this revision, or, for
+// revision 0, it has no record. With Prefix it is a condition on all keys that begin with Key: none of them has changed
+// since the revision.
 type Precondition struct {
 	Key      string
 	Revision int64
 	Prefix   bool
 }
 
-// Create writes the first record of a key. It fails with an [*ExistsError] if there is a record, else with a
-// [*PreconditionError] for the first precondition that does not hold.
+// Create writes a record for a key that has none. It fails with an [*ExistsError] if the key has a record, and
+// otherwise with a [*PreconditionError] for the first precondition that does not hold.
 func (s *Store) Create(key string, w Write) (Record, error) {
 	return s.commit(Created, key, w, func(current Record, found bool) error {
 		if found {
@@ -44,16 +46,16 @@ func (s *Store) Create(key string, w Write) (Record, error) {
 	})
 }
 
-// Update replaces the record of a key, which has to be at the given revision. It fails with a [*NotFoundError] if
-// there is no record, a [*ConflictError] if it is at another revision, else with a [*PreconditionError] for the first
-// precondition that does not hold.
+// Update replaces the record of a key if it has the given revision. It fails with a [*NotFoundError] if there is no
+// record, with a [*ConflictError] if the record has another revision, and otherwise with a [*PreconditionError] for the
+// first precondition that does not hold.
 func (s *Store) Update(key string, revision int64, w Write) (Record, error) {
 	return s.commit(Updated, key, w, expect(key, revision))
 }
 
-// Delete removes the record of a key, which has to be at the given revision, and fails as [Store.Update] does. The
-// delete has a revision of its own. The record it returns, which is also the event's, bears that revision and the
-// value that Make returns: the last words of the record.
+// Delete removes the record of a key if it has the given revision. It fails as [Store.Update] does. The delete has a
+// revision of its own. The record that it returns has that revision and the value that Make returns; it is also the
+// Record of the event.
 func (s *Store) Delete(key string, revision int64, w Write) (Record, error) {
 	return s.commit(Deleted, key, w, expect(key, revision))
 }
@@ -70,7 +72,7 @@ func expect(key string, revision int64) func(Record, bool) error {
 	}
 }
 
-// commit makes one write, if judge has nothing against it and its preconditions hold.
+// commit makes one write if judge returns no error and the preconditions hold.
 func (s *Store) commit(t EventType, key string, w Write, judge func(current Record, found bool) error) (Record, error) {
 	r, err := s.commitLocked(t, key, w, judge)
 	if err == nil {

@@ -1,11 +1,11 @@
-// Command fakecluster is an embedded Kubernetes API server from the shell: it serves a
-// cluster to kubectl and other clients, and plays scenario files.
+// Command fakecluster is the embedded Kubernetes API server for the shell. It serves a cluster
+// to kubectl and other clients, and plays scenario files.
 //
 //	fakecluster serve [--kubeconfig FILE] [--crds PATH]...
 //	fakecluster run PATH...
 //
-// Both exit with status 0 if all went well and with 1 if anything did not, bad flags and
-// paths included; what went wrong is on stderr.
+// Both exit with status 0 on success. On failure, also for wrong flags and paths, they exit with
+// status 1 and print the reason to stderr.
 package main
 
 import (
@@ -22,18 +22,17 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal has ended ctx, a second one ends the process as usual.
+	// The first signal ends ctx. A second one ends the process.
 	context.AfterFunc(ctx, stop)
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute runs the command that args say until it is done or ctx ends, and returns the
-// exit status.
+// execute runs the command of args until it is done or ctx ends, and returns the exit status.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:   "fakecluster",
 		Short: "A Kubernetes API server for tests, in one process",
-		// Errors are printed below, once; how a command is used stands in its --help.
+		// Errors are printed once, below. The usage of a command is printed by --help.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

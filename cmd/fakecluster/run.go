@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/scenarios"
 )
 
-// errFailed is the error of scenarios that were played and failed. Their log says so
-// already, and its summary is the last line.
+// errFailed says that scenarios were played and failed. It is not printed: the log shows the
+// failures, and its last line is the summary.
 var errFailed = errors.New("scenarios failed")
 
 func runCommand() *cobra.Command {
@@ -23,7 +23,7 @@ func runCommand() *cobra.Command {
 		Long:  runManual(),
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
-				return errors.New("run: which scenarios? Give a file, a folder or a glob")
+				return errors.New("run: no scenarios given; name a file, a folder or a glob")
 			}
 			return nil
 		},
@@ -36,8 +36,8 @@ func run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
-	// What libraries log of refused requests is no news here: a scenario says what
-	// it expects.
+	// Libraries log refused requests. A scenario says which refusals it expects, so the
+	// log is dropped.
 	klog.SetLogger(logr.Discard())
 	reporter := scenarios.NewReporter(cmd.OutOrStdout())
 	scenarios.PlayAll(cmd.Context(), all, scenarios.InProcess, reporter.Report)

@@ -54,7 +54,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
 1 passed, 1 failed
 `, ""},
 		{"no path", []string{"run"}, 1,
-			"", "fakecluster: run: which scenarios? Give a file, a folder or a glob\n"},
+			"", "fakecluster: run: no scenarios given; name a file, a folder or a glob\n"},
 		{"a path that is not there", []string{"run", "ok.yaml", "none"}, 1,
 			"", "fakecluster: run: nothing was played:\nnone: no such file or folder\n"},
 		{"a folder without scenarios", []string{"run", "empty"}, 1,

@@ -73,11 +73,11 @@ func serve(cmd *cobra.Command, kubeconfig string, options []fakecluster.Option) 
 	return nil
 }
 
-// writeKubeconfig writes content, which holds a token, to a file that only its owner
-// can read. The function it returns undoes that where there was no file before.
+// writeKubeconfig writes content, which has a token in it, to a file that only its owner can
+// read. The function that it returns removes the file again if it did not exist before.
 //
-// It refuses to overwrite a file that is not its own: --kubeconfig ~/.kube/config is
-// easily typed, and the way to every other cluster would be gone.
+// It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who
+// types --kubeconfig ~/.kube/config would lose the access to all other clusters.
 func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	before, err := os.ReadFile(path)
 	switch {
@@ -94,7 +94,7 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = file.Chmod(0o600) // a file that was there keeps its mode otherwise
+	err = file.Chmod(0o600) // WriteFile does not change the mode of a file that exists
 	if err == nil {
 		_, err = file.Write(content)
 	}
@@ -105,7 +105,7 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	return remove, nil
 }
 
-// ours says whether content is a kubeconfig of fakecluster and nothing else.
+// ours tells whether content is a kubeconfig of fakecluster and nothing else.
 func ours(content []byte) bool {
 	const name = "fakecluster"
 	config, err := clientcmd.Load(content)

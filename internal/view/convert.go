@@ -44,13 +44,13 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 	case "PartialObjectMetadataList":
 		return v.partialList(listMeta, items)
 	}
-	table := &metav1.Table{ListMeta: listMeta}
+	table := &metav1.Table{ListMeta: listMeta, Rows: []metav1.TableRow{}}
 	if len(items) == 0 && !v.table.NoHeaders {
 		empty, err := v.version.Table.ConvertToTable(ctx, v.version.Codec.New(), v.table)
 		if err != nil {
 			return nil, err
 		}
-		table.ColumnDefinitions, table.Rows = empty.ColumnDefinitions, []metav1.TableRow{}
+		table.ColumnDefinitions = empty.ColumnDefinitions
 	}
 	for _, text := range items {
 		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})

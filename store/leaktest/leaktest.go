@@ -1,5 +1,5 @@
-// Package leaktest fails the tests of a package that leave a goroutine behind, and
-// so those that leave a store, a server or a watch open:
+// Package leaktest fails the tests of a package if they leave a goroutine behind. So it finds
+// stores, servers and watches that a test has not closed:
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m) }
 package leaktest
@@ -14,16 +14,15 @@ import (
 	"time"
 )
 
-// grace is how long goroutines may take to end. The one of each buntdb is there
-// until its next tick, a second after Close at most, and nothing else would tell of
-// its end.
+// grace is how long goroutines may take to end. That of a buntdb ends up to a second after
+// its Close, and nothing tells when it has ended.
 const grace = 5 * time.Second
 
 // Main runs the tests of a package and ends the process.
 func Main(m *testing.M) { os.Exit(Check(m.Run())) }
 
-// Check is the exit code of tests that ended with a code: 1 if they pass but leave
-// goroutines behind, of which it tells on stderr.
+// Check returns the exit code of a test binary whose tests ended with a code. If they passed
+// but left goroutines behind, it prints those to stderr and returns 1.
 func Check(code int) int {
 	if code != 0 {
 		return code
@@ -36,7 +35,8 @@ func Check(code int) int {
 	return 1
 }
 
-// Left is the stacks of the goroutines that do not end.
+// Left waits for goroutines to end, at most five seconds, and returns the stacks of those that
+// do not.
 func Left() string {
 	left := Goroutines()
 	for deadline := time.Now().Add(grace); left != "" && time.Now().Before(deadline); left = Goroutines() {
@@ -45,12 +45,13 @@ func Left() string {
 	return left
 }
 
-// process are texts in the stacks of goroutines that live as long as the process:
-// those of the testing package and of imported libraries.
+// process has texts in the stacks of goroutines that run as long as the process: those of the
+// testing package and of imported libraries.
 var process = []string{"os/signal.", "created by testing.", "testing.(*M).", "internal/fuzz.", "k8s.io/klog/v2.", "go.opencensus.io/"}
 
-// Goroutines is the stacks of all goroutines but the caller's, those of the process
-// and those with one of the given texts in them; empty if there is none.
+// Goroutines returns the stacks of all goroutines, except for the caller's, those of the
+// process, and those whose stack contains one of the given texts. It is empty if there are
+// none.
 func Goroutines(but ...string) string {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/json"
+	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // Apply implements resource.FieldShortcut. It knows the outcome of the apply that
@@ -84,7 +85,7 @@ func (c *codec) applyAgain(live, config *unstructured.Unstructured, fields map[s
 		r.others = append(r.others, others)
 	}
 	applied := r.object(live.Object, config.Object, s.outline)
-	if applied == nil || !s.accept.accepts(applied) {
+	if applied == nil || !s.node.Inspect(applied, schema.Valid).Has(schema.Valid) {
 		return nil
 	}
 	u := &unstructured.Unstructured{Object: applied}

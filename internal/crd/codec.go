@@ -5,15 +5,12 @@ import (
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	serializerjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
@@ -21,13 +18,14 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // codec is the resource.Codec of one version of a custom resource: its objects
 // are unstructured.
 type codec struct {
-	kind       schema.GroupVersionKind
+	kind       runtimeschema.GroupVersionKind
 	namespaced bool
 	preserve   bool                       // spec.preserveUnknownFields
 	schemas    map[string]*compiledSchema // by version
@@ -67,7 +65,7 @@ func (c *codec) New() runtime.Object {
 }
 
 // Decode implements resource.Codec.
-func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	u, actual, err := c.parse(body, serializer)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if err != nil && !isStrict {
@@ -78,14 +76,13 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Obje
 		complaints = strict.Errors()
 	}
 	js, ok := serializer.(*serializerjson.Serializer)
-	unknown, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict()})
+	unknown, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict(), setDefaults: true})
 	if err != nil {
 		return nil, actual, err
 	}
 	for _, field := range unknown {
 		complaints = append(complaints, fmt.Errorf("unknown field %q", field))
 	}
-	c.setDefaults(u)
 	if len(complaints) > 0 {
 		return u, actual, runtime.NewStrictDecodingError(complaints)
 	}
@@ -95,7 +92,7 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Obje
 // parse reads a body as it is. Strict JSON, the usual case, it reads itself, as
 // the serializer would but without a first look for the kind; what is wrong with
 // it the serializer says.
-func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *schema.GroupVersionKind, error) {
+func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *runtimeschema.GroupVersionKind, error) {
 	u := &unstructured.Unstructured{}
 	if serializer == mediaTypes[0].StrictSerializer {
 		var strict []error
@@ -122,11 +119,10 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 // through JSON.
 func (c *codec) MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error) {
 	u := &unstructured.Unstructured{Object: mergeMaps(current.(*unstructured.Unstructured).Object, patch)}
-	unknown, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown})
+	unknown, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true})
 	if err != nil {
 		return nil, err
 	}
-	c.setDefaults(u)
 	if len(unknown) == 0 {
 		return u, nil
 	}
@@ -222,10 +218,9 @@ func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured,
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
 	if record.Tag == "" || record.Tag != c.identities[u.GroupVersionKind().Version] {
-		if _, err := c.coerce(u, coerceOptions{stored: true}); err != nil {
+		if _, err := c.coerce(u, coerceOptions{stored: true, setDefaults: true}); err != nil {
 			return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 		}
-		c.setDefaults(u)
 	}
 	return u, nil
 }
@@ -294,8 +289,8 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 // setDefaults fills in the defaults of the version that u is in.
 func (c *codec) setDefaults(u *unstructured.Unstructured) {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
-		if s := c.schemas[k.Version]; s != nil && !s.outline.settles(u.Object) {
-			defaulting.Default(u.Object, s.structural)
+		if s := c.schemas[k.Version]; s != nil {
+			s.node.Settle(u.Object, schema.Default, false, 0)
 		}
 	}
 }
@@ -303,6 +298,7 @@ func (c *codec) setDefaults(u *unstructured.Unstructured) {
 type coerceOptions struct {
 	stored        bool // drop malformed metadata instead of refusing it
 	reportUnknown bool // name the fields that are dropped
+	setDefaults   bool // fill in the defaults, as setDefaults would afterwards
 }
 
 // coerce does for maps what decoding into a Go type does for built-in kinds: it
@@ -330,31 +326,25 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 			return nil, err
 		}
 	}
-	version, err := schema.ParseGroupVersion(apiVersion)
+	version, err := runtimeschema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, err
 	}
+	var defaults *schema.Node // to be filled in at the end
 	if version.Group == c.kind.Group && kind == c.kind.Kind {
-		var structural *structuralschema.Structural
-		settled, embeds := false, false
-		if s := c.schemas[version.Version]; s != nil {
-			structural = s.structural
-			settled, embeds = s.outline.settles(u.Object), s.outline != nil && s.outline.embedded
+		s := c.schemas[version.Version]
+		if s == nil {
+			s = noSchema
 		}
-		if !c.preserve && !settled {
-			unknown = append(unknown, pruning.PruneWithOptions(u.Object, structural, true,
-				structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: o.reportUnknown})...)
-			defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, structural)
+		dropped, complete, err := c.settle(u, s, o)
+		if err != nil {
+			return nil, err
 		}
-		if embeds {
-			err, embedded := objectmeta.CoerceWithOptions(nil, u.Object, structural, false,
-				objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
-			if err != nil {
-				return nil, err
-			}
-			unknown = append(unknown, embedded...)
+		unknown = append(unknown, dropped...)
+		if o.setDefaults && !complete {
+			defaults = s.node
 		}
-		if o.stored && !canonical && rewritten.Generation == 0 {
+		if o.stored && rewritten != nil && rewritten.Generation == 0 {
 			rewritten.Generation = 1
 		}
 	}
@@ -372,5 +362,35 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 			return nil, err
 		}
 	}
+	if defaults != nil {
+		defaults.Settle(u.Object, schema.Default, false, 0)
+	}
 	return unknown, nil
+}
+
+// noSchema is the schema of versions that the definition does not have: nothing is known.
+var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
+
+// settle drops what the schema does not know, and has embedded resources in the one form
+// of their metadata. Where defaults cannot depend on what comes later it fills them in on
+// the same walk, and says that the object is complete.
+func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (unknown []string, complete bool, err error) {
+	var actions schema.Action
+	if !c.preserve {
+		actions = schema.Prune | schema.DropNulls
+	}
+	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
+	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
+		actions |= schema.Default
+	}
+	unknown = s.node.Settle(u.Object, actions, o.reportUnknown, 0).Unknown
+	if asTheyAre {
+		return unknown, complete, nil
+	}
+	invalid, embedded := objectmeta.CoerceWithOptions(nil, u.Object, s.structural, false,
+		objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
+	if invalid != nil {
+		return nil, false, invalid
+	}
+	return append(unknown, embedded...), complete, nil
 }

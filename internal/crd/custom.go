@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -29,6 +29,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // customStrategy is the behaviour of apiextensions-apiserver's
@@ -37,7 +38,7 @@ type customStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 
-	kind       schema.GroupVersionKind
+	kind       runtimeschema.GroupVersionKind
 	namespaced bool
 	schema     *compiledSchema
 	hasStatus  bool
@@ -77,48 +78,57 @@ func withoutMetadata(obj map[string]any) map[string]any {
 
 func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	u := obj.(*unstructured.Unstructured)
+	told := s.schema.node.Inspect(u.Object, schema.Valid|schema.Distinct|schema.EmbeddedValid)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.MetadataIsValid(u, nil) {
 			errs = append(errs, s.validateMetadata(ctx, u)...)
 		}
-		if !s.schema.accept.accepts(u.Object) {
+		if !told.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, s.validateEmbedded(ctx, u)...)
-	errs = append(errs, s.validateLists(u)...)
+	errs = append(errs, s.validateEmbedded(ctx, u, told)...)
+	if !told.Has(schema.Distinct) {
+		errs = append(errs, s.validateLists(u)...)
+	}
 	return append(errs, s.validateRules(ctx, errs, u, nil)...)
 }
 
 func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	ratchet := s.correlate(u, was)
+	told := s.schema.node.Inspect(u.Object, schema.Valid|schema.Distinct|schema.EmbeddedValid)
+	ratchet := s.correlate(u, was, told)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.MetadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		if !s.schema.accept.accepts(u.Object) {
+		if !told.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, s.validateEmbedded(ctx, u)...)
-	errs = append(errs, s.validateListsUpdate(u, was)...)
+	errs = append(errs, s.validateEmbedded(ctx, u, told)...)
+	errs = append(errs, s.validateListsUpdate(u, was, told)...)
 	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
 }
 
 // correlate pairs the nodes of the new object with those of the old, so that
-// what did not change is not held to new rules.
-func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.CorrelatedObject {
+// what did not change is not held to new rules. It is nil if nobody looks at that:
+// an object that is told to be valid is not ratcheted, and rules have their own need
+// of it.
+func (s customStrategy) correlate(u, was *unstructured.Unstructured, told schema.Facts) *common.CorrelatedObject {
+	if told.Has(schema.Valid) && s.schema.rules == nil {
+		return nil
+	}
 	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
 }
 
 // validateEmbedded holds embedded resources to the rules of metadata.
-func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured) field.ErrorList {
-	if s.schema.outline == nil || !s.schema.outline.embedded {
+func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured, told schema.Facts) field.ErrorList {
+	if told.Has(schema.EmbeddedValid) {
 		return nil
 	}
 	return objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)
@@ -126,9 +136,6 @@ func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Un
 
 // validateLists looks for duplicates in sets and maps.
 func (s customStrategy) validateLists(u *unstructured.Unstructured) field.ErrorList {
-	if s.schema.outline == nil || !s.schema.outline.lists {
-		return nil
-	}
 	return listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
 }
 
@@ -148,7 +155,10 @@ func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...str
 
 // validateListsUpdate looks for duplicates in sets and maps, unless there were
 // some before.
-func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured) field.ErrorList {
+func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, told schema.Facts) field.ErrorList {
+	if told.Has(schema.Distinct) {
+		return nil
+	}
 	errs := s.validateLists(u)
 	if len(errs) > 0 && len(s.validateLists(was)) > 0 {
 		return nil
@@ -320,18 +330,25 @@ func (customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object)
 // rules and lists.
 func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	ratchet := s.correlate(u, was)
+	told := s.schema.node.Inspect(u.Object, schema.Distinct)
+	status, ok := u.Object["status"]
+	if ok {
+		told |= s.schema.statusNode.Inspect(status, schema.Valid)
+	} else {
+		told |= schema.Valid // the status is all that is validated
+	}
+	ratchet := s.correlate(u, was, told)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.MetadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		if status, ok := u.Object["status"]; ok && !s.schema.acceptStatus.accepts(status) {
+		if !told.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
 		}
 		errs = append(errs, s.validateScale(u, false)...)
 	}
-	errs = append(errs, s.validateListsUpdate(u, was)...)
+	errs = append(errs, s.validateListsUpdate(u, was, told)...)
 	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // compiledSchemas remembers schemas by their text.
@@ -23,10 +24,12 @@ type compiledSchema struct {
 	status     validation.SchemaValidator // nil: no schema for .status
 	rules      *cel.Validator
 
-	outline      *outline
-	accept       *acceptor
-	acceptStatus *acceptor
-	merged       *mergedLists
+	// node is the whole of it as one tree, statusNode that of .status; the latter is nil
+	// if there is no schema for it.
+	node, statusNode *schema.Node
+
+	outline *outline
+	merged  *mergedLists
 }
 
 // cachedSchema compiles a schema unless it is remembered; id names its text.
@@ -64,7 +67,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 	if s.validator, _, err = validation.NewSchemaValidator(props); err != nil {
 		return nil, fmt.Errorf("compiling schema: %w", err)
 	}
-	s.accept, s.acceptStatus = newAcceptor(props), newAcceptor(nil)
+	s.node = schema.Compile(s.structural, props)
 	s.outline = newOutline(s.structural)
 	s.merged = newMergedLists(s.structural)
 	if props != nil {
@@ -72,7 +75,9 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {
 				return nil, fmt.Errorf("compiling schema of status: %w", err)
 			}
-			s.acceptStatus = newAcceptor(&status)
+			if s.statusNode = s.node.Properties["status"]; s.statusNode == nil {
+				s.statusNode = schema.Compile(nil, &status)
+			}
 		}
 	}
 	s.rules = newRules(s.structural)

@@ -18,8 +18,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,29 +139,6 @@ func randomSource(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
-}
-
-func TestWhatTheAcceptorAcceptsIsValid(t *testing.T) {
-	_, props := shortcutVersion(t)
-	validator, _, err := validation.NewSchemaValidator(props)
-	if err != nil {
-		t.Fatal(err)
-	}
-	accept, r := newAcceptor(props), randomSource(t)
-	accepted := 0
-	for range 50_000 {
-		value := randomMap(r, 2)
-		if !accept.accepts(value) {
-			continue
-		}
-		accepted++
-		if errs := validation.ValidateCustomResource(nil, value, validator); len(errs) > 0 {
-			t.Fatalf("accepts %v, which is not valid: %v", value, errs)
-		}
-	}
-	if accepted < 100 {
-		t.Fatalf("of 50000 objects %d are accepted: the test shows nothing", accepted)
-	}
 }
 
 func TestShapesAreNotSpelledAlike(t *testing.T) {
@@ -305,21 +280,6 @@ func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 	}
 }
 
-const outlinedSchema = `
-type: object
-properties:
-  a: {type: string, default: x}
-  b: {type: object, default: {a: 1}, properties: {a: {type: integer, default: 2}, b: {type: string, nullable: true}}}
-  c: {type: object, properties: {a: {type: integer, default: 2}, b: {type: object, properties: {c: {type: string}}}}}
-  d: {type: object, additionalProperties: {type: object, properties: {a: {type: string, default: y}}}}
-  e: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: object, properties: {b: {type: string}}}}}
-  f: {type: array, items: {type: object, properties: {a: {type: string, default: z}}}}
-  g: {type: array, items: {type: string}}
-  h: {type: object}
-  i: {type: object, additionalProperties: {x-kubernetes-int-or-string: true}}
-  metadata: {type: object, properties: {name: {type: string, maxLength: 3}}}
-`
-
 // structuralOf is a schema, given as YAML.
 func structuralOf(t *testing.T, schema string) *structuralschema.Structural {
 	t.Helper()
@@ -336,53 +296,6 @@ func structuralOf(t *testing.T, schema string) *structuralschema.Structural {
 		t.Fatal(err)
 	}
 	return structural
-}
-
-func TestWhatTheOutlineSettlesNeitherPruningNorDefaultingChanges(t *testing.T) {
-	structural := structuralOf(t, outlinedSchema)
-	o, r := newOutline(structural), randomSource(t)
-	settled := 0
-	for range 40_000 {
-		u := randomMap(r, 3)
-		u["apiVersion"], u["kind"], u["metadata"] = "example.com/v1", "Thing", map[string]any{"name": "a"}
-		if r.IntN(2) == 0 { // what was settled once is likely to be settled
-			pruning.Prune(u, structural, true)
-			defaulting.PruneNonNullableNullsWithoutDefaults(u, structural)
-			defaulting.Default(u, structural)
-		}
-		if !o.settles(u) {
-			continue
-		}
-		settled++
-		is := runtime.DeepCopyJSON(u)
-		unknown := pruning.PruneWithOptions(is, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-		defaulting.PruneNonNullableNullsWithoutDefaults(is, structural)
-		defaulting.Default(is, structural)
-		if diff := cmp.Diff(u, is); diff != "" || len(unknown) > 0 {
-			t.Fatalf("settled, with unknown fields %v, but (-before +after):\n%s", unknown, diff)
-		}
-	}
-	if settled < 200 {
-		t.Fatalf("%d are settled: the test shows nothing", settled)
-	}
-}
-
-func TestAnOutlineKnowsOfEmbeddedResourcesAndLists(t *testing.T) {
-	for _, c := range []struct {
-		schema          string
-		embedded, lists bool
-	}{
-		{outlinedSchema, false, false},
-		{`{type: object, properties: {a: {type: array, items: {type: object, properties: {b: {type: object, x-kubernetes-embedded-resource: true}}}}}}`, true, false},
-		{`{type: object, additionalProperties: {type: array, x-kubernetes-list-type: set, items: {type: string}}}`, false, true},
-		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`, false, false},
-		{`{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object}}}}`, false, true},
-	} {
-		structural := structuralOf(t, c.schema)
-		if o := newOutline(structural); o.embedded != c.embedded || o.lists != c.lists {
-			t.Errorf("%s: embedded %v, lists %v", c.schema, o.embedded, o.lists)
-		}
-	}
 }
 
 func TestAnApplyOfTheSameFieldsIsWhatTheFieldManagerMakesOfIt(t *testing.T) {

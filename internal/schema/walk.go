@@ -51,6 +51,7 @@ const (
 type walker struct {
 	track   bool // note the unknown fields
 	path    []string
+	room    [24]string // for the path, nearly always
 	unknown []string
 	changed bool
 }
@@ -69,6 +70,7 @@ type Settled struct {
 // is asked for. Fields named apiVersion, kind and metadata are never pruned from it.
 func (n *Node) Settle(obj map[string]any, actions Action, trackUnknown bool, ask Facts) Settled {
 	w := &walker{track: trackUnknown}
+	w.path = w.room[:0]
 	facts := w.fields(n, obj, actions, ask, true, n.PreserveUnknown)
 	slices.Sort(w.unknown)
 	return Settled{facts, w.changed, w.unknown}
@@ -80,6 +82,14 @@ func (n *Node) Inspect(value any, ask Facts) Facts {
 		return ask
 	}
 	return new(walker).value(n, value, 0, ask, false)
+}
+
+// concerns tells whether there is something to do or to ask below a node.
+func (n *Node) concerns(do Action, ask Facts) bool {
+	return do&(Prune|DropNulls) != 0 || ask&Valid != 0 ||
+		do&Default != 0 && n.below.defaults ||
+		ask&Distinct != 0 && n.below.lists ||
+		ask&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
 }
 
 // value walks over a value. What becomes of a null is decided where it stands. The items
@@ -162,9 +172,11 @@ func (w *walker) fields(n *Node, obj map[string]any, do Action, ask Facts, resou
 		}
 		switch value.(type) {
 		case map[string]any, []any:
-			length := w.enter(name)
-			facts &= w.value(of, value, act, below, false)
-			w.path = w.path[:length]
+			if of.concerns(act, below) {
+				length := w.enter(name)
+				facts &= w.value(of, value, act, below, false)
+				w.path = w.path[:length]
+			}
 		default:
 			facts &^= of.doubts(value, below)
 		}
@@ -210,9 +222,11 @@ func (w *walker) items(n *Node, list []any, do Action, ask Facts, preserve bool)
 		}
 		switch item.(type) {
 		case map[string]any, []any:
-			length := w.enterItem(i)
-			facts &= w.value(n.Items, item, act, below, preserve)
-			w.path = w.path[:length]
+			if n.Items.concerns(act, below) {
+				length := w.enterItem(i)
+				facts &= w.value(n.Items, item, act, below, preserve)
+				w.path = w.path[:length]
+			}
 		default:
 			facts &^= n.Items.doubts(item, below)
 		}

@@ -42,33 +42,45 @@ func (m manifest) String() string {
 // shipped returns the definitions in the modules, each once: what is the same in
 // several files counts for the first of them.
 func shipped(ctx context.Context) ([]manifest, error) {
-	out, err := gotool.Output(ctx, "realcrds/modules", append([]string{"mod", "download", "-json"}, shippers...)...)
+	folders, err := moduleFolders(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []manifest
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var module struct{ Path, Dir string }
-		if err := decoder.Decode(&module); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		found, err := inFolder(os.DirFS(module.Dir))
+	for _, module := range shippers {
+		found, err := inFolder(os.DirFS(folders[module]))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", module.Path, err)
+			return nil, fmt.Errorf("%s: %w", module, err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s ships no definitions any more", module.Path)
+			return nil, fmt.Errorf("%s ships no definitions any more", module)
 		}
 		for _, m := range found {
-			m.module = module.Path
+			m.module = module
 			if !slices.ContainsFunc(all, func(other manifest) bool { return reflect.DeepEqual(m.object, other.object) }) {
 				all = append(all, m)
 			}
 		}
 	}
 	return all, nil
+}
+
+// moduleFolders returns where the modules are, by their paths.
+func moduleFolders(ctx context.Context) (map[string]string, error) {
+	out, err := gotool.Output(ctx, "realcrds/modules", append([]string{"mod", "download", "-json"}, shippers...)...)
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var module struct{ Path, Dir string }
+		if err := decoder.Decode(&module); errors.Is(err, io.EOF) {
+			return folders, nil
+		} else if err != nil {
+			return nil, err
+		}
+		folders[module.Path] = module.Dir
+	}
 }
 
 // inFolder returns the definitions in the YAML and JSON files of a folder.

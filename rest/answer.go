@@ -9,38 +9,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 )
-
-// negotiate settles the form of the answer.
-func (r *request) negotiate() (view.Form, error) {
-	accept := r.http.Header.Get("Accept")
-	usual := accept == "" || accept == runtime.ContentTypeJSON || accept == runtime.ContentTypeJSON+", */*"
-	if usual && !asksForPretty(r.http) {
-		return view.Form{Accepted: r.viewed().Serializer.SupportedMediaTypes()[0], Plain: true}, nil
-	}
-	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.viewed())
-	if err != nil {
-		return view.Form{}, unknownMediaType(r, err)
-	}
-	f := view.Form{Accepted: media.Accepted, Convert: media.Convert}
-	f.Pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
-	f.Plain = info.MediaType == runtime.ContentTypeJSON && media.Convert == nil && !f.Pretty
-	return f, nil
-}
-
-// asksForPretty tells whether the answer might have to be pretty: by its query
-// or by a client that a person looks at.
-func asksForPretty(req *http.Request) bool {
-	if strings.Contains(req.URL.RawQuery, "pretty") {
-		return true
-	}
-	agent := req.UserAgent()
-	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
-}
 
 // view shows objects as the client asked for them. It is made when there is something to
 // show: what is wrong with the options of a Table is found out after the object is read.

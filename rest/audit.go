@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
-	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // audit puts an event of each request into the trail. It holds the answer back until the
@@ -35,7 +33,7 @@ func (t *trail) audit(now func() time.Time) filter {
 			return next
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			ctx := t.open(req.Context(), types.UID(req.Header.Get("Audit-Id")))
+			ctx := t.newEvent(req.Context(), types.UID(req.Header.Get("Audit-Id")))
 			event := audit.AuditContextFrom(ctx)
 			ctx = apirequest.WithReceivedTimestamp(ctx, now())
 			req = req.WithContext(ctx)
@@ -60,8 +58,8 @@ func (t *trail) audit(now func() time.Time) filter {
 	}
 }
 
-// open makes the event of a request whose context has none.
-func (t *trail) open(ctx context.Context, id types.UID) context.Context {
+// newEvent puts a new event into a context that has none. Without an id it makes one.
+func (t *trail) newEvent(ctx context.Context, id types.UID) context.Context {
 	if id == "" {
 		id = uuid.NewUUID()
 	}
@@ -211,38 +209,4 @@ func (a *auditedAnswer) answered() *runtime.Unknown {
 		return nil
 	}
 	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
-}
-
-// audited opens the event of a write of the server's own. The function returned
-// closes it with what the write came to.
-func (s *Server) audited(ctx context.Context, verb string, w write.Request) (_ context.Context, finish func(error)) {
-	if s.trail == nil {
-		return ctx, func(error) {}
-	}
-	ctx = s.trail.open(ctx, "")
-	gv := w.Version.GroupVersion()
-	path := "/apis/" + gv.String()
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	if w.Version.Resource.Namespaced {
-		path += "/namespaces/" + w.Namespace
-	}
-	path += "/" + w.Version.Resource.Names.Plural + "/" + w.Name
-	if w.Subresource != "" {
-		path += "/" + w.Subresource
-	}
-	by, _ := apirequest.UserFrom(ctx)
-	logRequest(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, &apirequest.RequestInfo{
-		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
-		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
-	}, s.now().Time, by)
-	return ctx, func(err error) {
-		ac := audit.AuditContextFrom(ctx)
-		ac.SetEventResponseStatusCode(http.StatusOK)
-		if err != nil {
-			ac.LogResponseObject(toStatus(err), nil)
-		}
-		ac.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
-	}
 }

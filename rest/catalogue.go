@@ -3,8 +3,10 @@ package rest
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -12,23 +14,43 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// refresh brings the catalogue up to date with the definitions in the store.
-// Whoever has read the newest ones wins; nobody waits.
-func (s *Server) refresh() error {
+// catalogue is what a server serves: the built-in kinds and those of the definitions in the
+// store. Its zero value has to be given all fields but current, and to be refreshed.
+type catalogue struct {
+	store       *store.Store
+	builtin     []*resource.Resource // in the order of discovery
+	definitions *resource.Resource   // among builtin
+	services    webhook.ServiceResolver
+	memory      *resource.Memory
+
+	current atomic.Pointer[resource.Catalogue]
+}
+
+// Load is what is served now.
+func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
+
+// inherit begins with what another catalogue has compiled.
+func (c *catalogue) inherit(definitions []*resource.Definition) {
+	c.current.Store(resource.NewCatalogue(0, c.builtin, definitions))
+}
+
+// refresh brings the catalogue up to date with the definitions in the store. Of several
+// goroutines that do so at once the one with the newest definitions wins, and none waits.
+func (c *catalogue) refresh() error {
 	for {
-		was := s.catalogue.Load()
-		definitions, err := s.store.List(s.definitions.Prefix, store.ListOptions{})
+		was := c.Load()
+		definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("reading the definitions: %w", err)
 		}
 		if definitions.Revision <= was.Revision {
 			return nil
 		}
-		is, err := s.compile(was, definitions)
+		is, err := c.compile(was, definitions)
 		if err != nil {
 			return err
 		}
-		if s.catalogue.CompareAndSwap(was, is) {
+		if c.current.CompareAndSwap(was, is) {
 			return nil
 		}
 	}
@@ -36,19 +58,19 @@ func (s *Server) refresh() error {
 
 // compile makes the catalogue of the definitions. What is in the former one and
 // has not changed is taken over.
-func (s *Server) compile(was *resource.Catalogue, definitions store.List) (*resource.Catalogue, error) {
+func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*resource.Catalogue, error) {
 	all := make([]*resource.Definition, 0, len(definitions.Records))
 	for _, record := range definitions.Records {
-		known := was.Definition(strings.TrimPrefix(record.Key, s.definitions.Prefix))
+		known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
 		if known != nil && known.Record.Revision == record.Revision {
 			all = append(all, known)
 			continue
 		}
-		definition, err := s.memory.Decode(s.definitions.Storage, record)
+		definition, err := c.memory.Decode(c.definitions.Storage, record)
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), s.options.Services)
+		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.services)
 		if err != nil {
 			// Validation keeps such definitions out. If one slips through it has
 			// no endpoint.
@@ -56,5 +78,5 @@ func (s *Server) compile(was *resource.Catalogue, definitions store.List) (*reso
 		}
 		all = append(all, d)
 	}
-	return resource.NewCatalogue(definitions.Revision, s.builtin, all), nil
+	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
 }

@@ -3,22 +3,43 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/policy"
 	"github.com/fakecluster/fakecluster/internal/admission/webhook"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // admissionGroup is the group of the kinds that configure admission.
 const admissionGroup = "admissionregistration.k8s.io"
 
-// refreshChain brings admission up to date with its configuration in the store.
-// Whoever has read the newest wins; nobody waits.
-func (s *Server) refreshChain() error {
+// admissionChain is what a server asks about writes: what is configured in the store, and
+// functions.
+type admissionChain struct {
+	store   *store.Store
+	builtin []*resource.Resource
+
+	current atomic.Pointer[admission.Chain]
+}
+
+// Load is what is asked now.
+func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
+
+// call has functions asked as well. It is not safe beside refresh.
+func (c *admissionChain) call(functions admission.Plugin) {
+	chain := *c.Load()
+	chain.Functions = functions
+	c.current.Store(&chain)
+}
+
+// refresh brings the chain up to date with its configuration in the store. Of several
+// goroutines that do so at once the one with the newest configuration wins, and none waits.
+func (c *admissionChain) refresh() error {
 	for {
-		was := s.chain.Load()
-		is, err := s.compileChain(was)
+		was := c.Load()
+		is, err := c.compile(was)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
 			continue // others write faster than the history is long
@@ -26,24 +47,24 @@ func (s *Server) refreshChain() error {
 		if err != nil || is == nil {
 			return err
 		}
-		if s.chain.CompareAndSwap(was, is) {
+		if c.current.CompareAndSwap(was, is) {
 			return nil
 		}
 	}
 }
 
-// compileChain is the chain of what is stored now; nil if the former one is that.
-func (s *Server) compileChain(was *admission.Chain) (*admission.Chain, error) {
-	revision := s.store.Revision()
+// compile is the chain of what is stored now; nil if that is the former one.
+func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error) {
+	revision := c.store.Revision()
 	if revision <= was.Revision {
 		return nil, nil
 	}
 	configured := map[string][]store.Record{}
-	for _, res := range s.builtin {
+	for _, res := range c.builtin {
 		if res.Group != admissionGroup {
 			continue
 		}
-		list, err := s.store.List(res.Prefix, store.ListOptions{Revision: revision})
+		list, err := c.store.List(res.Prefix, store.ListOptions{Revision: revision})
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", res.Names.Plural, err)
 		}
@@ -61,11 +82,11 @@ func (s *Server) compileChain(was *admission.Chain) (*admission.Chain, error) {
 	return is, err
 }
 
-// inheritChain has a fork begin with the chain of the server it was forked from.
-// What that has compiled is good for the records that the fork has, too.
-func (s *Server) inheritChain(from *admission.Chain) error {
+// inherit has a fork begin with the chain of the server it was forked from, whose compiled
+// policies hold for the records of the fork, too.
+func (c *admissionChain) inherit(from *admission.Chain) error {
 	inherited := *from
 	inherited.Revision = 0
-	s.chain.Store(&inherited)
-	return s.refreshChain()
+	c.current.Store(&inherited)
+	return c.refresh()
 }

@@ -2,11 +2,13 @@ package rest
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/util/webhook"
@@ -18,7 +20,14 @@ import (
 )
 
 // cluster is the server as package admission sees it.
-type cluster struct{ *Server }
+type cluster struct {
+	store      *store.Store
+	catalogue  *catalogue
+	namespaces *resource.Resource
+	hooks      *hooks
+	now        func() metav1.Time
+	seen       *sync.Map // of seenNamespace, by name
+}
 
 var _ restadmission.Cluster = cluster{}
 

@@ -12,7 +12,7 @@ import (
 )
 
 // create makes a new object of the body.
-func (r *request) create() error {
+func create(r *request) error {
 	options := &metav1.CreateOptions{}
 	if err := r.parseQuery(options); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +19,7 @@ const requestTimeout = 34 * time.Second
 // limitTime ends the context of a write after the time that the client wants to wait, or
 // that a request may take at most. Without anybody to ask about writes they take no time,
 // and there is no limit. It refuses a timeout that cannot be read, whatever the request.
-func limitTime(chain *atomic.Pointer[admission.Chain]) filter {
+func limitTime(chain func() *admission.Chain) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			wanted, err := timeoutOf(req)
@@ -28,7 +27,7 @@ func limitTime(chain *atomic.Pointer[admission.Chain]) filter {
 				writeError(w, req, err)
 				return
 			}
-			if chain.Load().Empty() || !mayWait(req) {
+			if chain().Empty() || !mayWait(req) {
 				next.ServeHTTP(w, req)
 				return
 			}

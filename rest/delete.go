@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// delete removes an object, or begins to, if something holds it back.
-func (r *request) delete() error {
+// deleteOne removes an object, or begins to, if something holds it back.
+func deleteOne(r *request) error {
 	options, err := r.deleteOptions()
 	if err != nil {
 		return err

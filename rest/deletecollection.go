@@ -9,7 +9,7 @@ import (
 // deletecollection deletes the objects that a list with the same options would
 // show, and answers with them. It is no transaction: objects that others delete
 // meanwhile are left out, and an error leaves the rest as it is.
-func (r *request) deletecollection() error {
+func deletecollection(r *request) error {
 	list, err := r.listOptions()
 	if err != nil {
 		return err

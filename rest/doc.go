@@ -1,12 +1,41 @@
-// Package rest is the Kubernetes HTTP API over a store: routing, negotiation and
-// one file per verb. Every write goes through the one pipeline of write.go, in
-// the order a real server follows.
+// Package rest serves the Kubernetes API over HTTP: a chain of filters, and one file for
+// each verb behind it.
 //
-// A Server has no goroutine of its own: all work is done in the call of a
-// request, reactions to a write included, before its answer leaves.
+// # The way of a request
 //
-// Concurrency: a request sees one resource.Catalogue from start to end. A write
-// commits only if the object, its definition and its namespace are still the
-// ones it was judged by; otherwise it is judged again. No lock is held while a
-// request is judged.
+// A create can be read in this order:
+//
+//   - filters.go has the filters in the order in which a request passes them: recover, health,
+//     path, audit, authentication, time limit, warnings. Each is a function in a file of its
+//     own.
+//   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
+//   - resources.go finds what the path names in the catalogue, and its verb.
+//   - create.go reads the options, and body.go the object. The verbs that write hand a
+//     request to package write, which has the pipeline.
+//   - answer.go writes what package view makes of the object.
+//
+// status.go is the one place where an error becomes a Status. unknown.go has the answers to
+// requests that find nothing.
+//
+// The server's own controllers (reactions.go) make the same writes as the verbs. They react
+// in the call of the write that they follow from, before its answer leaves: a Server has no
+// goroutine of its own.
+//
+// # Invariants
+//
+//   - A request sees one resource.Catalogue from its start to its end, unless its write is
+//     tried again because the kind was defined anew.
+//   - A verb never asks whether a kind is built in. What differs is in fields of
+//     resource.Resource and resource.Version.
+//   - A verb that returns an error has written nothing.
+//   - The audit event of a request is recorded before the end of its answer leaves.
+//   - Nothing of a Server is shared with another one but what cannot change, so that a fork
+//     and its origin do not see each other.
+//
+// # Locks
+//
+// No lock is held while a request is judged, while a webhook is called or while an answer is
+// written. The catalogue and the chain of admission are immutable values that are swapped
+// atomically. The mutexes of the trail, of the warnings and of the webhook clients are held
+// for a few statements each, and never two at a time.
 package rest

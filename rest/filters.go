@@ -19,7 +19,7 @@ func (s *Server) filters() []filter {
 		parsePath,
 		s.trail.audit(s.options.Now),
 		authenticate(s.options.Token),
-		limitTime(&s.chain),
+		limitTime(s.chain.Load),
 		recordWarnings,
 	}
 }

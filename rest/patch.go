@@ -18,7 +18,7 @@ import (
 
 // patch changes an object, or a subresource of it, as the body says. An apply
 // may create it.
-func (r *request) patch() error {
+func patch(r *request) error {
 	patchType, err := r.patchType()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -27,12 +28,15 @@ import (
 
 // aftermath is what follows from a commit: admission is brought up to date with
 // its configuration, then the controllers react.
-type aftermath struct{ *Server }
+type aftermath struct {
+	chain   *admissionChain
+	reactor *lifecycle.Reactor
+}
 
 // React implements write.Reactor.
 func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
 	if c.Resource.Group == admissionGroup {
-		if err := a.refreshChain(); err != nil {
+		if err := a.chain.refresh(); err != nil {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
 		}
 	}
@@ -40,15 +44,23 @@ func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
 }
 
 // reactions is the server as package lifecycle sees it.
-type reactions struct{ *Server }
+type reactions struct {
+	store      *store.Store
+	memory     *resource.Memory
+	catalogue  *catalogue
+	namespaces *resource.Resource
+	writes     *write.Pipeline
+	trail      *trail
+	now        func() metav1.Time
+}
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
-	err := r.refresh()
+	err := r.catalogue.refresh()
 	return r.catalogue.Load(), err
 }
 
 func (r reactions) Namespaces() *resource.Resource  { return r.namespaces }
-func (r reactions) Definitions() *resource.Resource { return r.definitions }
+func (r reactions) Definitions() *resource.Resource { return r.catalogue.definitions }
 func (r reactions) Now() metav1.Time                { return r.now() }
 func (r reactions) Revision() int64                 { return r.store.Revision() }
 
@@ -197,7 +209,7 @@ func (r reactions) write(ctx context.Context, by controller, res *resource.Resou
 // that means one revision fails so if, and only if, it is obsolete: any other
 // conflict or object that is not found is what admission refuses the write with.
 func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) error {
-	ctx, finish := r.audited(ctx, verb, w)
+	ctx, finish := r.trail.open(ctx, r.now().Time, verb, w)
 	_, err := r.writes.Run(ctx, w)
 	switch {
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed):
@@ -208,3 +220,6 @@ func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) e
 	finish(err)
 	return err
 }
+
+// formatRevision is a revision as a resourceVersion.
+func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

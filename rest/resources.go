@@ -27,11 +27,11 @@ func (s *Server) verbs() map[string]verb {
 		"get":              get,
 		"list":             list,
 		"watch":            watches{&s.frames, s.closing}.watch,
-		"create":           (*request).create,
-		"update":           (*request).update,
-		"patch":            (*request).patch,
-		"delete":           (*request).delete,
-		"deletecollection": (*request).deletecollection,
+		"create":           create,
+		"update":           update,
+		"patch":            patch,
+		"delete":           deleteOne,
+		"deletecollection": deletecollection,
 	}
 }
 
@@ -39,8 +39,8 @@ func (s *Server) verbs() map[string]verb {
 func (s *Server) subresourceVerbs() map[string]verb {
 	return map[string]verb{
 		"get":    get,
-		"update": (*request).update,
-		"patch":  (*request).patch,
+		"update": update,
+		"patch":  patch,
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,56 +21,73 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Options of a Server.
+// Options of a Server. The zero value of each but Token is good.
 type Options struct {
-	// Token is what clients have to bear. It must not be empty.
+	// Token is the bearer token that clients send; requests without it get a 401. It must
+	// not be empty.
 	Token string
-	// Now is the clock; nil means time.Now.
+	// Now is the clock that objects and events are stamped with; nil: time.Now.
 	Now func() time.Time
-	// Seed makes uids and generated names repeat; nil means random ones.
+	// Seed makes uids and generated names repeat from run to run, if the requests come in
+	// the same order; nil: they are random.
 	Seed *uint64
-	// Services tells where the services are that webhooks are referred to by.
+	// Services resolves the services that webhooks are referred to by; nil: webhooks can
+	// be referred to by URL alone.
 	Services webhook.ServiceResolver
-	// WithoutNamespaceLifecycle lets objects be written into namespaces that do
-	// not exist or are being deleted.
+	// WithoutNamespaceLifecycle lets objects be written into namespaces that do not exist
+	// or are being deleted.
 	WithoutNamespaceLifecycle bool
-	// AuditLevel is how much the audit trail tells; empty: there is none.
+	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
+	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
-	// Admission is asked about each write after what the cluster has configured,
-	// but for the first namespaces; nil: nobody.
+	// Admission is called for each write after the webhooks and policies that the cluster
+	// is configured with, except for the initial namespaces; nil: nothing is called. Its
+	// type is internal: package fakecluster sets it, from the functions of its WithAdmission.
 	Admission admission.Plugin
-	// LegacyAPIs serves versions that a server of this release no longer does, as
-	// the last ones that had them did.
+	// LegacyAPIs serves versions that a server of this release does not serve any more, as
+	// the last releases that had them did.
 	LegacyAPIs bool
-	// GarbageCollection deletes objects whose owners are gone, and finishes
-	// deletions in the foreground and those that orphan, as kube-controller-manager
-	// does on a real cluster. The API server alone leaves that to others.
+	// GarbageCollection deletes objects whose owners are gone, and completes foreground and
+	// orphan deletions, as kube-controller-manager does in a real cluster. The API server
+	// alone does not.
 	GarbageCollection bool
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
 // safe for concurrent use.
 type Server struct {
-	handler   http.Handler // the filters and what is behind them
-	options   Options
-	store     *store.Store
-	catalogue atomic.Pointer[resource.Catalogue]
-	chain     atomic.Pointer[admission.Chain]
-	reactor   *lifecycle.Reactor
-	writes    *write.Pipeline
-	memory    *resource.Memory
-	frames    view.Frames
-	trail     *trail // nil: nobody keeps one
-	hooks     *hooks
-	seen      sync.Map // of seenNamespace, by name
+	options Options
+	store   *store.Store
+	builtin builtinKinds
 
-	builtin     []*resource.Resource
-	namespaces  *resource.Resource // among builtin
-	definitions *resource.Resource // among builtin
+	handler http.Handler // the filters, and what is behind them
+
+	catalogue   *catalogue
+	chain       *admissionChain
+	writes      *write.Pipeline
+	controllers reactions // what the server's own controllers do
+	reactor     *lifecycle.Reactor
+	hooks       *hooks
+	frames      view.Frames
+	trail       *trail // nil: none is kept
 
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
 	close   context.CancelFunc
+}
+
+// builtinKinds are the kinds that every server has.
+type builtinKinds struct {
+	all         []*resource.Resource // in the order of discovery
+	namespaces  *resource.Resource   // among all
+	definitions *resource.Resource   // among all
+}
+
+func newBuiltinKinds(legacyAPIs bool) builtinKinds {
+	k := builtinKinds{namespaces: builtin.Namespaces(), definitions: crd.Definitions(legacyAPIs)}
+	k.all = append([]*resource.Resource{k.namespaces, k.definitions}, builtin.Resources(legacyAPIs)...)
+	k.all = append(k.all, builtin.Reviews()...)
+	return k
 }
 
 // New makes a server over a store that New fills with what every cluster has
@@ -82,71 +97,58 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
 		return nil, fmt.Errorf("a server needs a token")
 	}
-	server := newServer(s, o)
-	server.namespaces, server.definitions = builtin.Namespaces(), crd.Definitions(o.LegacyAPIs)
-	server.writes = server.newPipeline(write.NewRandom(o.Seed))
-	server.handler = server.newHandler()
-	// The order of the groups is that of discovery.
-	server.builtin = append([]*resource.Resource{server.namespaces, server.definitions}, builtin.Resources(o.LegacyAPIs)...)
-	server.builtin = append(server.builtin, builtin.Reviews()...)
-	server.catalogue.Store(resource.NewCatalogue(0, server.builtin, nil))
-	if err := server.refresh(); err != nil {
+	server := assemble(s, o, newBuiltinKinds(o.LegacyAPIs), write.NewRandom(o.Seed))
+	server.catalogue.inherit(nil)
+	if err := server.catalogue.refresh(); err != nil {
 		return nil, err
 	}
 	if err := server.createInitialNamespaces(); err != nil {
 		return nil, err
 	}
-	// Nobody is asked before that: the webhooks of a store that is not new may be
-	// out of reach.
-	if err := server.refreshChain(); err != nil {
+	// Nothing is asked about the initial namespaces: the webhooks of a store that is not
+	// new may be out of reach.
+	if err := server.chain.refresh(); err != nil {
 		return nil, err
 	}
-	chain := *server.chain.Load()
-	chain.Functions = o.Admission
-	server.chain.Store(&chain)
+	server.chain.call(o.Admission)
 	return server, nil
 }
 
-func newServer(s *store.Store, o Options) *Server {
+// assemble puts the parts of a server together. The catalogue and the chain are empty.
+func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
+	memory := resource.NewMemory()
 	server := &Server{
-		options: o,
-		store:   s,
-		memory:  resource.NewMemory(),
-		hooks:   newHooks(o.Services),
-		trail:   newTrail(o.AuditLevel),
+		options: o, store: s, builtin: kinds,
+		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, services: o.Services, memory: memory},
+		chain:     &admissionChain{store: s, builtin: kinds.all},
+		writes:    &write.Pipeline{},
+		hooks:     newHooks(o.Services),
+		trail:     newTrail(o.AuditLevel),
 	}
-	server.chain.Store(&admission.Chain{})
+	server.chain.current.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
-	server.reactor = lifecycle.NewReactor(reactions{server}, o.GarbageCollection)
-	return server
-}
 
-// newHandler is what serves the requests: the filters, and what is behind them.
-func (s *Server) newHandler() http.Handler {
-	return behind(s.filters(), paths{
-		resources: resources{s.store, s.writes, s.catalogue.Load, s.verbs(), s.subresourceVerbs()},
-		catalogue: s.catalogue.Load,
+	// A write has reactions, and they write in turn.
+	server.controllers = reactions{store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, writes: server.writes, trail: server.trail, now: now}
+	server.reactor = lifecycle.NewReactor(server.controllers, o.GarbageCollection)
+	*server.writes = write.Pipeline{
+		Store: s, Memory: memory, Now: now, Random: random,
+		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,
+		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
+		Cluster: cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, seen: &sync.Map{}},
+		Reactor: aftermath{server.chain, server.reactor},
+	}
+	server.handler = behind(server.filters(), paths{
+		resources: resources{s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs()},
+		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 	})
+	return server
 }
-
-// newPipeline is what carries out the server's writes.
-func (s *Server) newPipeline(random *write.Random) *write.Pipeline {
-	return &write.Pipeline{
-		Store: s.store, Memory: s.memory, Now: s.now, Random: random,
-		Namespaces: s.namespaces, WithoutNamespaceLifecycle: s.options.WithoutNamespaceLifecycle,
-		Catalogue: reactions{s}.Catalogue, Chain: s.chain.Load, Cluster: cluster{s}, Reactor: aftermath{s},
-	}
-}
-
-// now is the time that objects are stamped with.
-func (s *Server) now() metav1.Time { return metav1.NewTime(s.options.Now()) }
-
-// formatRevision is a revision as a resourceVersion.
-func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }
 
 // Close ends all watches and refuses further requests. It does not wait for
 // those in flight: they end with the connection or transport that carries them.

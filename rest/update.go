@@ -10,7 +10,7 @@ import (
 )
 
 // update replaces an object, or a subresource of it, by the body.
-func (r *request) update() error {
+func update(r *request) error {
 	options := &metav1.UpdateOptions{}
 	if err := r.parseQuery(options); err != nil {
 		return err

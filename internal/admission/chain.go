@@ -12,20 +12,19 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// Plugin is asked about each write, in two phases.
-//
-// The error it returns is the answer of the request.
+// Plugin judges each write, in two phases. An error that it returns refuses the write, and is
+// the answer of the request.
 type Plugin interface {
-	// Mutate may change the object, and refuse the write.
+	// Mutate may change the object and refuse the write.
 	Mutate(ctx context.Context, w *Write) error
-	// Validate may refuse the write; it must not change the object.
+	// Validate may refuse the write. It must not change the object.
 	Validate(ctx context.Context, w *Write) error
 }
 
-// Chain is what is asked about writes, at one revision of the configuration. It is
-// immutable. A plugin that is nil has nothing to say.
+// Chain has the plugins that judge writes, at one revision of the configuration. It is
+// immutable. A plugin may be nil.
 type Chain struct {
-	// Revision is that of the newest write it takes into account.
+	// Revision is the revision of the newest write that the chain takes into account.
 	Revision int64
 
 	Policies  Plugin
@@ -33,13 +32,13 @@ type Chain struct {
 	Functions Plugin
 }
 
-// Empty tells whether there is nobody to ask.
+// Empty tells whether the chain has no plugins.
 func (c *Chain) Empty() bool {
 	return c.Policies == nil && c.Webhooks == nil && c.Functions == nil
 }
 
-// Mutate is the first phase. It keeps managedFields as they were if a plugin has made
-// them invalid.
+// Mutate is the first phase. If the plugins have made the managedFields invalid, it restores
+// them.
 func (c *Chain) Mutate(ctx context.Context, w *Write) error {
 	metadata, err := meta.Accessor(w.GetObject())
 	if err != nil { // the write is a delete
@@ -56,8 +55,8 @@ func (c *Chain) Mutate(ctx context.Context, w *Write) error {
 	return nil
 }
 
-// keepManagedFields returns what gives an object its present managedFields back.
-// Those of a map are not read for that: it takes longer than to ask a plugin.
+// keepManagedFields returns a function that restores the present managedFields of an object.
+// It does not parse those of a map, because that would take longer than calling a plugin.
 func keepManagedFields(obj metav1.Object) (restore func()) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -74,7 +73,8 @@ func keepManagedFields(obj metav1.Object) (restore func()) {
 	}
 }
 
-// mutateTwice asks a second time if a plugin wants the others to see what it did.
+// mutateTwice calls the plugins a second time if one of them wants the others to see its
+// change.
 func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
 	if err := c.each(func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *Chain) Validate(ctx context.Context, w *Write) error {
 	return c.each(func(p Plugin) error { return p.Validate(ctx, w) })
 }
 
-// each asks the plugins in order, until one refuses.
+// each calls ask with the plugins in order, until one refuses.
 func (c *Chain) each(ask func(Plugin) error) error {
 	for _, p := range []Plugin{c.Policies, c.Webhooks, c.Functions} {
 		if p == nil {

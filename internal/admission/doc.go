@@ -1,43 +1,40 @@
-// Package admission holds what may change or refuse a write beside validation:
-// the namespace lifecycle, and a Chain of Plugins that the stored configuration of
-// the cluster and the test's own functions make.
+// Package admission decides which writes are changed or refused, apart from validation. It has
+// the namespace lifecycle, and a Chain of Plugins: the webhooks and policies that are stored
+// in the cluster, and the Go functions of a test.
 //
 // # A write
 //
-// A [Write] is what a plugin is given: upstream's admission.Attributes and
-// admission.ObjectInterfaces, so that its libraries take it as it is, and the
-// Cluster. The object in it is the one that the pipeline goes on with. It is what
-// the kind's strategy works on: a map for a custom resource, a Go type for a
-// built-in one, the internal type for a CustomResourceDefinition. A plugin
-// that shows it to somebody gets it in a version with
-// upstream's NewVersionedAttributes(write, kind, write), and hands what it has
-// made of that back by [Write.Replace].
+// A plugin gets a [Write]. It implements upstream's admission.Attributes and
+// admission.ObjectInterfaces, so that upstream's libraries accept it, and it has the Cluster.
+// Its object is the one that the pipeline continues with, in the form that the kind's strategy
+// works on: a map for a custom resource, a Go type for a built-in kind, the internal type for
+// a CustomResourceDefinition. To show the object in a version, for example to a webhook, a
+// plugin calls upstream's NewVersionedAttributes(write, kind, write). To change the object, it
+// calls [Write.Replace] with the changed version.
 //
-// Mutate and Validate get a Write of their own each, as upstream has it; a create
-// without a name has one in the second. A delete has the old object alone, and
-// both phases follow each other. An update of the scale subresource has Scales.
+// As upstream, Mutate and Validate get different Writes. In the second, an object that is
+// created with generateName has its name. A delete has only the old object, and Validate
+// follows Mutate at once. An update of the scale subresource has Scales as its objects.
 //
 // # The chain
 //
-// A [Chain] asks its plugins in the order of the real server: policies, webhooks,
-// then functions. In the first phase it asks them all once more if one of
-// them requested it through the reinvocation context.
+// A [Chain] calls its plugins in the order of the real server: policies, webhooks, then
+// functions. If a plugin asks for it through the reinvocation context, the Chain calls Mutate
+// of all of them a second time.
 //
-// A Chain is immutable. The server compiles it anew when a commit has touched an
-// object of the group admissionregistration.k8s.io, before the answer of that
-// write leaves, and swaps it in; a write sees one chain from its start to its end.
-// Each plugin is made by one function of its package,
+// A Chain is immutable. When a write has changed an object of the group
+// admissionregistration.k8s.io, the server makes a new Chain before it answers that write.
+// Each write uses one Chain from its start to its end. Each plugin is made by one function of
+// its package,
 //
 //	New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error)
 //
-// which is given the stored objects of each of its kinds, in the order of their
-// names, and what it made of them last (nil: nothing yet): what it compiled of a
-// record of the same key and revision it takes over. It returns nil if there is
-// nothing to ask. The plugin must hold nothing of the server, because the forks of a
-// cluster share it; what it needs of the server it asks the Write's Cluster for. An
-// object that cannot be compiled is the plugin's to deal with as the real server
-// does: it is stored, and New does not fail for it.
+// New gets the stored objects of each of its kinds, in the order of their names, and the
+// plugin that it returned last, or nil. From that it takes what it has compiled from a record
+// of the same key and revision. It returns nil if there is nothing to call. The plugin must
+// not refer to the server, because the forks of a cluster share it; it finds what it needs in
+// the Cluster of the Write. New does not fail for a stored object that cannot be compiled: the
+// plugin treats it as the real server does.
 //
-// A cluster without configuration has a Chain that is Empty, and a write then
-// makes no Write.
+// The Chain of a cluster without configuration is Empty, and then no Write is made.
 package admission

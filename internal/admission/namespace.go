@@ -11,15 +11,15 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Namespace is what is known of the namespace that a write goes to.
+// Namespace is the state of the namespace that a write goes to.
 type Namespace struct {
 	Exists      bool
 	Terminating bool
 }
 
-// NamespaceLifecycle refuses writes to namespaces that are not there, creates in
-// those that are being deleted, and the deletion of those that every cluster
-// needs. It is upstream's admission plugin of this name.
+// NamespaceLifecycle refuses writes to namespaces that do not exist, creates in namespaces that
+// are being deleted, and the deletion of default, kube-system and kube-public. It does what
+// upstream's admission plugin of this name does.
 func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	isNamespace := a.GetResource().GroupResource() == schema.GroupResource{Resource: "namespaces"}
 	if a.GetOperation() == admission.Delete {

@@ -22,7 +22,7 @@ func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper 
 	return equivalents{o.cluster.Catalogue()}
 }
 
-// equivalents says which resources are the same objects in other versions.
+// equivalents returns the resources that show the same objects in other versions.
 type equivalents struct{ catalogue *resource.Catalogue }
 
 // EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Write is what admission is given of a write.
+// Write describes a write to plugins.
 type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
@@ -28,33 +28,32 @@ type Write struct {
 	replaced bool
 }
 
-// Cluster is what plugins ask of the server. What it returns is shared and must
-// not be altered.
+// Cluster is what plugins need of the server. What it returns is shared, and plugins must not
+// change it.
 type Cluster interface {
-	// Catalogue is what is served.
+	// Catalogue returns the resources that are served.
 	Catalogue() *resource.Catalogue
-	// Namespace is the namespace of that name, or a NotFound error.
+	// Namespace returns a namespace, or a NotFound error.
 	Namespace(name string) (*corev1.Namespace, error)
-	// Get is an object as the version shows it, or a NotFound error. The namespace is
-	// empty for a cluster-scoped resource.
+	// Get returns an object in a version, or a NotFound error. The namespace is empty for
+	// a cluster-scoped resource.
 	Get(v *resource.Version, namespace, name string) (runtime.Object, error)
-	// List are the objects of a namespace, or of all for the empty one, that
-	// the selector matches, in the order of their keys.
+	// List returns the objects that the selector matches, in the order of their keys. An
+	// empty namespace means all namespaces.
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
-	// HookClient is the client that calls a webhook.
+	// HookClient returns a client for the calls of a webhook.
 	HookClient(config webhook.ClientConfig) (*rest.RESTClient, error)
-	// Now is the server's time.
+	// Now returns the time of the server's clock.
 	Now() time.Time
 }
 
-// NewWrite describes a write of an object of the version, which for a subresource
-// that shows the object as another kind is the version of that.
+// NewWrite returns the Write of an object in a version. For a subresource that shows the object
+// as another kind, such as scale, it is the version of that kind.
 func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, c Cluster) *Write {
 	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c}, Cluster: c, audit: audit.AuditContextFrom(ctx), ctx: ctx}
 }
 
-// Replace makes the object of the write what a plugin has made of it, in whatever
-// version.
+// Replace sets the object of the write to one that a plugin has changed, in any version.
 func (w *Write) Replace(versioned runtime.Object) error {
 	w.replaced = true
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
@@ -63,8 +62,8 @@ func (w *Write) Replace(versioned runtime.Object) error {
 // Replaced tells whether a plugin has changed the object.
 func (w *Write) Replaced() bool { return w.replaced }
 
-// AddAnnotation implements admission.Attributes: the annotation is one of the
-// request's audit event.
+// AddAnnotation implements admission.Attributes. The annotation goes into the audit event of
+// the request.
 func (w *Write) AddAnnotation(key, value string) error {
 	return w.AddAnnotationWithLevel(key, value, auditinternal.LevelMetadata)
 }
@@ -80,8 +79,7 @@ func (w *Write) AddAnnotationWithLevel(key, value string, level auditinternal.Le
 	return nil
 }
 
-// AlwaysAllow is the authorizer of a cluster, as expressions see it: every user
-// may do everything.
+// AlwaysAllow is the authorizer that CEL expressions ask. It allows everything to every user.
 var AlwaysAllow authorizer.UnconditionalAuthorizer = alwaysAllow{}
 
 type alwaysAllow struct{}

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// failuresKey is where the failures stand that bindings want audited.
+	// failuresKey is the key of the annotation with failures of bindings with the action Audit.
 	failuresKey = "validation.policy.admission.k8s.io/validation_failure"
-	// maxFailures is how many of them.
+	// maxFailures is the largest number of failures in the annotation.
 	maxFailures = 50
-	// maxAnnotation is how many bytes of an audit annotation's value are kept.
+	// maxAnnotation is the largest number of bytes of an audit annotation's value. The rest is cut
+	// off.
 	maxAnnotation = 10 * 1024
 )
 
-// failure is a validation that failed, as the audit has it.
+// failure is a failed validation in the form of the audit annotation.
 type failure struct {
 	Message           string                                     `json:"message"`
 	Policy            string                                     `json:"policy"`
@@ -40,8 +41,8 @@ func publishFailures(a admission.Attributes, failures []failure) {
 	annotate(a, failuresKey, string(value))
 }
 
-// annotations are the values that the bindings of one policy have for its audit
-// annotations, each value once.
+// annotations holds the values of a policy's audit annotations, for all of its bindings. Each
+// value is there once.
 type annotations struct {
 	keys   []string
 	values map[string][]string

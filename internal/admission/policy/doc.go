@@ -1,11 +1,11 @@
-// Package policy carries out ValidatingAdmissionPolicies and
-// MutatingAdmissionPolicies, as upstream's admission/plugin/policy does.
+// Package policy evaluates ValidatingAdmissionPolicies and MutatingAdmissionPolicies, as
+// upstream's admission/plugin/policy does.
 //
 // # From a stored object to a decision
 //
-// [New] reads the stored policies and bindings. A policy is compiled once: what is
-// made of its spec is remembered by the spec, for all clusters of the process. A
-// policy that no binding names, and a binding whose policy is not there, say nothing.
+// [New] reads the stored policies and bindings. The spec of a policy is compiled once in a
+// process: all clusters find the result in a cache. A policy without a binding, and a binding
+// without its policy, have no effect.
 //
 // For each write, and each policy in the order of their names:
 //
@@ -15,13 +15,13 @@
 //	    params: none, one, or as many as a selector finds
 //	    each of these: matchConditions, then the expressions, within one budget
 //
-// Decisions of all policies are collected; the first that denies is the answer. A
-// policy that cannot be carried out decides by its failurePolicy.
+// The decisions of all policies are collected, and the first that denies is the answer. If a
+// policy cannot be evaluated, its failurePolicy decides.
 //
-// The packages of upstream that this one does the work of are built on informers;
-// those that it uses are not: admission/plugin/cel compiles and evaluates,
+// Upstream's own plugins are built on informers, so this package replaces them. It uses those
+// of upstream's packages that are not: admission/plugin/cel compiles and evaluates,
 // webhook/matchconditions judges conditions, policy/mutating/patch makes patches.
 //
-// Everything made by New is immutable and knows no server: forks share it. What it
-// needs of the cluster comes with the write.
+// Everything that New makes is immutable and does not refer to a server, so that forks share
+// it. What it needs of the cluster comes with the write.
 package policy

@@ -21,27 +21,27 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/expression"
 )
 
-// decision is what came of one validation.
+// decision is the result of one validation.
 type decision struct {
 	admits  bool
 	message string
 	reason  metav1.StatusReason
 }
 
-// annotation is what came of one audit annotation: a value or an error.
+// annotation is the result of one audit annotation: a value or an error.
 type annotation struct{ key, value, err string }
 
-// result is what came of a policy with one parameter.
+// result is the result of a policy with one parameter.
 type result struct {
 	decisions   []decision
 	annotations []annotation
 }
 
-// evaluate carries out the expressions, all validations and messages within one
-// budget of cost, the audit annotations within another.
+// evaluate evaluates the expressions. Validations and messages share one cost budget, audit
+// annotations have another.
 func (p *validatingPolicy) evaluate(ctx context.Context, as schema.GroupVersionResource, versioned *admission.VersionedAttributes, param runtime.Object,
 	namespace *corev1.Namespace, authz authorizer.UnconditionalAuthorizer) result {
-	// failed is the one decision of a policy that could not be carried out.
+	// failed returns the one decision of a policy that cannot be evaluated.
 	failed := func(err error) result {
 		return result{decisions: []decision{{admits: p.ignores(), message: err.Error()}}}
 	}
@@ -92,13 +92,13 @@ func (p *validatingPolicy) evaluate(ctx context.Context, as schema.GroupVersionR
 	return out
 }
 
-// ignores tells whether what cannot be evaluated is let pass.
+// ignores tells whether a write is admitted if the policy cannot be evaluated.
 func (p *validatingPolicy) ignores() bool {
 	return failurePolicy(p.Spec.FailurePolicy) == admissionregistrationv1.Ignore
 }
 
-// decide makes a decision of the value of a validation, the value of its message,
-// and the error that ended all messages.
+// decide makes a decision from the value of a validation, the value of its messageExpression,
+// and the error that ended the evaluation of messages.
 func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, messageErr error) decision {
 	switch {
 	case value.Error != nil:
@@ -122,8 +122,8 @@ func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, mes
 	return d
 }
 
-// worded is the text that a messageExpression came to, if it came to one that is no
-// longer than a message may be and has one line.
+// worded returns the value of a messageExpression, if it is a text of one line that is not too
+// long.
 func worded(message plugincel.EvaluationResult) string {
 	if message.Error != nil || message.EvalResult == nil {
 		return ""
@@ -136,7 +136,7 @@ func worded(message plugincel.EvaluationResult) string {
 	return text
 }
 
-// annotate is the annotation that a value comes to, if it comes to one.
+// annotate returns the audit annotation for the value of its expression, if there is one.
 func (p *validatingPolicy) annotate(value plugincel.EvaluationResult) (annotation, bool) {
 	of := value.ExpressionAccessor.(expression.AuditAnnotation)
 	if value.Error != nil {

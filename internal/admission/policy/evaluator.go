@@ -14,17 +14,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/expression"
 )
 
-// evaluator is what the specs of policies of both kinds are compiled to in common.
-// What does not compile says so when it is evaluated.
+// evaluator is the compiled part that policies of both kinds have in common. An expression that
+// does not compile is an error when it is evaluated.
 type evaluator struct {
 	constraints *match
-	conditions  matchconditions.Matcher // nil: none
-	err         error                   // there is no compiler
-	// usesNamespace says that an expression may look at namespaceObject.
+	conditions  matchconditions.Matcher // nil if there are none
+	err         error                   // why there is no compiler
+	// usesNamespace says that an expression may use namespaceObject.
 	usesNamespace bool
 }
 
-// environments is what expressions are compiled in.
+// environments has the environments in which expressions are compiled.
 var environments = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })
@@ -57,7 +57,7 @@ func (e *evaluator) sees(text string) {
 	e.usesNamespace = e.usesNamespace || strings.Contains(text, plugincel.NamespaceVarName)
 }
 
-// validatingEvaluator is what a ValidatingAdmissionPolicy is compiled to.
+// validatingEvaluator is a compiled ValidatingAdmissionPolicy.
 type validatingEvaluator struct {
 	evaluator
 	validations, messages, annotations plugincel.ConditionEvaluator
@@ -95,11 +95,11 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 	return v
 }
 
-// mutatingEvaluator is what a MutatingAdmissionPolicy is compiled to.
+// mutatingEvaluator is a compiled MutatingAdmissionPolicy.
 type mutatingEvaluator struct {
 	evaluator
 	patchers []patch.Patcher
-	// compiler makes the context that patchers find the variables in.
+	// compiler makes the context in which patchers find the variables.
 	compiler *plugincel.CompositedCompiler
 }
 

@@ -14,15 +14,15 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// match tells which requests a policy or a binding is for. It is upstream's
-// policy/matching, with the cheap questions first: what they are asked in makes no
-// difference to the answer, because an error counts only if all else matches.
+// match decides which requests a policy or a binding matches. It does what upstream's
+// policy/matching does, but makes the cheap checks first. Their order does not change the
+// result, because an error counts only if everything else matches.
 type match struct {
 	include, exclude   []rule
 	equivalent         bool
 	namespaces, object labels.Selector
-	err                error // a selector that cannot be read
-	missing            bool  // there are no constraints, which validation keeps out
+	err                error // the error of a selector that cannot be parsed
+	missing            bool  // there are no constraints; validation does not allow that
 }
 
 func newMatch(m *admissionregistrationv1.MatchResources) *match {
@@ -39,13 +39,13 @@ func newMatch(m *admissionregistrationv1.MatchResources) *match {
 	return out
 }
 
-// matched is what a request is seen as by who matched it.
+// matched is the kind and resource in which a policy or binding sees the request.
 type matched struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
 }
 
-// matches tells whether the request is matched, and as what.
+// matches tells whether the request matches, and in which kind and resource.
 func (m *match) matches(r *request) (matched, bool, error) {
 	if m.missing {
 		return matched{}, false, errors.New("policy contained no match constraints, a required field")
@@ -85,8 +85,8 @@ func (m *match) matches(r *request) (matched, bool, error) {
 	return as, true, nil
 }
 
-// find is the first rule's view of the request; where equivalents count, also in
-// another version.
+// find returns the resource of the first rule that matches the request. If the matchPolicy is
+// Equivalent, rules for other versions of the resource count too.
 func (m *match) find(rules []rule, r *request) (matched, bool, error) {
 	for i := range rules {
 		if rules[i].matches(r, r.resource) && rules[i].hasName(r.name) {
@@ -123,7 +123,7 @@ type rule struct {
 	names            []string
 }
 
-// resourceRule is a resource and a subresource; "*" is any.
+// resourceRule is a resource and a subresource. "*" matches any.
 type resourceRule struct{ resource, subresource string }
 
 func newRules(named []admissionregistrationv1.NamedRuleWithOperations) []rule {
@@ -161,7 +161,7 @@ func (r *rule) matchesOperation(operation admission.Operation) bool {
 	})
 }
 
-// matchesScope tells what is in a namespace from what is not. Namespaces are not.
+// matchesScope tells whether the request has the scope of a rule. Namespaces are cluster-scoped.
 func (r *rule) matchesScope(gvr schema.GroupVersionResource, namespace string) bool {
 	clusterScoped := namespace == "" || gvr == schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	switch r.scope {

@@ -22,8 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// invocation is a policy that is to change an object, with one of its bindings and
-// one parameter.
+// invocation is one evaluation of a policy: with one of its bindings and one parameter.
 type invocation struct {
 	policy  *mutatingPolicy
 	binding *mutatingBinding
@@ -31,8 +30,8 @@ type invocation struct {
 	param   runtime.Object
 }
 
-// mutationError says that a policy could not be carried out. Its binding is nil if
-// it is the policy itself.
+// mutationError says that a policy could not be evaluated. Its binding is nil if the policy
+// itself is the reason.
 type mutationError struct {
 	policy  *mutatingPolicy
 	binding *mutatingBinding
@@ -76,8 +75,8 @@ func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
 	return mutationStatus(w, failed)
 }
 
-// mutationStatus is the answer to a request that policies could not be carried out
-// for. It speaks for the first.
+// mutationStatus returns the answer to a request for which policies could not be evaluated. It
+// names the first of them.
 func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 	err := upstream.NewForbidden(a, errors.New("admission request denied by policy"))
 	var status *apierrors.StatusError
@@ -94,7 +93,7 @@ func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 	return status
 }
 
-// invocations are what the policy is to do about the request.
+// invocations returns the invocations of the policy for the request.
 func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mutationError) {
 	misconfigured := func(b *mutatingBinding, what string, err error) {
 		failed = append(failed, mutationError{policy: p, binding: b, err: fmt.Errorf("failed to configure %s: %w", what, err)})
@@ -139,8 +138,8 @@ func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mut
 	return all, failed
 }
 
-// invoke carries out the invocations, each on what the ones before have made of the
-// object. An error other than those of policies ends it.
+// invoke evaluates the invocations. Each sees the object as the one before it left it. It ends
+// at an error that is not a mutationError.
 func (r *request) invoke(ctx context.Context, invocations []invocation) (failed []mutationError, err error) {
 	again := reinvocationOf(r.GetReinvocationContext())
 	again.begin(r.GetObject())
@@ -202,7 +201,7 @@ func (r *request) invoke(ctx context.Context, invocations []invocation) (failed 
 	return failed, nil
 }
 
-// patch puts what one mutation makes of the object in its place, defaulted.
+// patch applies one mutation to the object and sets defaults.
 func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation, versioned *upstream.VersionedAttributes, namespace *corev1.Namespace) error {
 	types, err := r.types(i.as)
 	if err != nil {
@@ -230,7 +229,7 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 	return nil
 }
 
-// types are what is known of the types of what the policy sees.
+// types returns the type converter of the kind that the policy sees.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
 	if res := r.Cluster.Catalogue().Resource(as.resource.Group, as.resource.Resource); res != nil {
 		if v := res.Version(as.resource.Version); v != nil && v.Types != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// paramVersion is the version of the resource whose objects are the parameters of a
-// policy; nil: it has none.
+// paramVersion returns the version of the resource whose objects are the parameters of a
+// policy, or nil if the policy has no parameters.
 func paramVersion(kind *admissionregistrationv1.ParamKind, r *request) (*resource.Version, error) {
 	if kind == nil {
 		return nil, nil
@@ -30,7 +30,7 @@ func paramVersion(kind *admissionregistrationv1.ParamKind, r *request) (*resourc
 	return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%v'", gv.WithKind(kind.Kind))
 }
 
-// versionOf is the version that serves a kind, or nil.
+// versionOf returns the version that serves a kind, or nil.
 func versionOf(c *resource.Catalogue, kind schema.GroupVersionKind) *resource.Version {
 	group := c.Group(kind.Group)
 	if group == nil {
@@ -47,14 +47,15 @@ func versionOf(c *resource.Catalogue, kind schema.GroupVersionKind) *resource.Ve
 	return nil
 }
 
-// paramsOf are the parameters that a binding is carried out with, one after the
-// other; nil is one, too: none. There may be none at all, and nothing to carry out.
+// paramsOf returns the parameters with which a binding is evaluated, one after the other. If
+// there are no parameters to give, the list has the one parameter nil. If the list is empty,
+// the binding is not evaluated.
 func paramsOf(kind *admissionregistrationv1.ParamKind, v *resource.Version, ref *admissionregistrationv1.ParamRef, r *request) ([]runtime.Object, error) {
 	if v == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}
 	if v.Review != nil {
-		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // nor ever: there are no objects
+		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // the real server waits for its informer; here the kind has no objects
 	}
 	namespace := ""
 	switch {
@@ -101,7 +102,7 @@ func findParams(v *resource.Version, ref *admissionregistrationv1.ParamRef, name
 	return r.Cluster.List(v, namespace, selector)
 }
 
-// asMap is a parameter as expressions see it: a map, with its kind.
+// asMap returns a parameter as expressions see it: a map with apiVersion and kind.
 func asMap(obj runtime.Object, kind schema.GroupVersionKind) (runtime.Object, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u, nil

@@ -16,12 +16,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// plugin carries out the policies of a cluster. It is immutable.
+// plugin evaluates the policies of a cluster. It is immutable.
 type plugin struct {
 	validating []validatingPolicy
 	mutating   []mutatingPolicy
 
-	// The specs of all policies, with what they compile to, for the next plugin.
+	// The compiled specs of all policies, for the next plugin.
 	validatingSpecs compiledSpecs[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]
 	mutatingSpecs   compiledSpecs[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]
 }
@@ -35,7 +35,7 @@ type validatingPolicy struct {
 
 type validatingBinding struct {
 	*admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	match *match // nil: all that the policy is for
+	match *match // nil if the binding matches whatever the policy matches
 }
 
 // mutatingPolicy is a policy with the bindings that name it, by name.
@@ -50,24 +50,24 @@ type mutatingBinding struct {
 	match *match
 }
 
-// compiled is a spec and what it compiles to, which refers to it.
+// compiled is a spec and its evaluator, which refers to the spec.
 type compiled[S, E any] struct {
 	spec      S
 	evaluator E
 }
 
-// compiledSpecs are specs that are compiled, by their text.
+// compiledSpecs holds compiled specs by their text.
 type compiledSpecs[S, E any] map[content.ID]*compiled[S, E]
 
-// compiledValidating and compiledMutating remember the specs that clusters of this
-// process have had.
+// compiledValidating and compiledMutating keep up to 256 compiled specs each, by the text of the
+// spec, for all clusters of the process.
 var (
 	compiledValidating = content.NewCache[content.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
 	compiledMutating   = content.NewCache[content.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
 )
 
-// New makes the plugin of the stored ValidatingAdmissionPolicies, their bindings,
-// MutatingAdmissionPolicies and their bindings, or nil if no binding names a policy.
+// New makes the plugin from the stored ValidatingAdmissionPolicies, their bindings,
+// MutatingAdmissionPolicies and their bindings. It returns nil if no binding names a policy.
 func New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
 	former, ok := was.(*plugin)
 	if !ok {
@@ -153,8 +153,8 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 	return newMatch(m)
 }
 
-// compile adds the spec of a stored policy, compiled unless what it compiles to is
-// known.
+// compile adds the compiled spec of a stored policy. It compiles the spec unless it finds it in
+// the last plugin or in the cache.
 func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], known *content.Cache[content.ID, *compiled[S, E]],
 	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
@@ -186,7 +186,7 @@ func readAll[T any](records []store.Record) ([]*T, error) {
 	return all, nil
 }
 
-// exempt are the kinds that policies have no say in, so that they can always be
+// exempt has the kinds to which policies do not apply, so that wrong policies can always be
 // repaired.
 var exempt = map[schema.GroupResource]bool{
 	{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:       true,

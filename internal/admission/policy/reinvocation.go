@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// invocationKey tells invocations apart.
+// invocationKey identifies an invocation.
 type invocationKey struct {
 	policy, binding string
 	param           types.NamespacedName
@@ -25,18 +25,18 @@ func (i invocation) key() invocationKey {
 	return key
 }
 
-// reinvocation is what is kept between the two times that policies are asked about
-// one write. In the second, those are invoked that have been before, want to be
-// again, and have not seen what was changed after them.
+// reinvocation is kept between the two rounds of one write. The second round makes those
+// invocations of the first again whose policy has the reinvocationPolicy IfNeeded and has not
+// seen a later change.
 type reinvocation struct {
 	admission.ReinvocationContext
-	output runtime.Object // the object, as the policies left it
+	output runtime.Object // the object as the policies left it
 
 	invokedBefore []invocationKey
 	again         map[invocationKey]bool
 }
 
-// reinvocationOf is that of a write.
+// reinvocationOf returns the reinvocation of a write.
 func reinvocationOf(c admission.ReinvocationContext) *reinvocation {
 	const plugin = "MutatingAdmissionPolicy"
 	if known, ok := c.Value(plugin).(*reinvocation); ok {
@@ -47,14 +47,14 @@ func reinvocationOf(c admission.ReinvocationContext) *reinvocation {
 	return r
 }
 
-// begin takes note of what others have done to the object since the policies left it.
+// begin checks whether others have changed the object since the policies left it.
 func (r *reinvocation) begin(obj runtime.Object) {
 	if r.IsReinvoke() && !equality.Semantic.DeepEqual(r.output, obj) {
 		r.require()
 	}
 }
 
-// end remembers how the policies left the object.
+// end keeps the object as the policies left it.
 func (r *reinvocation) end(obj runtime.Object) {
 	r.output = nil
 	if obj != nil {
@@ -62,11 +62,10 @@ func (r *reinvocation) end(obj runtime.Object) {
 	}
 }
 
-// skips tells whether an invocation is not to be made a second time.
+// skips tells whether the second round leaves out an invocation.
 func (r *reinvocation) skips(i invocation) bool { return r.IsReinvoke() && !r.again[i.key()] }
 
-// invoked takes note of an invocation, and of whether it has changed the object for
-// those before it.
+// invoked records an invocation, and whether it has changed the object after those before it.
 func (r *reinvocation) invoked(i invocation, changed bool) {
 	if changed {
 		r.changed()
@@ -76,13 +75,13 @@ func (r *reinvocation) invoked(i invocation, changed bool) {
 	}
 }
 
-// changed asks for a second time.
+// changed asks for a second round.
 func (r *reinvocation) changed() {
 	r.require()
 	r.SetShouldReinvoke()
 }
 
-// require has all invocations that want it made again.
+// require makes the second round repeat all invocations that want it.
 func (r *reinvocation) require() {
 	for _, key := range r.invokedBefore {
 		r.again[key] = true

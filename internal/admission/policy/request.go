@@ -15,17 +15,17 @@ import (
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// request is a write as policies look at it. What they need of it is found out
-// when the first of them does, and once.
+// request is a write as policies see it. Each part is computed once, when the first policy
+// needs it.
 type request struct {
 	*restadmission.Write
 	resource    schema.GroupVersionResource
 	subresource string
 	operation   admission.Operation
-	namespace   string // of the object; a namespace is in itself
+	namespace   string // of the object; that of a namespace is its own name
 	name        string
 
-	equivalents []schema.GroupVersionResource // without the resource itself
+	equivalents []schema.GroupVersionResource // the resource in its other versions
 	knowsOthers bool
 	versions    map[schema.GroupVersionKind]*admission.VersionedAttributes
 	in          func() (*corev1.Namespace, error)
@@ -43,11 +43,11 @@ func newRequest(w *restadmission.Write) *request {
 	return r
 }
 
-// objectLabels are what an objectSelector looks at: the labels of the object and of
-// the old one; nil: it is not there.
+// objectLabels has the labels that an objectSelector selects by: those of the object and those
+// of the old object. Nil means that there is no such object.
 type objectLabels struct{ is, was labels.Set }
 
-// others are the resource in its other versions.
+// others returns the resource in its other versions.
 func (r *request) others() []schema.GroupVersionResource {
 	if !r.knowsOthers {
 		r.knowsOthers = true
@@ -60,7 +60,7 @@ func (r *request) others() []schema.GroupVersionResource {
 	return r.equivalents
 }
 
-// as is the write with its objects in the version of a kind.
+// as returns the write with its objects in the version of a kind.
 func (r *request) as(kind schema.GroupVersionKind) (*admission.VersionedAttributes, error) {
 	if known := r.versions[kind]; known != nil {
 		return known, nil
@@ -83,8 +83,8 @@ func (r *request) authorizer() authorizer.UnconditionalAuthorizer {
 	return r.authz
 }
 
-// namespaceObject is the namespace that expressions see: none for what is in no
-// namespace, and for namespaces.
+// namespaceObject returns the namespace that expressions see. It is nil for cluster-scoped
+// objects, also for namespaces.
 func (r *request) namespaceObject() (*corev1.Namespace, error) {
 	if r.namespace == "" || r.GetKind() == corev1.SchemeGroupVersion.WithKind("Namespace") {
 		return nil, nil
@@ -92,7 +92,7 @@ func (r *request) namespaceObject() (*corev1.Namespace, error) {
 	return r.in()
 }
 
-// namespaceLabels are what a namespaceSelector looks at.
+// namespaceLabels returns the labels that a namespaceSelector selects by.
 func (r *request) namespaceLabels() (labels.Set, error) {
 	if r.resource.Resource == "namespaces" && r.subresource == "" && r.operation != admission.Delete {
 		metadata, err := meta.Accessor(r.GetObject())

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// resolve is the schema of a kind as it is published, with what it refers to put in.
+// resolve returns the published schema of a kind, with all references resolved.
 func resolve(kind schema.GroupVersionKind, c *resource.Catalogue) (*spec.Schema, error) {
 	v := versionOf(c, kind)
 	if v == nil || v.OpenAPI == nil {
@@ -35,7 +35,7 @@ func resolve(kind schema.GroupVersionKind, c *resource.Catalogue) (*spec.Schema,
 	return nil, errNoSchema
 }
 
-// isOf tells whether a schema says that it is that of a kind.
+// isOf tells whether a schema says that it belongs to a kind.
 func isOf(s *spec.Schema, kind schema.GroupVersionKind) bool {
 	kinds, _ := s.Extensions["x-kubernetes-group-version-kind"].([]any)
 	for _, k := range kinds {

@@ -23,20 +23,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// maxTypes is to how many kinds the expressions of a policy are checked against.
+// maxTypes is the largest number of kinds against which the expressions of a policy are checked.
 const maxTypes = 10
 
-// TypeCheck compiles the validations of a policy, and their messages, once more: with
-// the types of the kinds that its constraints name, as far as they name any
-// without a wildcard, in place of types that are not known. It warns of what that
-// shows to be wrong. It is upstream's TypeChecker.
+// TypeCheck checks the validations of a policy and their messages against the types of the
+// kinds that its constraints name without a wildcard. It compiles each expression again, with
+// those types in place of dynamic ones, and returns a warning for each error. It does what
+// upstream's TypeChecker does.
 func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource.Catalogue) []admissionregistrationv1.ExpressionWarning {
 	var checkers []typeChecker
 	params, hasParams := paramType(p.Spec.ParamKind, c)
 	for _, kind := range kindsToCheck(p.Spec.MatchConstraints, c) {
 		object, err := declType(kind, c, "0")
 		if err != nil {
-			continue // what cannot be looked up is not checked against
+			continue // a kind without a schema is not checked
 		}
 		if checker, err := newTypeChecker(kind, object, params, hasParams, p.Spec.Variables); err == nil {
 			checkers = append(checkers, checker)
@@ -64,7 +64,7 @@ func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource
 	return warnings
 }
 
-// kindsToCheck are the kinds that constraints name, each once and in order.
+// kindsToCheck returns the kinds that constraints name, each once and in order.
 func kindsToCheck(m *admissionregistrationv1.MatchResources, c *resource.Catalogue) []schema.GroupVersionKind {
 	if m == nil {
 		return nil
@@ -92,7 +92,7 @@ rules:
 	return slices.Compact(kinds)
 }
 
-// plain are the names in order, and none at all if one is a wildcard.
+// plain returns the names in order, or none if one of them is a wildcard.
 func plain(names []string) []string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "*") }) {
 		return nil
@@ -100,7 +100,7 @@ func plain(names []string) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// named are the resources in order that are no wildcards and no subresources.
+// named returns the resources in order, without wildcards and subresources.
 func named(resources []string) []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for _, r := range resources {
@@ -111,8 +111,8 @@ func named(resources []string) []string {
 	})
 }
 
-// kindsFor are the kinds of a resource, by its plural or singular name. As in a
-// RESTMapper, the empty group is any.
+// kindsFor returns the kinds of a resource, by its plural or singular name. As in a RESTMapper,
+// the empty group means any group.
 func kindsFor(c *resource.Catalogue, group, version, name string) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	name = strings.ToLower(name)
@@ -140,11 +140,11 @@ func paramType(kind *admissionregistrationv1.ParamKind, c *resource.Catalogue) (
 	if err != nil {
 		return nil, false
 	}
-	t, _ = declType(gv.WithKind(kind.Kind), c, "1") // nil: its type is not known
+	t, _ = declType(gv.WithKind(kind.Kind), c, "1") // nil if its type is not known
 	return t, true
 }
 
-// typeChecker compiles with the types of one kind.
+// typeChecker compiles expressions with the types of one kind.
 type typeChecker struct {
 	kind     schema.GroupVersionKind
 	composed *plugincel.CompositedCompiler
@@ -203,7 +203,7 @@ func (c typeChecker) CompileCELExpression(e plugincel.ExpressionAccessor, _ plug
 	return plugincel.CompilationResult{OutputType: ast.OutputType()}
 }
 
-// check says what is wrong with an expression; the empty string: nothing.
+// check returns what is wrong with an expression, or the empty string.
 func (c typeChecker) check(text string) string {
 	err := c.composed.CompileCELExpression(expression.Variable{Expression: text}, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions).Error
 	switch {
@@ -217,7 +217,7 @@ func (c typeChecker) check(text string) string {
 
 var errNoSchema = errors.New("no schema is published of the kind")
 
-// declType is the type of a kind, by the schema that is published of it.
+// declType returns the type of a kind, made from its published schema.
 func declType(kind schema.GroupVersionKind, c *resource.Catalogue, suffix string) (*apiservercel.DeclType, error) {
 	s, err := resolve(kind, c)
 	if err != nil {
@@ -227,6 +227,6 @@ func declType(kind schema.GroupVersionKind, c *resource.Catalogue, suffix string
 	if t == nil {
 		return nil, nil
 	}
-	// Types need names that differ: an object may be of the kind of its parameter.
+	// Types need different names, because an object may be of the same kind as its parameter.
 	return t.MaybeAssignTypeName(kind.Kind + suffix), nil
 }

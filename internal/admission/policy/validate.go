@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// denial is a decision against a request. Its binding is nil if the policy itself
-// cannot be carried out.
+// denial is a decision that denies a request. Its binding is nil if the policy itself cannot be
+// evaluated.
 type denial struct {
 	policy  *validatingPolicy
 	binding *validatingBinding
@@ -34,11 +34,11 @@ func (d *denial) Error() string {
 // verdict collects the decisions about one request.
 type verdict struct {
 	denials  []denial
-	failures []failure // for the audit
+	failures []failure // for the audit annotation
 }
 
-// misconfigured denies by a policy that cannot be carried out, if it is to fail
-// then.
+// misconfigured denies the request for a policy that cannot be evaluated, if its failurePolicy
+// is Fail.
 func (v *verdict) misconfigured(p *validatingPolicy, b *validatingBinding, err error) {
 	what := "policy"
 	if b != nil {
@@ -78,7 +78,7 @@ func (p *plugin) Validate(ctx context.Context, w *admission.Write) error {
 	return v.denials[0].status(w)
 }
 
-// validate collects what the policy and its bindings decide.
+// validate collects the decisions of the policy with its bindings.
 func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict) error {
 	as, matches, err := p.constraints.matches(r)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict)
 	return nil
 }
 
-// enforce does with decisions against the request what the binding says.
+// enforce takes the actions of the binding for decisions that deny the request.
 func (v *verdict) enforce(ctx context.Context, p *validatingPolicy, b *validatingBinding, decisions []decision) {
 	for i, d := range decisions {
 		if d.admits {
@@ -161,7 +161,7 @@ func (v *verdict) enforce(ctx context.Context, p *validatingPolicy, b *validatin
 	}
 }
 
-// status is the answer to a request that is denied.
+// status returns the answer to a denied request.
 func (d *denial) status(a upstream.Attributes) error {
 	err := upstream.NewForbidden(a, d)
 	var status *apierrors.StatusError

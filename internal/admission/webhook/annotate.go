@@ -9,14 +9,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// annotate puts an annotation into the audit event of the request.
+// annotate adds an annotation to the audit event of the request.
 func annotate(attr *upstream.VersionedAttributes, key, value string) {
 	if err := attr.Attributes.AddAnnotation(key, value); err != nil {
 		klog.Warningf("Failed to set admission audit annotation %s to %s: %v", key, value, err)
 	}
 }
 
-// annotator tells the audit event what the call of a mutating webhook came to.
+// annotator writes the result of the call of a mutating webhook into the audit event.
 type annotator struct {
 	attr  *upstream.VersionedAttributes
 	hook  *webhook
@@ -38,7 +38,7 @@ func (a annotator) mutated(mutated bool) {
 	}
 }
 
-// patched keeps the patch, for an audit that is as detailed as the request itself.
+// patched adds the patch, if the audit level includes the bodies of requests.
 func (a annotator) patched(patch jsonpatch.Patch) {
 	value, err := utiljson.Marshal(struct {
 		Configuration string          `json:"configuration"`

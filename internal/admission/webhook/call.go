@@ -18,9 +18,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// call asks the webhook and returns what it says, if that is no refusal. What
-// went wrong with the call itself is an ErrCallingWebhook, for the failure policy
-// to judge.
+// call calls the webhook and returns its verdict, or an error if the webhook refuses the
+// write. If the call itself fails, the error is an ErrCallingWebhook, and the failure policy
+// decides.
 func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*verdict, error) {
 	if err := w.allowDryRun(attr); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 	return said, nil
 }
 
-// allowDryRun keeps dry runs from webhooks that would do something.
+// allowDryRun refuses a dry run for a webhook that may have side effects.
 func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 	if !attr.IsDryRun() {
 		return nil
@@ -66,7 +66,7 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 	return nil
 }
 
-// send sends the question and reads the answer.
+// send sends the review and reads the answer.
 func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) error {
 	client, err := write.Cluster.HookClient(w.client())
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) e
 	return nil
 }
 
-// roundUp makes whole seconds of what is told to the webhook.
+// roundUp rounds up to whole seconds. The webhook is told its timeout in seconds.
 func roundUp(d time.Duration) time.Duration {
 	if whole := d.Truncate(time.Second); whole != d {
 		return whole + time.Second
@@ -101,8 +101,8 @@ func (w *webhook) failed(reason error) error {
 	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason}
 }
 
-// judge applies the failure policy: it returns the answer of the request, or nil
-// and that the write goes on although the call has failed.
+// judge applies the failure policy to an error of a call. It returns the answer of the request,
+// or nil and whether the write continues although the call has failed.
 func (w *webhook) judge(ctx context.Context, err error) (failedOpen bool, _ error) {
 	var failed *webhookutil.ErrCallingWebhook
 	if !errors.As(err, &failed) {
@@ -111,11 +111,11 @@ func (w *webhook) judge(ctx context.Context, err error) (failedOpen bool, _ erro
 	if !w.ignores() {
 		return false, apierrors.NewInternalError(err)
 	}
-	// When the request itself is over there is no going on.
+	// When the request itself has ended, the write does not continue.
 	return !errors.Is(failed.Reason, context.Canceled), over(ctx)
 }
 
-// over is the answer of a request whose time is up, or nil.
+// over returns the answer of a request that has timed out, or nil.
 func over(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

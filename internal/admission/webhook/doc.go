@@ -2,14 +2,15 @@
 // MutatingAdmissionWebhook and ValidatingAdmissionWebhook of the real server in
 // one.
 //
-// It follows upstream's k8s.io/apiserver/pkg/admission/plugin/webhook, of which it
-// uses what does not bring in informers: the predicates, the match conditions, the
-// clients and the errors. Mutating webhooks are called one after the other, in the
-// order of their configurations' names and then of their places; each sees what
-// those before it made of the object, with its defaults filled in. Validating ones
-// are called at once, and all are waited for. If several refuse, the first of them
-// in that order is the answer, where on a real server it is the first to have come.
+// It follows upstream's k8s.io/apiserver/pkg/admission/plugin/webhook, and uses the parts of it
+// that need no informers: the predicates, the match conditions, the clients and the errors.
 //
-// A call ends at the webhook's timeout or the request's, whichever comes first.
-// Nothing is stored before every webhook has answered.
+// Mutating webhooks are called one after the other, in the order of the names of their
+// configurations and then of their places there. Each sees the object as those before it left
+// it, with defaults. Validating webhooks are called at the same time, and the write waits for
+// all of them. If several refuse, the answer is that of the first in the same order. On a real
+// server it is the answer that came first.
+//
+// A call ends at the timeout of the webhook or of the request, whichever comes first. Nothing
+// is stored before all webhooks have answered.
 package webhook

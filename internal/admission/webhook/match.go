@@ -15,21 +15,21 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// invocation says which write a webhook is called for: as which version, by its
-// rules.
+// invocation is the call of a webhook for a write: the kind and resource, in the version that
+// the webhook's rules name.
 type invocation struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	kind        schema.GroupVersionKind
 }
 
-// versions gives the write with its objects in a version.
+// versions returns the write with its objects in a version.
 type versions interface {
 	in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes, error)
 }
 
-// match tells whether the webhook is to be called for the write, which attr
-// describes as it is now; nil: it is not.
+// match returns the invocation of the webhook for the write that attr describes, or nil if the
+// webhook does not match it.
 func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (*invocation, error) {
 	selected, namespaceErr := w.matchNamespace(write, attr)
 	if !selected && namespaceErr == nil {
@@ -44,7 +44,7 @@ func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstre
 	if call == nil {
 		return nil, nil
 	}
-	// What cannot be selected matters only to those whose rules match.
+	// An invalid selector matters only to webhooks whose rules match.
 	if namespaceErr != nil {
 		return nil, namespaceErr
 	}
@@ -68,9 +68,9 @@ func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstre
 	return call, nil
 }
 
-// matchNamespace holds the namespaceSelector against the labels of the namespace
-// that is written to, or of the one that is written. Other cluster-scoped writes
-// it does not touch.
+// matchNamespace applies the namespaceSelector to the labels of the namespace of the object.
+// If the object is a namespace, it uses the labels of the object. Other cluster-scoped objects
+// match always.
 func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attributes) (bool, error) {
 	isNamespace := attr.GetResource().Resource == "namespaces"
 	if attr.GetNamespace() == "" && !isNamespace {
@@ -99,8 +99,8 @@ func (w *webhook) matchNamespace(write *admission.Write, attr upstream.Attribute
 	return w.namespaces.Matches(labels.Set(namespace.Labels)), nil
 }
 
-// matchRules finds the version that the rules name: the one of the request or, if
-// equivalent ones are welcome, another.
+// matchRules finds a version that the rules name: that of the request or, if the matchPolicy is
+// Equivalent, another one.
 func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *invocation {
 	for _, r := range w.Rules {
 		if m := (rules.Matcher{Rule: r, Attr: attr}); m.Matches() {
@@ -125,7 +125,7 @@ func (w *webhook) matchRules(write *admission.Write, attr upstream.Attributes) *
 	return nil
 }
 
-// inVersion is a write as if it had been requested in another version.
+// inVersion is a write as if the client had requested it in another version.
 type inVersion struct {
 	upstream.Attributes
 	resource schema.GroupVersionResource

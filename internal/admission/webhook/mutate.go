@@ -40,12 +40,12 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 	return nil
 }
 
-// mutation is a write on its way through the mutating webhooks, in the version
-// that the last one was shown it in.
+// mutation is a write on its way through the mutating webhooks. Its objects are in the version
+// that the last webhook has seen.
 type mutation struct {
 	write     *admission.Write
 	rounds    *rounds
-	versioned *upstream.VersionedAttributes // nil before the first
+	versioned *upstream.VersionedAttributes // nil before the first call
 	patched   bool
 }
 
@@ -64,7 +64,7 @@ func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttribut
 	return m.versioned, nil
 }
 
-// ask calls the webhook of that place, if it is to be called.
+// ask calls the webhook at a place if it matches the write.
 func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 	var attr upstream.Attributes = m.write
 	if m.versioned != nil {
@@ -75,7 +75,7 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 		return err
 	}
 	if to == nil || m.rounds.second && !m.rounds.again[hook.id] {
-		return nil // one that was not called in the first round is not in the second
+		return nil // only webhooks of the first round are called in the second
 	}
 	versioned, err := m.in(to.kind)
 	if err != nil {
@@ -134,7 +134,7 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 	return changed, nil
 }
 
-// apply is what a patch makes of the object.
+// apply returns the object with a patch applied.
 func (m *mutation) apply(patch jsonpatch.Patch, attr *upstream.VersionedAttributes) (runtime.Object, error) {
 	serializer := json.NewSerializerWithOptions(json.DefaultMetaFactory, m.write.GetObjectCreater(), m.write.GetObjectTyper(), json.SerializerOptions{})
 	was := attr.VersionedObject.Object()

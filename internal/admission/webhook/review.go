@@ -13,16 +13,16 @@ import (
 	upstream "k8s.io/apiserver/pkg/admission"
 )
 
-// review is what is sent to a webhook, and the empty object of the same version
-// that its answer is read into.
+// review is the AdmissionReview for a webhook, and an empty one of the same version for its
+// answer.
 type review struct {
 	uid      types.UID
 	question runtime.Object
 	answer   runtime.Object
 }
 
-// newReview makes the review in the first version that the webhook takes and the
-// server has.
+// newReview makes the review in the first version of the webhook's list that the server
+// supports.
 func newReview(uid types.UID, accepted []string, attr *upstream.VersionedAttributes, call *invocation) (*review, error) {
 	for _, version := range accepted {
 		switch version {
@@ -72,13 +72,13 @@ func toV1beta1(r *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionReque
 	}
 }
 
-// verdict is what the answer of either version says.
+// verdict is the answer of a webhook, in either version of AdmissionReview.
 type verdict struct {
 	admissionv1.AdmissionResponse
 	patchType admissionv1.PatchType
 }
 
-// verdict checks the answer. Of version v1beta1 hardly anything was ever asked.
+// verdict checks the answer. In v1beta1 an answer needs few of the fields that v1 requires.
 func (r *review) verdict(mutating bool) (*verdict, error) {
 	if answer, ok := r.answer.(*admissionv1.AdmissionReview); ok {
 		if answer.Response == nil {

@@ -9,17 +9,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// pluginName is where the rounds of a write are kept in its reinvocation context.
+// pluginName is the key of the rounds in the reinvocation context of a write.
 const pluginName = "MutatingAdmissionWebhook"
 
-// rounds tell which webhooks have to see a write again, because its object was
-// changed after they had seen it: by another webhook or, between the
-// rounds, by another plugin.
+// rounds records which webhooks have to see a write again, because the object has changed since
+// they saw it: by another webhook or, between the rounds, by another plugin.
 type rounds struct {
 	second bool
 	output runtime.Object  // of the first round
-	called map[string]bool // those that want to be called again, since the last change
-	again  map[string]bool // those that will be
+	called map[string]bool // the webhooks called since the last change that want to be called again
+	again  map[string]bool // the webhooks that will be called again
 }
 
 func roundsOf(write *admission.Write) *rounds {
@@ -46,7 +45,7 @@ func (r *rounds) begin(obj runtime.Object) {
 	}
 }
 
-// end keeps the object, if anybody might want to see it again.
+// end keeps the object for the second round, if a webhook may want to see it again.
 func (r *rounds) end(obj runtime.Object) {
 	if len(r.called) > 0 && obj != nil {
 		r.output = obj.DeepCopyObject()

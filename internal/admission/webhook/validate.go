@@ -43,7 +43,7 @@ func (w *Webhooks) Validate(ctx context.Context, write *admission.Write) error {
 	return callAll(ctx, write, calls)
 }
 
-// cached are the versions of a write that does not change any more.
+// cached holds a write, which does not change any more, in the versions that were needed.
 type cached struct {
 	write     *admission.Write
 	versioned map[schema.GroupVersionKind]*upstream.VersionedAttributes
@@ -61,7 +61,7 @@ func (c cached) in(kind schema.GroupVersionKind) (*upstream.VersionedAttributes,
 	return attr, nil
 }
 
-// validation is one call under way.
+// validation is one call of a webhook.
 type validation struct {
 	hook  *webhook
 	to    *invocation
@@ -70,7 +70,8 @@ type validation struct {
 	err   error
 }
 
-// callAll makes all calls at once, the last one itself, and waits for them.
+// callAll makes all calls at the same time and waits for them. It makes the last one on its own
+// goroutine.
 func callAll(ctx context.Context, write *admission.Write, calls []*validation) error {
 	var others sync.WaitGroup
 	last := calls[len(calls)-1]

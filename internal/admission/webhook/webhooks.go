@@ -17,18 +17,16 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Webhooks are the webhooks that a cluster calls. They implement admission.Plugin
-// and are immutable.
+// Webhooks is the plugin that calls the webhooks of a cluster. It is immutable.
 type Webhooks struct {
 	mutating   []*webhook
 	validating []*webhook
 
-	// compiled are the webhooks of each record, to be taken over.
+	// compiled has the webhooks of each record, for the next plugin.
 	compiled map[store.Precondition][]*webhook
 }
 
-// webhook is one webhook of a configuration. One that validates has no
-// reinvocation policy.
+// webhook is one webhook of a configuration. A validating one has no reinvocationPolicy.
 type webhook struct {
 	admissionregistrationv1.MutatingWebhook
 	id            string // unique in the cluster
@@ -36,11 +34,11 @@ type webhook struct {
 
 	namespaces, objects       labels.Selector
 	namespacesErr, objectsErr error
-	conditions                matchconditions.Matcher // nil without any
+	conditions                matchconditions.Matcher // nil if there are none
 }
 
-// New makes the webhooks of the stored configurations. What it made of records
-// that are the same it takes over from the former ones.
+// New makes the plugin from the stored configurations. It takes the webhooks of unchanged
+// records from the last plugin.
 func New(was admission.Plugin, mutating, validating []store.Record) (admission.Plugin, error) {
 	former, _ := was.(*Webhooks)
 	is := &Webhooks{compiled: map[store.Precondition][]*webhook{}}
@@ -87,19 +85,19 @@ func decodeMutating(text string) (string, []admissionregistrationv1.MutatingWebh
 	return c.Name, c.Webhooks, err
 }
 
-// decodeValidating reads them as webhooks that mutate: the fields of one have the
-// names of the other's.
+// decodeValidating reads validating webhooks as mutating ones, which have the same fields and
+// one more.
 func decodeValidating(text string) (string, []admissionregistrationv1.MutatingWebhook, error) {
 	return decodeMutating(text)
 }
 
-// compiler compiles match conditions. It takes a few milliseconds to make, once in
-// a process.
+// compiler compiles match conditions. It is made once in a process, which takes a few
+// milliseconds.
 var compiler = sync.OnceValue(func() plugincel.ConditionCompiler {
 	return plugincel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 })
 
-// compile makes the webhooks of one configuration.
+// compile returns the webhooks of one configuration.
 func compile(configuration string, declared []admissionregistrationv1.MutatingWebhook, phase string) []*webhook {
 	hooks := make([]*webhook, len(declared))
 	named := map[string]int{}
@@ -127,12 +125,12 @@ func compileConditions(declared []admissionregistrationv1.MatchCondition) plugin
 	return compiler().CompileCondition(conditions, plugincel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
 }
 
-// ignores tells whether the write goes on when the webhook cannot be called.
+// ignores tells whether the write continues when the call of the webhook fails.
 func (w *webhook) ignores() bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }
 
-// client is what the webhook is called through.
+// client returns the configuration of the client that calls the webhook.
 func (w *webhook) client() webhookutil.ClientConfig {
 	c := webhookutil.ClientConfig{Name: w.Name, CABundle: w.ClientConfig.CABundle}
 	if w.ClientConfig.URL != nil {

@@ -2,11 +2,11 @@ package scenarios
 
 import "github.com/fakecluster/fakecluster/fakecluster"
 
-// seed is every cluster's: a scenario sees the same uids and generated names each
-// time it is played.
+// seed is the seed of every cluster, so that a scenario sees the same uids and generated names
+// each time.
 const seed = 1
 
-// InProcess is the usual Starter: a cluster in this process, without sockets.
+// InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
 func InProcess(options ClusterOptions) (Cluster, error) {
 	with := []fakecluster.Option{fakecluster.InProcess(), fakecluster.WithSeed(seed)}
 	if options.LegacyAPIs {

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Load reads the scenarios in files, in folders with all that is below them, and in
-// what glob patterns (as in [filepath.Match]) match. Below a folder, the files are
-// those that end in .yaml or .yml, in lexical order. Each file is read once.
+// Load reads the scenarios of files, of folders with everything below them, and of glob patterns
+// as in [filepath.Match]. Of a folder it reads the files that end in .yaml or .yml, in lexical
+// order. It reads each file once.
 //
-// The scenarios come checked: every mistake that can be found without a cluster is
-// in the error, one a line, with file and line. A pattern without scenarios is a
-// mistake too, and so is a YAML file that is neither a scenario nor used by one.
+// Load checks the scenarios. Its error has all mistakes that can be found without a cluster, one
+// on each line, with file and line. A pattern without scenarios is a mistake, and so is a YAML
+// file that is not a scenario and not used by one.
 func Load(patterns ...string) ([]*Scenario, error) {
 	var mistakes []error
 	found := map[string][]*file{} // by pattern
@@ -68,8 +68,7 @@ type file struct {
 	manifests []string
 }
 
-// speaks tells a file of scenarios, or one that has mistakes to report, from a file
-// of manifests.
+// speaks tells whether a file has scenarios or mistakes. Other files have manifests.
 func (f *file) speaks() bool { return len(f.scenarios)+len(f.mistakes) > 0 }
 
 func load(path string) *file {
@@ -80,8 +79,8 @@ func load(path string) *file {
 	return parse(path, data)
 }
 
-// claim finds the files that are of no use: neither scenarios nor manifests of one.
-// Where a file has mistakes, it may be that one that uses the others.
+// claim reports the files that have no scenario and are used by none. If a file has mistakes, it
+// does not, because that file may be the one that uses the others.
 func claim(files []*file) {
 	if slices.ContainsFunc(files, func(f *file) bool { return len(f.mistakes) > 0 }) {
 		return
@@ -99,8 +98,8 @@ func claim(files []*file) {
 	}
 }
 
-// absolute makes paths comparable. Where it fails, the process has no working folder
-// and relative paths are as good.
+// absolute makes paths comparable. If the process has no working folder, it compares relative
+// paths.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
@@ -108,8 +107,8 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// join makes one error of many, and says nothing twice: a mistake in a manifest is
-// found again in each scenario that uses it.
+// join makes one error of many, without repetition: a mistake in a manifest is found in each
+// scenario that uses it.
 func join(mistakes []error) error {
 	said := map[string]bool{}
 	return errors.Join(slices.DeleteFunc(mistakes, func(err error) bool {
@@ -119,7 +118,7 @@ func join(mistakes []error) error {
 	})...)
 }
 
-// pathsOf returns the paths of the files that pattern stands for.
+// pathsOf returns the paths of the files that a pattern matches.
 func pathsOf(pattern string) ([]string, error) {
 	if _, err := os.Stat(pattern); err == nil {
 		return pathsBelow(pattern)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Play plays the scenario on a cluster of its own and says how it went. It ends
-// with the first step that does not go as the scenario says, and with ctx.
+// Play plays the scenario on a cluster that start makes. It ends at the first step that fails,
+// and when ctx ends, which is a failure too.
 func (s *Scenario) Play(ctx context.Context, start Starter) Result {
 	began := time.Now()
 	failure := s.play(ctx, start)
@@ -107,9 +107,9 @@ func codeText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// PlayAll plays scenarios, as many at once as there are processors, and reports
-// each result from the calling goroutine, in the order of the scenarios. When it
-// returns, all have been reported and nothing is running.
+// PlayAll plays scenarios, as many concurrently as there are processors. It calls report with
+// each result from the calling goroutine, in the order of the scenarios. When it returns, all
+// results have been reported and nothing is running.
 func PlayAll(ctx context.Context, scenarios []*Scenario, start Starter, report func(Result)) {
 	results := make([]chan Result, len(scenarios))
 	for i := range results {

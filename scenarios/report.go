@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Failure says what did not go as the scenario says, and where.
+// Failure says what differs from what the scenario expects, and where.
 type Failure struct {
 	Position
-	// Step is which step it was, with its name if it has one: "step 3 (a stale
-	// update)" or "setup 1". Empty: it was the cluster itself.
+	// Step names the step, for example "step 3 (a stale update)" or "setup 1". It is
+	// empty if the cluster itself failed.
 	Step string
-	// Verb and Object are what the step did, and to what.
+	// Verb and Object say what the step did to which object.
 	Verb, Object string
-	// Message is what went wrong, and Diff, if an answer was not the expected one,
-	// the difference (-want +got).
+	// Message says what went wrong. Diff is the difference between the expected and the
+	// real answer (-want +got), if there is one.
 	Message, Diff string
 }
 
-// String is the failure as the log shows it: a line that begins with file:line, and
-// the difference indented below.
+// String returns the failure as the log shows it: a line that begins with FILE:LINE, and the
+// difference below, indented.
 func (f *Failure) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", f.Position)
@@ -42,8 +42,8 @@ func indent(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
-// Reporter writes the log of scenarios as they end: one line for each, and below it
-// the failure of one that failed.
+// Reporter writes the log of scenarios: a line for each, and below it the failure if it failed.
+// It is not safe for concurrent use; PlayAll calls its report from one goroutine.
 //
 //	ok    crontab/walkthrough.yaml:1: The walkthrough of the documents (0.012s)
 //	FAIL  crontab/conflict.yaml:1: A stale update is refused (0.009s)
@@ -56,7 +56,7 @@ type Reporter struct {
 // NewReporter returns a Reporter that writes to w.
 func NewReporter(w io.Writer) *Reporter { return &Reporter{w: w} }
 
-// Report writes one result.
+// Report writes the lines of one result.
 func (r *Reporter) Report(result Result) {
 	verdict := "ok  "
 	if result.Failure != nil {
@@ -72,8 +72,8 @@ func (r *Reporter) Report(result Result) {
 	}
 }
 
-// Summary writes how many passed and failed, alone on a line that programs may read,
-// and returns whether none failed.
+// Summary writes a line "N passed, M failed", which programs may read, and returns whether no
+// scenario failed.
 func (r *Reporter) Summary() bool {
 	fmt.Fprintf(r.w, "%d passed, %d failed\n", r.passed, r.failed)
 	return r.failed == 0

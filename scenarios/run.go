@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Run plays the scenarios that pattern stands for, a file, a folder or a glob as
-// [Load] takes them, each as a parallel subtest on a cluster of its own in this
-// process. The subtests are named FILE/SCENARIO, so that "go test -run" finds them.
-// A pattern without scenarios, and any mistake in one, fails the test at once.
+// Run plays the scenarios of a file, a folder or a glob pattern, as [Load] reads them. Each is a
+// parallel subtest with a cluster of its own in this process. The subtests are named
+// FILE/SCENARIO, for "go test -run". A pattern without scenarios, or a mistake in one of them,
+// fails the test at once.
 func Run(t *testing.T, pattern string) {
 	t.Helper()
 	all, err := Load(pattern)

@@ -8,14 +8,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A Scenario is one document of a scenario file, checked and ready to play. It
-// never changes, so it can be played any number of times, also at once.
+// A Scenario is one document of a scenario file, checked and ready to be played. It is
+// immutable: it can be played any number of times, also several times concurrently.
 type Scenario struct {
 	// Name is the sentence after "scenario:".
 	Name string
-	// Position is where the document begins.
+	// Position is the line where the document begins.
 	Position
-	// Cluster says what kind of cluster the scenario wants.
+	// Cluster has the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
 
 	webhooks []stubWebhook
@@ -23,68 +23,67 @@ type Scenario struct {
 	steps    []step
 }
 
-// ClusterOptions is the "cluster:" part of a scenario. Its zero value is a
-// cluster as [fakecluster.New] makes it without options.
+// ClusterOptions is the "cluster:" part of a scenario. The zero value is a cluster as
+// [fakecluster.New] makes it without options.
 type ClusterOptions struct {
-	// LegacyAPIs serves versions that were removed from Kubernetes, too.
+	// LegacyAPIs also serves versions that Kubernetes has removed.
 	LegacyAPIs bool
-	// GarbageCollection deletes dependents with their owners.
+	// GarbageCollection deletes dependents when their owners are deleted.
 	GarbageCollection bool
-	// WithoutNamespaceLifecycle lets objects live in namespaces that do not exist.
+	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
-	// Services are what the references of webhooks reach. They are made for each
-	// playing, from the "webhooks:" part of a scenario.
+	// Services are the services that webhooks refer to. Play makes them from the
+	// "webhooks:" part of the scenario; what the caller sets is replaced.
 	Services []Service
 }
 
-// Service is a handler that the cluster reaches, over TLS, by the reference of a
-// Service.
+// Service is a handler that the cluster calls over TLS when a webhook refers to the service.
 type Service struct {
 	Namespace, Name string
 	Port            int
 	Handler         http.Handler
 }
 
-// Cluster is what a scenario needs of a cluster to be played on it.
+// Cluster is what Play needs of a cluster.
 type Cluster interface {
 	RESTConfig() *rest.Config
-	// CABundle is what the certificates of the services are verified by, as PEM, and
-	// ServiceURL where one of them listens.
+	// CABundle returns the PEM of the authority that signed the certificates of the
+	// services, and ServiceURL returns the address of one of them.
 	CABundle() []byte
 	ServiceURL(namespace, name string, port int) string
 	Close() error
 }
 
-// A Starter makes the cluster for one playing of one scenario. Nobody else uses
-// that cluster, and it is closed when the scenario ends.
+// A Starter makes a cluster for playing one scenario once. Play closes it when the scenario
+// ends.
 type Starter func(ClusterOptions) (Cluster, error)
 
-// Result is how one playing of a scenario went.
+// Result is the result of playing a scenario.
 type Result struct {
 	Scenario *Scenario
-	// Elapsed is the whole of it: start of the cluster, setup, steps and close.
+	// Elapsed is the time for everything: starting the cluster, setup, steps and closing.
 	Elapsed time.Duration
 	// Failure is nil if the scenario passed.
 	Failure *Failure
 }
 
-// Position is a line of a file: where to look, in every message.
+// Position is a line of a file. Every message begins with one.
 type Position struct {
-	// File is the file's path as it was found.
+	// File is the path of the file, as it was given or found.
 	File string
 	Line int
 }
 
-// String is FILE:LINE.
+// String returns FILE:LINE.
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// manifest is an object as the scenario's author wrote it; marks may stand in it.
+// manifest is an object as the author of the scenario wrote it. It may contain marks.
 type manifest struct {
 	pos    Position
 	object map[string]any
 }
 
-// step is one request and what is expected of its answer.
+// step is one request and the expectations of its answer.
 type step struct {
 	pos  Position
 	name string

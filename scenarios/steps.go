@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// verb is a kind of step. The table of verbs is the one place where a step is
-// added: the parser, the player, the manual and Steps all read it.
+// verb is a kind of step. The parser, the player, the manual and Steps all read the table of
+// verbs, so a new step is added only there.
 type verb struct {
 	name     string
 	argument argument
@@ -55,14 +55,14 @@ func verbNames() []string {
 
 // Step documents one kind of step.
 type Step struct {
-	// Name is the field that makes a step this kind of step, and Argument what
-	// stands after it.
+	// Name is the field of a step that says its kind, and Argument is the notation of the
+	// field's value.
 	Name, Argument string
-	// Doc says what the step does, as the end of a sentence that begins with Name.
+	// Doc says what the step does. It completes a sentence that begins with Name.
 	Doc string
 }
 
-// Steps returns the kinds of steps there are, for manuals.
+// Steps returns all kinds of steps, for manuals.
 func Steps() []Step {
 	steps := make([]Step, len(verbs))
 	for i, v := range verbs {

@@ -18,22 +18,22 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// kind is a built-in kind as a table tells of it: decoded by its Go type, held
-// to the rules of metadata and to its own, and stored.
+// kind is an entry of a table of built-in kinds. Objects of the kind are decoded by their Go
+// type, validated by the rules of metadata and of the kind, and stored.
 type kind struct {
 	schema.GroupVersionKind          // the version that is stored, and that the functions below work on
 	names                   []string // plural, singular, short names
 	categories              []string
 	clusterScoped           bool
-	conditionalOnly         bool // an update must say what it has seen
+	conditionalOnly         bool // an update needs a resourceVersion
 	createOnUpdate          bool
 
-	// also are further versions that the scheme converts to, beside that above;
-	// legacy are those of them that servers of this release no longer have.
+	// also has further versions, to which the scheme converts. legacy has versions that
+	// servers of this release no longer have.
 	also, legacy []string
 
-	// rules are those of the object, status those of its status subresource; nil:
-	// it has none.
+	// rules are the rules of the object. status has those of its status subresource, and
+	// is nil if there is none.
 	rules
 	status *rules
 
@@ -41,18 +41,18 @@ type kind struct {
 	fields  selectable
 }
 
-// rules are what a kind asks of its objects beyond what all objects are asked.
-// Each may be nil. The old object is nil for a create.
+// rules are what the strategy of a kind does beyond the rules of metadata. Each may be nil. The
+// old object is nil for a create.
 type rules struct {
 	prepare  func(obj, old runtime.Object)
 	validate func(obj, old runtime.Object) field.ErrorList
 	warn     func(obj, old runtime.Object) []string
 
-	// reset are the fields that the endpoint ignores.
+	// reset has the fields of a request that the endpoint ignores.
 	reset []string
 }
 
-// kinds are those of operators, with what they cannot do without.
+// kinds are built-in kinds that most operators use.
 var kinds = []kind{
 	{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
@@ -87,8 +87,8 @@ var kinds = []kind{
 	},
 }
 
-// Resources are the resources of the built-in kinds but namespaces; with
-// legacyAPIs they have the versions, too, that were removed.
+// Resources returns the resources of all built-in kinds except namespaces. With legacyAPIs they
+// also have versions that Kubernetes has removed.
 func Resources(legacyAPIs bool) []*resource.Resource {
 	var all []*resource.Resource
 	for _, k := range slices.Concat(kinds, webhookConfigurations, policies, storageVersionMigrations) {
@@ -122,14 +122,14 @@ func (k kind) resource(legacyAPIs bool) *resource.Resource {
 	return r
 }
 
-// version is the resource seen in one version. Its strategies work on objects of
-// the stored one.
+// version returns the resource in one version. Its strategies work on objects of the stored
+// version.
 func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	kind := k.GroupKind().WithVersion(name)
 	codec := resource.NewTypedCodec(Scheme(), kind, k.GroupVersion(), k.fields)
 	strategy := tableStrategy{Scheme(), names.SimpleNameGenerator, k, k.rules}
-	// What an endpoint ignores it ignores in every version: fields may be managed in
-	// another.
+	// An endpoint ignores the same fields in every version, because the owners of fields
+	// may have another version than the request.
 	manager := func(subresource string, reset []string) resource.FieldManager {
 		byVersion := map[string][]string{}
 		for _, name := range slices.Concat([]string{k.Version}, k.also, k.legacy) {
@@ -163,18 +163,18 @@ func (k kind) version(r *resource.Resource, name string) *resource.Version {
 	return v
 }
 
-// deprecation is what comes with every answer in a version that is to go, or gone, and the
-// release that took it away.
+// deprecation returns the warnings that come with every answer in a deprecated version, and the
+// release that removed the version.
 func deprecation(kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
 	obj, err := Scheme().New(kind)
 	if err != nil {
-		panic(err) // as above
+		panic(err) // the scheme has all versions of the kinds
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind)
 	return []string{deprecated.WarningMessage(obj)}, deprecated.RemovedRelease(obj)
 }
 
-// tableStrategy holds objects to the rules of metadata and to those of the kind.
+// tableStrategy is the strategy of a kind of a table.
 type tableStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -204,7 +204,7 @@ func (s tableStrategy) Validate(_ context.Context, obj runtime.Object) field.Err
 	return errs
 }
 
-// ValidateUpdate leaves metadata to the pipeline.
+// ValidateUpdate validates the rules of the kind. The pipeline validates the metadata.
 func (s tableStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	if s.validate == nil {
 		return nil
@@ -227,8 +227,7 @@ func (s tableStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Obje
 	return s.warn(obj, old)
 }
 
-// prepareSecret moves the text that a client wrote into the bytes that it
-// stands for.
+// prepareSecret sets the default type, and moves stringData into data.
 func prepareSecret(obj, _ runtime.Object) {
 	secret := obj.(*corev1.Secret)
 	if secret.Type == "" {

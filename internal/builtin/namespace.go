@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// NamespaceNames are the namespaces that every cluster has from its start.
+// NamespaceNames has the names of the namespaces that every cluster has from its start.
 var NamespaceNames = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
@@ -35,7 +35,7 @@ func InitialNamespace(name, manager string, now metav1.Time) *corev1.Namespace {
 	}}
 }
 
-// Namespaces is the resource of namespaces.
+// Namespaces returns the resource of namespaces.
 func Namespaces() *resource.Resource {
 	r := &resource.Resource{
 		Names: resource.Names{
@@ -77,8 +77,8 @@ func Namespaces() *resource.Resource {
 	return r
 }
 
-// defaultedNamespace labels each namespace with its own name, as the server's
-// defaulting does.
+// defaultedNamespace adds the label kubernetes.io/metadata.name to each namespace when it is
+// decoded, as the defaulting of the real server does.
 type defaultedNamespace struct{ *resource.TypedCodec }
 
 func (c defaultedNamespace) Decode(body []byte, s runtime.Serializer) (obj runtime.Object, gvk *schema.GroupVersionKind, err error) {
@@ -89,7 +89,7 @@ func (c defaultedNamespace) Decode(body []byte, s runtime.Serializer) (obj runti
 	return obj, gvk, err
 }
 
-// labelWithName leaves a namespace alone that has yet to get its name.
+// labelWithName adds the label. With generateName, the namespace has no name yet and no label.
 func labelWithName(ns *corev1.Namespace) {
 	if ns.Name == "" {
 		return
@@ -100,8 +100,7 @@ func labelWithName(ns *corev1.Namespace) {
 	ns.Labels[corev1.LabelMetadataName] = ns.Name
 }
 
-// namespaceStrategy is the behaviour of k8s.io/kubernetes'
-// pkg/registry/core/namespace.
+// namespaceStrategy follows k8s.io/kubernetes' pkg/registry/core/namespace.
 type namespaceStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -132,8 +131,8 @@ func (namespaceStrategy) Validate(_ context.Context, obj runtime.Object) field.E
 	return errs
 }
 
-// validateFinalizerName holds finalizers of namespaces to being qualified or
-// known.
+// validateFinalizerName accepts finalizers of namespaces that are qualified names or standard
+// ones.
 func validateFinalizerName(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range validation.IsQualifiedName(name) {
@@ -162,7 +161,7 @@ func (namespaceStrategy) WarningsOnUpdate(context.Context, runtime.Object, runti
 	return nil
 }
 
-// beginDeletion is resource.ContentFirst.Begin: the phase turns to Terminating.
+// beginDeletion is resource.ContentFirst.Begin. It sets the phase Terminating.
 func beginDeletion(obj runtime.Object, now metav1.Time) {
 	ns := obj.(*corev1.Namespace)
 	if ns.DeletionTimestamp == nil {
@@ -171,8 +170,8 @@ func beginDeletion(obj runtime.Object, now metav1.Time) {
 	ns.Status.Phase = corev1.NamespaceTerminating
 }
 
-// contentRemains is resource.ContentFirst.Remains: spec.finalizers stands for the
-// content.
+// contentRemains is resource.ContentFirst.Remains. While a namespace has content, it has a
+// finalizer in spec.finalizers.
 func contentRemains(obj runtime.Object) bool {
 	return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0
 }
@@ -196,8 +195,7 @@ func (namespaceStatus) ValidateUpdate(_ context.Context, obj, old runtime.Object
 	return errs
 }
 
-// namespaceFinalize is the strategy of /finalize: the one way to change
-// spec.finalizers.
+// namespaceFinalize is the strategy of /finalize. Only there spec.finalizers can be changed.
 type namespaceFinalize struct{ namespaceStrategy }
 
 func (namespaceFinalize) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

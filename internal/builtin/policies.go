@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin/admissionregistration"
 )
 
-// policies are the admission policies and their bindings, with the behaviour of
+// policies are the kinds of admission policies and their bindings. They follow
 // k8s.io/kubernetes' pkg/registry/admissionregistration.
 var policies = []kind{
 	{
@@ -103,8 +103,7 @@ var policies = []kind{
 	},
 }
 
-// pair is an object and the old one as what they are; the old one is nil for a
-// create.
+// pair converts an object and the old one to their Go type. The old one is nil for a create.
 func pair[T any, P interface {
 	*T
 	runtime.Object
@@ -115,7 +114,7 @@ func pair[T any, P interface {
 	return obj.(P), was
 }
 
-// countSpec counts the changes of a spec as generations.
+// countSpec increments the generation when the spec changes.
 func countSpec[P runtime.Object](spec func(P) any) func(obj, old runtime.Object) {
 	return func(obj, old runtime.Object) {
 		switch {
@@ -127,8 +126,8 @@ func countSpec[P runtime.Object](spec func(P) any) func(obj, old runtime.Object)
 	}
 }
 
-// policyColumns are the columns of a kind of policies: how many expressions they
-// have, and what their parameters are.
+// policyColumns returns the columns of a kind of policies: the number of their expressions, and
+// the kind of their parameters.
 func policyColumns[P runtime.Object](counted, description string, of func(P) (int, *admissionregistrationv1.ParamKind)) []column {
 	return []column{nameColumn,
 		{
@@ -145,7 +144,7 @@ func policyColumns[P runtime.Object](counted, description string, of func(P) (in
 	}
 }
 
-// bindingColumns are the columns of a kind of bindings.
+// bindingColumns returns the columns of a kind of bindings.
 func bindingColumns[B runtime.Object](of func(B) (policy string, ref *admissionregistrationv1.ParamRef)) []column {
 	return []column{nameColumn,
 		textColumn("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to", 0, func(b B) any {

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Reviews are the resources that answer a question and store nothing.
+// Reviews returns the resources whose creates are answered and not stored.
 func Reviews() []*resource.Resource {
 	return []*resource.Resource{
 		review(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), "selfsubjectreviews", "selfsubjectreview", whoAmI),
@@ -35,7 +35,7 @@ func review(kind schema.GroupVersionKind, plural, singular string, answer resour
 	return r
 }
 
-// whoAmI tells who makes the request.
+// whoAmI fills in the user of the request.
 func whoAmI(ctx context.Context, obj runtime.Object) {
 	review := obj.(*authenticationv1.SelfSubjectReview)
 	if user, ok := apirequest.UserFrom(ctx); ok {
@@ -43,7 +43,7 @@ func whoAmI(ctx context.Context, obj runtime.Object) {
 	}
 }
 
-// mayI says yes: the bearer of the token may do everything.
+// mayI allows the request, because every client with the token may do everything.
 func mayI(_ context.Context, obj runtime.Object) {
 	obj.(*authorizationv1.SelfSubjectAccessReview).Status = authorizationv1.SubjectAccessReviewStatus{Allowed: true}
 }

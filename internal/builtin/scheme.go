@@ -19,8 +19,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin/admissionregistration"
 )
 
-// Scheme holds the Go types of the built-in kinds, their defaults and
-// conversions. It is one of our own, because client-go's has no defaults.
+// Scheme returns the scheme with the Go types of the built-in kinds, their defaults and
+// conversions. client-go's scheme has no defaults. It is made once and must not be changed.
 var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion)
@@ -41,9 +41,9 @@ var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-// types is what server-side apply knows of the built-in types. It takes some 60
-// ms to make, once in a process.
+// types makes the type converter of the built-in types, for server-side apply. The first call in
+// a process takes some 60 ms.
 func types() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(Scheme()) }
 
-// knownTypes is types, once, for the versions of all resources.
+// knownTypes returns one type converter for the versions of all resources.
 var knownTypes = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types(), nil })

@@ -5,10 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// selectable are the fields that field selectors may name, beside metadata.name.
+// selectable has the fields that a field selector may name, in addition to metadata.name.
 type selectable map[string]func(runtime.Object) string
 
-// eventFields are what describes of objects and their watchers find events by.
+// eventFields are the selectable fields of events. kubectl describe finds the events of an object
+// by them.
 var eventFields = func() selectable {
 	fields := selectable{"metadata.namespace": namespaceOf}
 	for name, value := range map[string]func(*corev1.Event) string{
@@ -29,7 +30,8 @@ var eventFields = func() selectable {
 	return fields
 }()
 
-// sourceOf is who reports an event, wherever it says so.
+// sourceOf returns the component that reported an event. Events of the newer form have it in
+// another field.
 func sourceOf(e *corev1.Event) string {
 	if e.Source.Component != "" {
 		return e.Source.Component

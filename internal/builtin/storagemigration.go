@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// storageVersionMigrations are asked for here, and carried out by package lifecycle.
+// storageVersionMigrations is the kind of migrations. Package lifecycle carries them out.
 var storageVersionMigrations = []kind{{
 	GroupVersionKind: storagemigrationv1.SchemeGroupVersion.WithKind("StorageVersionMigration"),
 	names:            []string{"storageversionmigrations", "storageversionmigration"},
@@ -47,7 +47,7 @@ func keepAllButMigrationStatus(obj, old runtime.Object) {
 	metav1.ResetObjectMetaForStatus(&m.ObjectMeta, &was.ObjectMeta)
 }
 
-// validateMigration is the validation of k8s.io/kubernetes' pkg/apis/storagemigration.
+// validateMigration follows k8s.io/kubernetes' pkg/apis/storagemigration.
 func validateMigration(obj, old runtime.Object) field.ErrorList {
 	spec := obj.(*storagemigrationv1.StorageVersionMigration).Spec
 	path := field.NewPath("spec")

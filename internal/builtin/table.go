@@ -43,7 +43,7 @@ var (
 
 func since(t metav1.Time) string { return metatable.ConvertToHumanReadableDateType(t) }
 
-// textColumn is a column of strings or counts.
+// textColumn returns a column of strings or counts.
 func textColumn[T runtime.Object](name, description string, priority int32, cell func(T) any) column {
 	return column{
 		metav1.TableColumnDefinition{Name: name, Type: "string", Description: description, Priority: priority},
@@ -127,7 +127,7 @@ var eventColumns = []column{
 	},
 }
 
-// tableOf makes Tables of single objects.
+// tableOf returns a TableConvertor for single objects.
 func tableOf(columns []column) registryrest.TableConvertor { return table(columns) }
 
 type table []column

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// webhookConfigurations are the kinds that say which webhooks are called. Each
-// takes effect with the write that stores it: package admission/webhook.
+// webhookConfigurations are the kinds of webhook configurations. A configuration takes effect
+// with the write that stores it; see package admission/webhook.
 var webhookConfigurations = []kind{
 	webhookConfiguration("MutatingWebhookConfiguration"),
 	webhookConfiguration("ValidatingWebhookConfiguration"),
@@ -35,8 +35,8 @@ func webhookConfiguration(name string) kind {
 	}
 }
 
-// webhooksOf are the webhooks of a configuration of either kind. Those that
-// validate have no reinvocationPolicy.
+// webhooksOf returns the webhooks of a configuration of either kind. Validating ones have no
+// reinvocationPolicy.
 func webhooksOf(obj runtime.Object) []admissionregistrationv1.MutatingWebhook {
 	switch c := obj.(type) {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
@@ -55,7 +55,7 @@ func webhooksOf(obj runtime.Object) []admissionregistrationv1.MutatingWebhook {
 	return nil
 }
 
-// countWebhookChanges keeps the generation.
+// countWebhookChanges increments the generation when the webhooks change.
 func countWebhookChanges(obj, old runtime.Object) {
 	switch {
 	case old == nil:
@@ -101,7 +101,7 @@ const (
 	defaultServicePort    int32 = 443
 )
 
-// setDefault gives a field that is not set its default.
+// setDefault sets the default of a field that is nil.
 func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

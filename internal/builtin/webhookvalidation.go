@@ -20,20 +20,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin/admissionregistration"
 )
 
-// webhookLeniency is what an update need not mend, because the configuration was
-// so before.
+// webhookLeniency says which errors an update may leave in a configuration, because the old one
+// has them too.
 type webhookLeniency struct {
-	matchConditions bool // not looked at: they are as they were
-	sideEffects     bool // those that API versions of old allowed
-	reviewVersions  bool // none that the server knows
+	matchConditions bool // they are not validated, because they have not changed
+	sideEffects     bool // values that only older API versions allow
+	reviewVersions  bool // a list without any version that the server knows
 	duplicateNames  bool
-	labelValues     bool // malformed ones, in selectors
+	labelValues     bool // malformed label values in selectors
 
-	knownExpressions admissionregistration.Expressions // compiled as what is stored is
+	knownExpressions admissionregistration.Expressions // these are compiled like stored expressions
 }
 
-// validateWebhookConfiguration is the validation of k8s.io/kubernetes'
-// pkg/apis/admissionregistration. The old object is nil for a create.
+// validateWebhookConfiguration follows k8s.io/kubernetes' pkg/apis/admissionregistration. The
+// old object is nil for a create.
 func validateWebhookConfiguration(obj, old runtime.Object) field.ErrorList {
 	var errs field.ErrorList
 	allow := webhookLeniency{}
@@ -59,7 +59,7 @@ func validateWebhookConfiguration(obj, old runtime.Object) field.ErrorList {
 	return errs
 }
 
-// leniencyOf is what the old webhooks allow the new ones.
+// leniencyOf returns the errors that the old webhooks allow in the new ones.
 func leniencyOf(is, was []admissionregistrationv1.MutatingWebhook) webhookLeniency {
 	allow := webhookLeniency{matchConditions: len(is) == len(was), knownExpressions: admissionregistration.Expressions{}}
 	names := sets.New[string]()
@@ -160,8 +160,8 @@ func validateClientConfig(c admissionregistrationv1.WebhookClientConfig, path *f
 	if c.Service.Port != nil {
 		port = *c.Service.Port
 	}
-	// The real server takes the one for the other here: what it says of a name is
-	// about the namespace.
+	// The real server mixes the two up here: its error about the name validates the
+	// namespace.
 	return webhook.ValidateWebhookService(path.Child("service"), c.Service.Name, c.Service.Namespace, c.Service.Path, port)
 }
 
@@ -187,7 +187,7 @@ func validateReviewVersions(versions []string, allowUnknown bool, path *field.Pa
 	return errs
 }
 
-// warnOfStaticName warns of what is stored under such a name nevertheless.
+// warnOfStaticName warns of a configuration that is stored under such a name already.
 func warnOfStaticName(obj, old runtime.Object) []string {
 	if old == nil {
 		return nil

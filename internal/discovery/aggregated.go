@@ -19,23 +19,22 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// codecs write aggregated discovery. Version v2beta1 is gone from servers of the
-// pinned release.
+// codecs encodes aggregated discovery. Servers of the pinned release no longer have v2beta1.
 var codecs = sync.OnceValue(func() serializer.CodecFactory {
 	scheme := kruntime.NewScheme()
 	utilruntime.Must(apidiscoveryv2.AddToScheme(scheme))
 	return serializer.NewCodecFactory(scheme)
 })
 
-// ServeAggregated answers /api or /apis with everything below it in one document,
-// if that is what the client prefers.
+// ServeAggregated answers /api or /apis with everything below it in one document, if the client
+// prefers that form.
 func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) bool {
 	prefix := req.URL.Path
 	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
 		return false
 	}
-	// The plain document is what a client gets that prefers it, or asks for
-	// nothing that is known.
+	// A client gets the plain document if it prefers that, or if it accepts no form
+	// that the server knows.
 	w.Header().Add("Vary", "Accept")
 	media, _, err := negotiation.NegotiateOutputMediaType(req, codecs(), aggregatedOrPlain{})
 	if err != nil || media.Convert == nil {
@@ -51,8 +50,8 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	return true
 }
 
-// aggregatedOrPlain accepts the aggregated document and, unlike upstream's
-// restrictions, none in particular, to see which one the client prefers.
+// aggregatedOrPlain accepts the aggregated document and the plain one, to find out which of them
+// the client prefers. Upstream's restrictions accept only one.
 type aggregatedOrPlain struct {
 	negotiation.EndpointRestrictions
 }

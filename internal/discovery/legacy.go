@@ -17,8 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Version is the Kubernetes release whose behaviour is served: that of the
-// libraries in go.mod.
+// Version is the Kubernetes release that the server behaves as: that of the libraries in go.mod.
 var Version = version.Info{
 	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.2", GitTreeState: "clean",
 	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -46,8 +45,8 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue)
 	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
 }
 
-// ServeCore answers /api and /api/v1, whose documents are older than the rule that
-// each names its apiVersion.
+// ServeCore answers /api and /api/v1. Their documents have no apiVersion, because they are older
+// than that rule.
 func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) bool {
 	switch {
 	case parts[0] != "api":
@@ -66,8 +65,8 @@ func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, 
 	return false
 }
 
-// Document is the discovery document at the path that the parts make, or nil if
-// there is none.
+// Document returns the discovery document at the path of the given parts, or nil if there is
+// none.
 func Document(c *resource.Catalogue, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:
@@ -108,7 +107,7 @@ func group(g *resource.Group) metav1.APIGroup {
 	return document
 }
 
-// resources lists what a group has in one version.
+// resources returns the resources of a group in one version.
 func resources(g *resource.Group, name string) kruntime.Object {
 	if g == nil || !g.Serves(name) {
 		return nil
@@ -151,8 +150,8 @@ func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResourc
 	return all
 }
 
-// storageVersionHash tells clients that watch discovery when objects begin to be
-// stored in another version.
+// storageVersionHash returns a hash of the storage version of a resource. Clients compare it to
+// notice that objects are now stored in another version.
 func storageVersionHash(r *resource.Resource) string {
 	if r.StorageVersionHash != "" {
 		return r.StorageVersionHash

@@ -23,24 +23,22 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Documents are the OpenAPI documents of one catalogue. They are safe for
-// concurrent use.
+// Documents has the OpenAPI documents of one catalogue. It is safe for concurrent use.
 type Documents struct {
 	catalogue *resource.Catalogue
-	versions  map[string]*document // by their paths below /openapi/v3
+	versions  map[string]*document // by the path below /openapi/v3
 	index     func() ([]byte, error)
 	v2        func() http.Handler
 }
 
-// document is that of one version of a group.
+// document is the document of one version of a group.
 type document struct {
 	of      []*resource.OpenAPI
 	service *handler3.OpenAPIService
 }
 
-// New prepares the documents of a catalogue, without building any. Those of the
-// catalogue before, which may be nil, go on being of use where what they describe is
-// the same.
+// New prepares the documents of a catalogue without building any. It uses the documents of the
+// previous catalogue again, which may be nil, for versions that have not changed.
 func New(c *resource.Catalogue, before *Documents) *Documents {
 	d := &Documents{catalogue: c, versions: map[string]*document{}}
 	for _, g := range c.Groups() {
@@ -67,10 +65,10 @@ func New(c *resource.Catalogue, before *Documents) *Documents {
 	return d
 }
 
-// Of tells whether the documents are those of a catalogue.
+// Of tells whether these are the documents of a catalogue.
 func (d *Documents) Of(c *resource.Catalogue) bool { return d.catalogue == c }
 
-// ServeHTTP answers what is below /openapi.
+// ServeHTTP answers requests below /openapi.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	path := req.URL.Path
 	if path == "/openapi/v2" {
@@ -88,14 +86,14 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	one := d.versions[name]
 	if one == nil {
-		w.WriteHeader(http.StatusNotFound) // the real server has no words for it
+		w.WriteHeader(http.StatusNotFound) // the real server sends no body
 		return
 	}
 	one.service.HandleGroupVersion(w, req)
 }
 
-// serveIndex answers the index as text, as the real server does, and unlike it with a
-// hash of its own.
+// serveIndex answers with the index as text/plain, as the real server does. The ETag is of our
+// own making.
 func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
 	index, err := d.index()
 	if err != nil {
@@ -106,7 +104,7 @@ func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
 	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
 }
 
-// list is the index: the paths of all documents, with their hashes.
+// list makes the index: the paths of all documents, with their hashes.
 func (d *Documents) list() ([]byte, error) {
 	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for path, one := range d.versions {
@@ -121,7 +119,7 @@ func (d *Documents) list() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// answer is a response that stays here.
+// answer is a response that is kept instead of sent.
 type answer struct {
 	bytes.Buffer
 	header http.Header
@@ -138,7 +136,7 @@ func (a *answer) Header() http.Header {
 // WriteHeader implements http.ResponseWriter.
 func (*answer) WriteHeader(int) {}
 
-// published is what there is to say about a version of a group.
+// published returns the OpenAPI of the resources of a group in one version.
 func published(g *resource.Group, version string) []*resource.OpenAPI {
 	var all []*resource.OpenAPI
 	for _, r := range g.Resources {
@@ -149,7 +147,7 @@ func published(g *resource.Group, version string) []*resource.OpenAPI {
 	return all
 }
 
-// merge makes one document of several.
+// merge merges several documents into one.
 func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 	merged := &spec3.OpenAPI{
 		Version: "3.0.0", Info: info(),
@@ -161,7 +159,7 @@ func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The types that several refer to are the same wherever they come from.
+		// A type that several documents refer to is the same in all of them.
 		if document.Components != nil {
 			maps.Copy(merged.Components.Schemas, document.Components.Schemas)
 		}
@@ -176,7 +174,7 @@ func info() *spec.Info {
 	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.GitVersion}}
 }
 
-// serviceV2 serves the one document of version 2.
+// serviceV2 returns the service of the one document of OpenAPI v2.
 func (d *Documents) serviceV2() http.Handler {
 	service := handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
 		document, err := d.everything()
@@ -187,7 +185,7 @@ func (d *Documents) serviceV2() http.Handler {
 	return mux
 }
 
-// everything is all that is served, in version 2 of OpenAPI.
+// everything returns the OpenAPI v2 document of all that is served.
 func (d *Documents) everything() (*spec.Swagger, error) {
 	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger: "2.0", Info: info(),
@@ -214,7 +212,7 @@ func (d *Documents) everything() (*spec.Swagger, error) {
 	return merged, nil
 }
 
-// muxer makes a ServeMux what kube-openapi registers its handlers with.
+// muxer lets kube-openapi register its handlers with a ServeMux.
 type muxer struct{ *http.ServeMux }
 
 func (m muxer) UnlistedHandle(path string, h http.Handler) { m.ServeMux.Handle(path, h) }

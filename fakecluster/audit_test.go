@@ -129,8 +129,8 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
 }
 
-// A client that has read an answer to its end finds the event of its request, whatever the
-// size of the answer and the way that it came.
+// When a client has read an answer to its end, the audit trail has the event of the request. This
+// holds for answers of any size, over HTTP and in process.
 func TestTheEventOfARequestIsThereBeforeTheEndOfItsAnswer(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, append(way, fakecluster.WithAudit(auditv1.LevelMetadata))...)

@@ -28,16 +28,16 @@ import (
 // The benchmarks measure what a client sees: client-go's dynamic client, one
 // request at a time, a CronTab of 446 bytes with a schema and two CEL rules.
 //
-// The floor is what HTTP and client-go cost alone: the same client asks a handler
-// that returns ready bytes, the very ones that the cluster returned. Both take
-// turns inside one run, so that what the machine does meanwhile happens to both;
+// The floor is the cost of HTTP and client-go alone: the same client sends the same requests to
+// a handler that returns ready bytes, those that the cluster returned. The two take turns in one
+// run, so that other work of the machine affects both.
 // ns/op is the cluster's, floor-ns/op the floor's, and x-floor their ratio.
 
 // objectBytes is the size of the CronTab that is written.
 const objectBytes = 446
 
-// weighedDefinition is the definition of the CronTab that is measured. Each n
-// gives another schema, which nobody has compiled before.
+// weighedDefinition returns the definition of the CronTab that is measured. Each n gives another
+// schema, so that no cache has it.
 func weighedDefinition(n int) *apiextensionsv1.CustomResourceDefinition {
 	crd := cronTabDefinition()
 	const schema = `
@@ -172,7 +172,7 @@ func newFloor(b *testing.B, c *fakecluster.Cluster, way []fakecluster.Option) dy
 	return clients.Dynamic.Resource(cronTabs).Namespace("default")
 }
 
-// raw is what a cluster answers at a path.
+// raw returns the answer of a cluster to a GET of a path.
 func raw(b *testing.B, c *fakecluster.Cluster, path string) []byte {
 	b.Helper()
 	client, err := clientrest.HTTPClientFor(c.RESTConfig())
@@ -431,7 +431,7 @@ func BenchmarkFork(b *testing.B) {
 	})
 }
 
-// What is measured is what the budget says it is.
+// The benchmarks write the object that the budget describes.
 func TestBenchmarksWriteTheObjectOfTheBudget(t *testing.T) {
 	for _, n := range []int{1, 1_000_001} {
 		text, err := json.Marshal(weighed(nameOf(n)).Object)

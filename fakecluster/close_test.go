@@ -21,8 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
-// ticker is on the stack of the one goroutine that outlives Close: of each
-// buntdb, for a second at most.
+// ticker is in the stack of the one goroutine that outlives Close, for a second at most: that of a
+// buntdb.
 const ticker = "buntdb.(*DB).backgroundManager"
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -71,8 +71,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// settled calls what until it returns no line that it has not returned before.
-// What has been told to end may take the scheduler a moment.
+// settled calls what until it returns no new line. Goroutines that have been told to end may take a
+// moment.
 func settled(what func() string, before string) (left string) {
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		left = what()
@@ -85,7 +85,7 @@ func settled(what func() string, before string) (left string) {
 	}
 }
 
-// openSockets are the sockets that the process has open, where the system tells.
+// openSockets returns the open sockets of the process, on systems that list them.
 func openSockets(t *testing.T) string {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// ways are the ways into a cluster.
+// ways are the ways in which clients reach a cluster.
 var ways = []struct {
 	name    string
 	options []fakecluster.Option
@@ -23,7 +23,7 @@ var ways = []struct {
 	{"in process", []fakecluster.Option{fakecluster.InProcess()}},
 }
 
-// eachWay runs a test over HTTP, over TLS and in process, all at once.
+// eachWay runs a test over HTTP, over TLS and in process, as parallel subtests.
 func eachWay(t *testing.T, test func(t *testing.T, way ...fakecluster.Option)) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {

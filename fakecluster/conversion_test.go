@@ -81,7 +81,7 @@ func convertsHostAndPort(t *testing.T, c *fakecluster.Cluster) {
 }
 
 func TestAGoFunctionConverts(t *testing.T) {
-	// A scaffold's definition says nothing of conversion, or has a service that is not there.
+	// A definition of a scaffold has no conversion, or one with a service that does not exist.
 	silent := rewritten(t, withWebhook, "  conversion:\n", "  x-ignored:\n")
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		for _, path := range []string{silent, withWebhook} {
@@ -115,8 +115,8 @@ func TestAGoFunctionConvertsADefinitionOfWithObjects(t *testing.T) {
 		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))))
 }
 
-// The bundle of a definition that refers to a service of the cluster is filled in,
-// whatever is there in its place.
+// If a definition refers to a service of the cluster, the cluster fills in the caBundle, and
+// replaces one that is there.
 func TestDefinitionsTrustTheServicesThatTheyReferTo(t *testing.T) {
 	service := fakecluster.WithService("default", "example-conversion-webhook-server", 443, fakecluster.ConversionFunc(parts))
 	for rule, opts := range map[string][]fakecluster.Option{

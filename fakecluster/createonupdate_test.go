@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// An update of a kind that updates may create becomes a create, also if the object
-// was still there when the update began.
+// For a kind that updates may create, an update of a missing object creates it. This holds also if
+// another client deletes the object while the update is under way.
 func TestAnUpdateCreatesWhatIsDeletedMeanwhile(t *testing.T) {
 	var events kubernetes.Interface
 	deleted := 0

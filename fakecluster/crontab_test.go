@@ -185,7 +185,7 @@ func stored(name, image string, generation int64, resourceVersion int) object {
 	}
 }
 
-// event is what a watch delivers, the object as fixed shows it.
+// event is an event of a watch. Its object is in the form that fixed returns.
 type event struct {
 	Type   watch.EventType
 	Object object

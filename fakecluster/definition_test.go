@@ -18,8 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// deleteRaw deletes what is at a path and returns the answer, of which typed
-// clients tell nothing.
+// deleteRaw deletes what is at a path and returns the answer. Typed clients do not return it.
 func deleteRaw(t testing.TB, c *fakecluster.Cluster, path string) *unstructured.Unstructured {
 	t.Helper()
 	client, err := clientrest.HTTPClientFor(c.RESTConfig())

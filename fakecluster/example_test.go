@@ -152,7 +152,7 @@ func ExampleWithAdmission() {
 		},
 		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
 			if r.Kind.Kind == "ConfigMap" && r.Operation == admissionv1.Delete {
-				return errors.New("settings are for ever")
+				return errors.New("settings stay")
 			}
 			return nil
 		}))
@@ -165,7 +165,7 @@ func ExampleWithAdmission() {
 	fmt.Println(configMaps.Delete(ctx, "settings", metav1.DeleteOptions{}))
 	// Output:
 	// map[created-by:kubernetes-admin] <nil>
-	// configmaps "settings" is forbidden: settings are for ever
+	// configmaps "settings" is forbidden: settings stay
 }
 
 // The audit trail says who asked for what, and what became of it.
@@ -391,12 +391,12 @@ func ExampleWithoutNamespaceLifecycle() {
 // A suite prepares one cluster, and each of its tests changes a copy.
 func ExampleCluster_Fork() {
 	_ = func(t *testing.T) {
-		prepared := fakecluster.Start(t, fakecluster.WithCRDPaths("config/crd"))
+		prepared := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}))
 		for _, name := range []string{"one case", "another"} {
 			t.Run(name, func(t *testing.T) {
 				c := prepared.Fork(t)
 				client := kubernetes.NewForConfigOrDie(c.RESTConfig())
-				err := client.CoreV1().Namespaces().Delete(t.Context(), "default", metav1.DeleteOptions{})
+				err := client.CoreV1().Namespaces().Delete(t.Context(), "team", metav1.DeleteOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -117,7 +117,7 @@ func TestForkOfASeededClusterRepeats(t *testing.T) {
 	}
 }
 
-// A fork that is made while definitions come and go serves exactly those it has.
+// A fork that is made while definitions are created and deleted serves exactly those that it has.
 func TestForkIsOfOneState(t *testing.T) {
 	parent := fakecluster.Start(t, fakecluster.InProcess())
 	crd := cronTabDefinition()

@@ -180,8 +180,8 @@ func TestWhatIsRefusedIsTriedAgainByTheNextRelatedWrite(t *testing.T) {
 	})
 }
 
-// nothingLeft fails unless the collector is done with the namespace "default": no
-// reference is to what is not there, and what waits for the collector has a
+// nothingLeft fails unless the collector has completed its work in the namespace "default": every
+// reference names an object that exists, and every object that waits for the collector has a
 // dependent to wait for.
 func nothingLeft(t *testing.T, c *fakecluster.Cluster, when string) {
 	t.Helper()
@@ -241,8 +241,9 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 		writers.Go(func() {
 			random := seedtest.Source(seed, writer)
 			for n := range 150 {
-				// Owners come before their dependents: objects that block each other may
-				// wait for ever if they are deleted at the same time, as on a real server.
+				// Owners come before their dependents, so that there are no circles. As on
+				// a real server, objects in a circle may wait for each other without end
+				// if they are deleted at the same time.
 				kind, at := random.IntN(2), random.IntN(16)
 				name, of := fmt.Sprint("object-", at), resources[kind]
 				switch random.IntN(6) {

@@ -19,8 +19,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// network is what lies between an informer and its cluster: it can be cut, which
-// ends the watches and holds back the requests until it is mended.
+// network is the connection between an informer and its cluster. Cutting it ends the watches and
+// holds back requests until it is mended.
 type network struct {
 	http.RoundTripper
 
@@ -150,8 +150,8 @@ func (i *informed) hear(kind string, obj any) {
 	i.heard <- fmt.Sprintf("%s %s %s %s", kind, u.GetName(), image, u.GetResourceVersion())
 }
 
-// hears compares what the informer hears next, in whatever order: a relist is a
-// loop over a map in client-go.
+// hears compares what the informer hears next, in any order, because client-go relists in a loop
+// over a map.
 func (i *informed) hears(t *testing.T, when string, want ...string) {
 	t.Helper()
 	var got []string

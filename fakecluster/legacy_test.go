@@ -106,8 +106,8 @@ func TestDefinitionsInV1beta1AreReadAndWrittenAsProtobuf(t *testing.T) {
 	equal(t, "list", l.Items, []apiextensionsv1beta1.CustomResourceDefinition{*got})
 }
 
-// hostAndPort is the conversion webhook of the documents, for both versions of
-// ConversionReview. It remembers which it was sent, and for how many objects.
+// hostAndPort is the conversion webhook of the Kubernetes documentation, for both versions of
+// ConversionReview. It records the version and the number of objects of each review.
 type hostAndPort struct{ reviews chan string }
 
 func (h hostAndPort) ServeHTTP(w http.ResponseWriter, req *http.Request) {

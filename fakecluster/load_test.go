@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// folder makes a temporary folder of files and enters it.
+// folder makes a temporary folder of files and changes to it.
 func folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -25,7 +25,7 @@ func folder(t *testing.T, files map[string]string) {
 	}
 }
 
-// manifestOf is the CronTab's manifest for another plural and kind.
+// manifestOf returns the manifest of the CronTab with another plural and kind.
 func manifestOf(plural, kind string) string {
 	return strings.NewReplacer("crontabs", plural, "crontab", strings.ToLower(kind), "CronTab", kind, "- ct", "- "+plural[:3]).Replace(cronTabManifest)
 }
@@ -103,7 +103,7 @@ func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 	} {
 		equal(t, path, refused(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(path)), want)
 	}
-	// The rest of these messages is the YAML library's.
+	// The rest of these messages comes from the YAML library.
 	for path, want := range map[string]string{"broken.yaml": "broken.yaml: document 2: ", "text.yaml": "text.yaml: document 1: "} {
 		if got := refused(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(path)); !strings.HasPrefix(got, want) || got == want {
 			t.Errorf("%s: %s, want %s…", path, got, want)
@@ -111,8 +111,8 @@ func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 	}
 }
 
-// withStatus is the CronTab's definition with the status subresource, of which
-// the schema knows the field "replicas".
+// withStatus returns the definition of the CronTab with the status subresource. The schema of the
+// status has the field "replicas".
 func withStatus() runtime.Object {
 	crd := cronTabDefinition()
 	u := unstructured.Unstructured{}
@@ -204,7 +204,7 @@ func TestWithObjectsNamesWhatItCannotCreate(t *testing.T) {
 			equal(t, "error", refused(t, fakecluster.InProcess(), fakecluster.WithObjects(c.objects...)), c.want)
 		})
 	}
-	// The rest of this message is where client-go makes its scheme.
+	// The rest of this message names the place where client-go makes its scheme.
 	const noKind = `object 0: *fakecluster_test.unknown names no kind: no kind is registered for the type fakecluster_test.unknown in scheme `
 	if got := refused(t, fakecluster.InProcess(), fakecluster.WithObjects(&unknown{})); !strings.HasPrefix(got, noKind) {
 		t.Errorf("type without a kind: %s, want %s…", got, noKind)

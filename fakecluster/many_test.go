@@ -59,8 +59,7 @@ func TestHundredClustersAreIsolated(t *testing.T) {
 	})
 }
 
-// populate defines CronTabs and makes one of the given image, in its second
-// generation.
+// populate defines CronTabs and creates one with the given image. It has the generation 2.
 func populate(ctx context.Context, c *fakecluster.Cluster, image string) error {
 	if _, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Create(ctx, cronTabDefinition(), metav1.CreateOptions{}); err != nil {
 		return err

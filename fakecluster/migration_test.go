@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// A migration that is stuck when its cluster is forked goes on in the fork, and stays
-// as it is in the other.
+// A migration that waits when its cluster is forked continues in the fork. In the original cluster
+// it goes on waiting.
 func TestAForkTakesUpAMigration(t *testing.T) {
 	c, webhook := converted(t)
 	object := &unstructured.Unstructured{Object: map[string]any{

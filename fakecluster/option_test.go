@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// doomed is a test that a call is going to fail.
+// doomed is a test that is expected to fail.
 type doomed struct {
 	testing.TB
 	helpers int
@@ -30,8 +30,7 @@ func (d *doomed) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// fatal returns the message with which a call fails its test, empty if it does
-// not.
+// fatal returns the message with which a call fails its test. It is empty if the call does not.
 func fatal(t testing.TB, call func(testing.TB)) string {
 	d := &doomed{TB: t}
 	done := make(chan struct{})
@@ -46,7 +45,7 @@ func fatal(t testing.TB, call func(testing.TB)) string {
 	return d.message
 }
 
-// refused is the error of a New that has to fail.
+// refused returns the error of a New that has to fail.
 func refused(t testing.TB, opts ...fakecluster.Option) string {
 	t.Helper()
 	c, err := fakecluster.New(opts...)

@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Policies work inside a bubble, and leave nothing behind in it.
+// Policies work inside a bubble, and leave no goroutine behind in it.
 func TestPoliciesInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(
@@ -37,7 +37,7 @@ func TestPoliciesInABubble(t *testing.T) {
 	})
 }
 
-// configMapPolicy is a policy about ConfigMaps.
+// configMapPolicy returns a policy for ConfigMaps.
 func configMapPolicy(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	spec.MatchConstraints = &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
 		RuleWithOperations: admissionregistrationv1.RuleWithOperations{

@@ -18,11 +18,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
-// The benchmarks of reads ask raw requests and throw the answers away: what they
-// measure is the server, with next to nothing of a client.
+// The benchmarks of reads send raw requests and drop the answers. So they measure the server, with
+// very little of a client.
 
-// manySamples is a cluster with samples of 446 bytes, of which one in a hundred
-// has the label tier=rare, and the color red.
+// manySamples returns a Wire to a cluster with n samples of 446 bytes. One in a hundred has the
+// label tier=rare and the color red.
 func manySamples(b *testing.B, n int, way ...fakecluster.Option) readtest.Wire {
 	b.Helper()
 	c := fakecluster.Start(b, way...)
@@ -104,8 +104,8 @@ func BenchmarkListOf100000(b *testing.B) {
 	})
 }
 
-// BenchmarkListOf100000Peak is what the heap grows by while 8 clients that do not
-// read on have asked for the list: a server that streams holds no copy for them.
+// BenchmarkListOf100000Peak measures how much the heap grows while 8 clients have begun to read
+// the list and stopped. A server that streams keeps no copy of the list for them.
 func BenchmarkListOf100000Peak(b *testing.B) {
 	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 		const readers = 8

@@ -13,9 +13,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
-// A watch that is so slow that the history has gone on without it hears so, in every
-// view: the last it gets is an ERROR event. That the watch looks at its definition,
-// whose history has gone as well, makes no difference.
+// If a watch is so slow that the history does not reach back to its last event any more, it ends
+// with an ERROR event, in every view. The history of its definition has been forgotten too, which
+// makes no difference.
 func TestAWatchThatHasFallenBehindTheHistoryEndsWithExpired(t *testing.T) {
 	for _, c := range []struct{ view, version, accept string }{
 		{"as stored", "v1", ""},
@@ -38,7 +38,7 @@ func TestAWatchThatHasFallenBehindTheHistoryEndsWithExpired(t *testing.T) {
 			must(t, err)
 			defer resp.Body.Close()
 
-			// As long as not all of such an event has been read, the server waits with it.
+			// The server waits until the client has read all of this large event.
 			create("large", strings.Repeat("x", 200_000))
 			lines := bufio.NewReader(resp.Body)
 			_, err = lines.Peek(1)

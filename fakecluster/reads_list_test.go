@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
-// listed is an answer to a list: what is in it, or why there is none.
+// listed is the answer to a list: its items, or why it was refused.
 type listed struct {
 	code    int
 	names   string // of the items
@@ -148,9 +148,9 @@ func refusal(reasons ...string) listed {
 
 func bad(message string) listed { return listed{code: 400, message: message} }
 
-// What a list answers for every combination of resourceVersion, match, limit and
-// continue. The truth is upstream's: ValidateListOptions of apimachinery and of
-// storage, the cacher (which ignores the limit of a list from "0") and etcd3.
+// The table has the answer to a list for every combination of resourceVersion, match, limit and
+// continue. It follows upstream's ValidateListOptions of apimachinery and of storage, its cacher
+// (which ignores the limit of a list from "0") and its etcd3 storage.
 func TestListBySemanticsOfResourceVersion(t *testing.T) {
 	all := func(at string) listed { return listed{code: 200, names: "abcd", at: at} }
 	page := func(names, at, left string) listed {

@@ -17,8 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// selection is what a list with selectors is held to: what they pick of the whole
-// list, one object after the other.
+// selection has selectors, and picks objects from a whole list by them, one after the other. A list
+// with the same selectors has to have the same objects.
 type selection struct{ labels, fields string }
 
 func (s selection) query(more string) string {
@@ -56,9 +56,9 @@ func namesIn(items []json.RawMessage) string {
 	return strings.Join(names, " ")
 }
 
-// Selectors are answered from what is kept beside the objects: it has to be what the
-// objects say, now, at each revision of the past, page by page, in a fork, and in
-// the other version.
+// The server selects objects by an index beside their records. The result has to agree with the
+// objects: in the present, at each revision of the past, page by page, in a fork, and in the other
+// version.
 func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	seed := seedtest.Seed(t)
 	random := seedtest.Source(seed, 0)
@@ -78,7 +78,7 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		if len(set) == 0 && random.IntN(2) == 0 {
 			delete(m, "labels")
 		}
-		// Text that looks like labels, but is none.
+		// This text looks like labels but is not.
 		m["annotations"] = object{"a": `"labels":{"b":"a"}`, "labels": `{"a":"a"}`}
 		return readtest.JSON(m)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/readtest"
 )
 
-// renaming is a conversion webhook that counts what it is asked to convert. It gives
-// each object another color, and a label.
+// renaming is a conversion webhook that counts the objects that it converts. It sets another color
+// and a label on each.
 type renaming struct{ converted atomic.Int64 }
 
 func (c *renaming) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -43,7 +43,7 @@ func (c *renaming) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// renamed is a cluster whose samples the webhook converts.
+// renamed returns a cluster whose samples the webhook converts.
 func renamed(t *testing.T) (readtest.Wire, *renaming) {
 	t.Helper()
 	webhook := &renaming{}
@@ -61,7 +61,7 @@ func renamed(t *testing.T) (readtest.Wire, *renaming) {
 	return newWire(t, c), webhook
 }
 
-// A selector picks by the labels that the version shows.
+// A label selector selects by the labels of the requested version.
 func TestLabelsThatAWebhookConvertsAreSelectedBy(t *testing.T) {
 	w, _ := renamed(t)
 	_, start, _ := w.Items(t, readtest.Path+"/samples")
@@ -88,7 +88,7 @@ func TestLabelsThatAWebhookConvertsAreSelectedBy(t *testing.T) {
 	}
 }
 
-// However many watch a view of a change, it is converted once.
+// A change is converted once for a view, however many watchers the view has.
 func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 	const watchers, changes = 20, 10
 	w, webhook := renamed(t)
@@ -115,7 +115,7 @@ func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 			lines := bufio.NewReader(resp.Body)
 			for m := range changes {
 				line, err := lines.ReadString('\n')
-				// Of Tables only the first has columns.
+				// Only the first Table of a stream has columns.
 				if err != nil || !strings.Contains(line, `"`+v.color+`"`) || strings.Contains(line, `"columnDefinitions":[`) != (v.accept != "" && m == 0) {
 					t.Errorf("watcher %d, change %d: %v %s", n, m, err, line)
 					return

@@ -18,12 +18,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// A list as a Table, or of partial metadata, or in another version, is joined of the
-// bytes that are stored, where that gives what decoding and encoding would. A get
-// always goes that long way: each item of a list has to be what a get shows.
+// The server makes a list as a Table, of partial metadata or in another version from the stored
+// bytes, where that has the same result as decoding and encoding. A get always decodes and encodes.
+// So each item of a list has to be the same as the answer to a get.
 func TestListedViewsAreThoseOfTheObjects(t *testing.T) {
 	seed := seedtest.Seed(t)
-	// The time stands still in a bubble, and with it the ages in Tables.
+	// In a bubble time stands still between sleeps, so the ages in Tables do not change.
 	synctest.Test(t, func(t *testing.T) { listedViewsAreThoseOfTheObjects(t, seedtest.Source(seed, 0)) })
 }
 
@@ -42,7 +42,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 	}
 	crd.Spec.Versions[0].AdditionalPrinterColumns = columns
 	crd.Spec.Versions[0].SelectableFields, crd.Spec.Versions[1].SelectableFields = nil, nil
-	// The other version has another schema, and a column that is at no plain path.
+	// The other version has another schema, and a column whose path has an index.
 	crd.Spec.Versions[1].AdditionalPrinterColumns = append(columns, apiextensionsv1.CustomResourceColumnDefinition{Name: "First", Type: "string", JSONPath: ".spec.any[0]"})
 	crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}
 	define(t, c, crd)
@@ -63,7 +63,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 				o[top] = someValue(random, 2)
 			}
 		}
-		if n == 1 || random.IntN(8) == 0 { // which makes it a list to the printer, the first one an empty list
+		if n == 1 || random.IntN(8) == 0 { // the printer takes an object with items for a list; the first one is an empty list
 			o["items"] = []any{object{"metadata": object{"name": "within"}}, object{}}[:max(0, min(n-1, random.IntN(3)))]
 		}
 		if n%4 == 0 {
@@ -77,7 +77,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 		}
 		if random.IntN(4) == 0 {
 			_, _, err := w.Send(t.Context(), http.MethodDelete, path+"/"+o["metadata"].(object)["name"].(string), "", "")
-			must(t, err) // what has finalizers stays
+			must(t, err) // objects with finalizers stay
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(time.Hour))))
 	}
@@ -147,7 +147,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 						t.Fatalf("%s%s as %s:\n got %s\nwant %s", path, view.query, view.list, got[i], want[i])
 					}
 				}
-				// Nothing but the items differs from a list that is decoded.
+				// Apart from the items, the list is the same as one that is decoded.
 				if !strings.HasSuffix(body, "]}\n") {
 					t.Errorf("%s as %s ends with %q", path, view.list, body[len(body)-10:])
 				}
@@ -159,7 +159,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// someMetadata is metadata as clients write it: not always in the server's form.
+// someMetadata returns metadata as clients write it, which is not always in the server's form.
 func someMetadata(random *rand.Rand, n int) object {
 	m := object{"name": fmt.Sprintf("o-%02d", n), "namespace": "default"}
 	maybe := func(key string, values ...any) {
@@ -183,7 +183,7 @@ func someMetadata(random *rand.Rand, n int) object {
 	return m
 }
 
-// someValue is any JSON.
+// someValue returns a random JSON value.
 func someValue(random *rand.Rand, depth int) any {
 	switch n := random.IntN(9); {
 	case depth > 0 && n < 2:

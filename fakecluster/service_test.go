@@ -97,8 +97,8 @@ func cronTabsIn(c *fakecluster.Cluster, version string) dynamic.ResourceInterfac
 	return c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "crontabs"}).Namespace("default")
 }
 
-// A list is one call to the webhook, whatever its length; a list in the storage
-// version is none.
+// A list is converted in one call of the webhook, however long it is. A list in the storage version
+// is not converted.
 func TestAListIsConvertedInOneCall(t *testing.T) {
 	c, webhook := converted(t, fakecluster.InProcess())
 	const n = 1000
@@ -129,8 +129,8 @@ func TestAListIsConvertedInOneCall(t *testing.T) {
 	}
 }
 
-// A fork reaches the services at a place of its own, and they are there after the end
-// of the cluster that it was forked of.
+// A fork reaches the services at its own address, also after the cluster that it was forked from
+// has been closed.
 func TestServicesOfAFork(t *testing.T) { eachWay(t, testServicesOfAFork) }
 
 func testServicesOfAFork(t *testing.T, way ...fakecluster.Option) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// BenchmarkAdmission is what a create costs, in process, beside what asks about it.
+// BenchmarkAdmission measures a create in process with different kinds of admission.
 func BenchmarkAdmission(b *testing.B) {
 	nothing := func(context.Context, *fakecluster.AdmissionRequest) error { return nil }
 	elsewhere := func(w *admissionregistrationv1.MutatingWebhook) { w.Rules[0].APIGroups = []string{"elsewhere"} }

@@ -67,8 +67,8 @@ func withHook(t testing.TB, h http.Handler, opts ...fakecluster.Option) *fakeclu
 	return defined(t, append(opts, fakecluster.WithService("default", "hook", 443, h))...)
 }
 
-// hookConfiguration is a configuration of one kind or the other with one webhook,
-// which is called for every write of CronTabs.
+// hookConfiguration returns a configuration of one of the two kinds. It has one webhook, which is
+// called for every write of CronTabs.
 func hookConfiguration(t testing.TB, c *fakecluster.Cluster, kind, name string, change func(*admissionregistrationv1.MutatingWebhook)) *unstructured.Unstructured {
 	t.Helper()
 	none := admissionregistrationv1.SideEffectClassNone

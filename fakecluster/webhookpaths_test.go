@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// manifests are what controller-gen and a scaffold write: two configurations and the
-// service that they refer to.
+// manifests are the files of controller-gen and a scaffold: configurations, and the service that
+// they refer to.
 const manifests = `---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration

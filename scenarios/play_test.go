@@ -217,7 +217,7 @@ func TestResultsAreReportedInOrder(t *testing.T) {
 		return newStub(), nil
 	}
 	if runtime.GOMAXPROCS(0) == 1 {
-		close(others) // nobody but the first is playing, and the order is sure
+		close(others) // only the first scenario is playing, so the order is certain
 		started.Store(2)
 	}
 	var reported []*Scenario

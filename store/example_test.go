@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// A client lists, then watches from the revision of the list: it misses nothing in between.
+// A client lists, then watches from the revision of the list. It misses no change in between.
 func Example() {
 	s, err := store.Open(store.Options{})
 	if err != nil {

@@ -31,7 +31,7 @@ type codec struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version, what records written under the present schemas are tagged with
 	selectable []selectableField
-	owned      *ownership
+	owners     *owners
 	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
 }
 

@@ -162,7 +162,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	}
 	c := &codec{
 		kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, identities: identities, selectable: selectable,
-		owned: &ownership{},
+		owners: &owners{},
 	}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],
@@ -184,11 +184,11 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		if strategy.hasStatus {
 			out.Subresource["status"] = &resource.Subresource{
 				Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: fieldManager(types, c, "status", resetByVersion(crd, "metadata", "spec")),
+				FieldManager: newCustomFields(types, c, "status", resetByVersion(crd, "metadata", "spec")),
 			}
 		}
 	}
-	out.Strategy, out.MetadataIsValid, out.FieldShortcut = strategy, strategy.MetadataIsValid, c
+	out.Strategy, out.MetadataIsValid = strategy, strategy.MetadataIsValid
 	if strategy.scale != nil {
 		view, err := newScaleView(r)
 		if err != nil {
@@ -204,7 +204,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	if strategy.hasStatus {
 		reset[kind.GroupVersion().String()] = []string{"status"}
 	}
-	out.FieldManager = fieldManager(types, c, "", reset)
+	out.FieldManager = newCustomFields(types, c, "", reset)
 	return out, nil
 }
 

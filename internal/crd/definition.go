@@ -63,25 +63,24 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Strategy:   strategy,
 		Table:      tableconvertor.New(),
 		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
-		Abridge:    codec.Abridge,
 		// The finalizer of the server's own says all that there is to say of the content.
 		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: definitionFields(kind, "status", "spec"),
+				FieldManager: definitionFields{definitionFieldManager(kind, "status", "spec"), codec},
 			},
 		},
-		FieldManager: definitionFields(kind, "", "status"),
+		FieldManager: definitionFields{definitionFieldManager(kind, "", "status"), codec},
 		Types:        func() (managedfields.TypeConverter, error) { return definitionTypes(), nil },
 	}
 	v.OpenAPI = resource.TypedOpenAPI(v, example)
 	return v
 }
 
-// definitionFields is the field manager of definitions in one version. It leaves
-// out what an endpoint ignores in both: fields may be managed in the other.
-func definitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.FieldManager {
+// definitionFieldManager is upstream's field manager of definitions in one version. It
+// leaves out what an endpoint ignores in both: fields may be managed in the other.
+func definitionFieldManager(kind schema.GroupVersionKind, subresource, reset string) resource.FieldManager {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		return managedfields.NewDefaultFieldManager(definitionTypes(), Scheme(), Scheme(), Scheme(), kind, hub, subresource,
 			resource.ResetFields(map[string][]string{

@@ -77,9 +77,9 @@ func publish(definition, version string) *resource.OpenAPI {
 	}
 }
 
-// fieldManager is the field manager of one version of a custom resource, or of a
-// subresource of it.
-func fieldManager(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
+// upstreamFields is upstream's field manager of one version of a custom resource, or of
+// a subresource of it.
+func upstreamFields(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		converter, err := types()
 		if err != nil {

@@ -121,7 +121,7 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			short, none, ok := c.Abridge(obj, nil)
+			short, none, ok := c.abridge(obj, c.New())
 			if !ok {
 				t.Fatal("not abridged")
 			}
@@ -130,7 +130,7 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 			status := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
 			SetCondition(status, metav1.Unix(0, 0), apiextensions.CustomResourceDefinitionCondition{Type: "Established", Status: "True"})
 			status.Status.StoredVersions = []string{"v1"}
-			short, shortOwned, ok := c.Abridge(status, owned)
+			short, shortOwned, ok := c.abridge(status, owned)
 			if !ok {
 				t.Fatal("not abridged")
 			}
@@ -138,13 +138,13 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 
 			labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
 			labelled.Labels = map[string]string{"c": "d"}
-			if short, shortOwned, ok = c.Abridge(labelled, owned); !ok {
+			if short, shortOwned, ok = c.abridge(labelled, owned); !ok {
 				t.Fatal("not abridged")
 			}
 			compareOwners(t, v.FieldManager, "labeller", owned, labelled, shortOwned, short)
 
 			labelled.Spec = *labelled.Spec.DeepCopy()
-			if _, _, ok = c.Abridge(labelled, owned); ok {
+			if _, _, ok = c.abridge(labelled, owned); ok {
 				t.Error("a spec that nobody knows is abridged")
 			}
 		})
@@ -153,9 +153,9 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 
 // compareOwners has the fields of a whole and of an abridged definition managed,
 // and returns the whole.
-func compareOwners(t *testing.T, manager resource.FieldManager, name string, current, obj, shortCurrent, short runtime.Object) runtime.Object {
+func compareOwners(t *testing.T, manager resource.Fields, name string, current, obj, shortCurrent, short runtime.Object) runtime.Object {
 	t.Helper()
-	fields, err := manager()
+	fields, err := manager.(definitionFields).FieldManager()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,10 +262,10 @@ func TestADefinitionWhoseSpecChangesIsNotAbridged(t *testing.T) {
 		return obj
 	}
 	is, was := read("two versions alike"), read("two versions that differ")
-	if _, _, ok := c.Abridge(is, is); !ok {
+	if _, _, ok := c.abridge(is, is); !ok {
 		t.Error("one whose spec stays is not")
 	}
-	if _, _, ok := c.Abridge(is, was); ok {
+	if _, _, ok := c.abridge(is, was); ok {
 		t.Error("one whose spec changes is, though both specs are known")
 	}
 }

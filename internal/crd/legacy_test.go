@@ -186,7 +186,7 @@ func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, ok := c.Abridge(obj, nil); ok {
+			if _, _, ok := c.abridge(obj, c.New()); ok {
 				t.Error("a new definition in v1beta1, whose owner owns parts of it, is abridged")
 			}
 			whole := c.Copy(obj)
@@ -194,7 +194,7 @@ func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
 			for _, w := range definitions.Versions {
 				labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
 				labelled.Labels = map[string]string{"c": "d"}
-				short, shortOwned, ok := w.Codec.(*definitionCodec).Abridge(labelled, owned)
+				short, shortOwned, ok := w.Codec.(*definitionCodec).abridge(labelled, owned)
 				if !ok {
 					t.Fatal("not abridged")
 				}

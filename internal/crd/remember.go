@@ -108,32 +108,3 @@ func (c *definitionCodec) noSpec() (string, error) {
 	spec, _, _ := strings.Cut(rest, `,"status":`)
 	return `,"spec":` + spec, err
 }
-
-// Abridge is resource.Version.Abridge. Only the top level of a spec counts for
-// who owns what: its versions belong to one owner as a whole.
-func (c *definitionCodec) Abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool) {
-	is := obj.(*apiextensions.CustomResourceDefinition)
-	k := known(&is.Spec)
-	if k == nil {
-		return nil, nil, false
-	}
-	shortIs := copyDefinition(is)
-	if current == nil {
-		shortIs.Spec = abridged(is.Spec)
-		return shortIs, c.New(), c.kind == kind
-	}
-	was := current.(*apiextensions.CustomResourceDefinition)
-	if k != known(&was.Spec) {
-		return nil, nil, false
-	}
-	shortWas := copyDefinition(was)
-	shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
-	return shortIs, shortWas, true
-}
-
-// abridged is a spec with one version that says nothing.
-func abridged(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
-	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
-	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil
-	return spec
-}

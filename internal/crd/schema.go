@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
@@ -27,9 +29,8 @@ type compiledSchema struct {
 	// node is the whole of it as one tree, statusNode that of .status; the latter is nil
 	// if there is no schema for it.
 	node, statusNode *schema.Node
-
-	outline *outline
-	merged  *mergedLists
+	// owned says how fields are owned.
+	owned func() *fields.Tree
 }
 
 // cachedSchema compiles a schema unless it is remembered; id names its text.
@@ -68,8 +69,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 		return nil, fmt.Errorf("compiling schema: %w", err)
 	}
 	s.node = schema.Compile(s.structural, props)
-	s.outline = newOutline(s.structural)
-	s.merged = newMergedLists(s.structural)
+	s.owned = sync.OnceValue(func() *fields.Tree { return s.ownedTree(props, preserveUnknown) })
 	if props != nil {
 		if status, ok := props.Properties["status"]; ok {
 			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {

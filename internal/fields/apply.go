@@ -56,6 +56,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	}
 	w := walk{tree: tree}
 	self.set, self.settled = differenceBelow(w.own(configuration), p.Reset[p.APIVersion]), tree
+	defaulted := w.defaulted
 	obj := p.live
 	m := merged{same: true}
 	if w.declined == "" {
@@ -73,8 +74,9 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		}
 	}
 	// Who applies all that it applied the last time takes nothing away. Upstream
-	// takes it away, though, if there is nothing left in it that shows in sets.
-	if last == nil || self.set.contains(last.set) {
+	// takes it away, though, if nothing is left in it that shows in sets, or if it is an
+	// item without a key of its own.
+	if last == nil || !defaulted && self.set.contains(last.set) {
 		main := p.compare(obj)
 		if last == nil || !main.hollow {
 			return p.applied(obj, main, m.same, entries, i, self, was, force)

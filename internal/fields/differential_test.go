@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,11 +29,16 @@ import (
 	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
 
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-var cases = flag.Int("cases", 10000, "how many `writes` TestDifferential compares")
+var (
+	cases       = flag.Int("cases", 10000, "how many `writes` TestDifferential compares")
+	definitions = flag.String("definitions", "", "a `file` with definitions to take schemas from; empty: they are random")
+)
 
 // TestDifferential holds the engine to upstream's field manager: random histories of
 // writes to objects of random schemas come to the same objects, the same managedFields
@@ -40,10 +46,11 @@ var cases = flag.Int("cases", 10000, "how many `writes` TestDifferential compare
 func TestDifferential(t *testing.T) {
 	seed := seedtest.Seed(t)
 	tally := map[string]int{}
+	real := realSchemas(t)
 	synctest.Test(t, func(t *testing.T) {
 		for n, done := 0, 0; done < *cases && !t.Failed(); n++ {
 			g := generator{seedtest.Source(seed, n)}
-			k := newKind(t, g)
+			k := newKind(t, g, real)
 			for i := 0; i < 20 && !t.Failed(); i++ {
 				h := &history{T: t, generator: g, kind: k, tally: tally, id: n, configurations: map[string]map[string]any{}}
 				done += h.run(4 + g.IntN(20))
@@ -79,8 +86,43 @@ type kind struct {
 
 const group = "x.io"
 
-func newKind(t *testing.T, g generator) *kind {
+// realSchemas are those of the definitions that the test is told to take.
+func realSchemas(t *testing.T) (roots []map[string]any) {
+	if *definitions == "" {
+		return nil
+	}
+	text, err := os.ReadFile(*definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range strings.Split(string(text), "\n---") {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal([]byte(document), &crd); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range crd.Spec.Versions {
+			text, err := json.Marshal(v.Schema.OpenAPIV3Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var root map[string]any
+			if err := json.Unmarshal(text, &root); err != nil {
+				t.Fatal(err)
+			}
+			delete(root["properties"].(map[string]any), "apiVersion")
+			delete(root["properties"].(map[string]any), "kind")
+			delete(root["properties"].(map[string]any), "metadata")
+			roots = append(roots, integers(root).(map[string]any))
+		}
+	}
+	return roots
+}
+
+func newKind(t *testing.T, g generator, real []map[string]any) *kind {
 	root := g.root()
+	if len(real) > 0 {
+		root = pick(g, real...)
+	}
 	k := &kind{schemas: map[string]map[string]any{group + "/v1": root, group + "/v2": g.variant(root)}}
 	if g.one(5) {
 		k.schemas[group+"/v2"] = nil
@@ -168,7 +210,7 @@ func (k *kind) compile(t *testing.T, g generator) {
 		case s == nil:
 			k.trees[apiVersion] = NewBareTree()
 		default:
-			k.trees[apiVersion] = NewTree(compiled(s), preserve)
+			k.trees[apiVersion] = NewTree(schema.Compile(s, nil), preserve)
 		}
 	}
 }

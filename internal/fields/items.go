@@ -50,7 +50,7 @@ func (w *walk) index(p place, list []any) items {
 				if !ok {
 					v = absent
 					if n := of.Properties[name]; n != nil && n.Default != nil {
-						v = n.Default
+						v, w.defaulted = n.Default, true
 					}
 				}
 				switch v.(type) {

@@ -230,13 +230,14 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 			return Nobody, true
 		}
 	}
-	if sameTree(claimed, managed.tree) {
+	if managed.Is(claimed) {
 		return managed, true
 	}
 	return ParseManaged(claimed)
 }
 
-// sameTree is identical, but the very same list need not be looked through.
-func sameTree(a, b []any) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || identical(a, b))
+// Is tells whether these are the owners that a JSON tree of metadata.managedFields names.
+// The very same list need not be looked through.
+func (m *Managed) Is(tree []any) bool {
+	return len(tree) == len(m.tree) && (len(tree) == 0 || &tree[0] == &m.tree[0] || identical(tree, m.tree))
 }

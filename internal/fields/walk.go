@@ -10,6 +10,8 @@ type walk struct {
 	// hollow says that comparing met a second object with an empty list whose items are
 	// owned one by one: a list that does not show in sets.
 	hollow bool
+	// defaulted says that an item was told by the default of a key.
+	defaulted bool
 	// everything is to be seen by own, what nobody ever owns included.
 	everything bool
 }

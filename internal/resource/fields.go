@@ -4,30 +4,48 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// FieldManager records who set which fields of an object, and merges what
-// server-side apply sends. It is made when the first write needs it, because the
-// schemas it works from take time to prepare.
+// Fields records who set which fields of an object, and merges what server-side apply
+// sends.
+type Fields interface {
+	// Update records that the manager set what differs between an object, which it
+	// alters, and the current one. For a create that is an empty object, as Codec.New
+	// makes it. It returns the object. What goes wrong with managedFields is no error:
+	// they stay as they were then.
+	Update(current, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, error)
+
+	// Apply is a new object: the current one with a configuration of the manager merged
+	// into it. Force takes over what others own; without it the apply is refused then.
+	Apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, error)
+}
+
+// FieldManager is upstream's field manager as Fields. It is made when the first write
+// needs it, because the schemas it works from take time to prepare. It looks at its own
+// clock.
 type FieldManager func() (*managedfields.FieldManager, error)
 
-// FieldShortcut knows the outcome of field management for common
-// writes of whole objects, and for applies that change hands of nothing.
-type FieldShortcut interface {
-	// ManageFields records that the manager set what differs between the object
-	// and the current one, which is nil for a create, as the field manager would,
-	// and reports that it has done so. If it cannot tell, it returns what wants to
-	// learn from the object once the field manager is done with it, or nil.
-	ManageFields(obj, current runtime.Object, manager string, now metav1.Time) (learn func(runtime.Object), done bool)
+// Update implements Fields.
+func (m FieldManager) Update(current, obj runtime.Object, manager string, _ metav1.Time) (runtime.Object, error) {
+	fields, err := m()
+	if err != nil {
+		return nil, err
+	}
+	return fields.UpdateNoErrors(current, obj, manager), nil
+}
 
-	// Apply is what an apply of a configuration by the manager makes of the current
-	// object, which it does not alter. If it cannot tell it returns nil and what
-	// wants to learn from the object that the field manager makes, or nil.
-	Apply(current, configuration runtime.Object, manager string, now metav1.Time) (applied runtime.Object, learn func(runtime.Object))
+// Apply implements Fields.
+func (m FieldManager) Apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool, _ metav1.Time) (runtime.Object, error) {
+	fields, err := m()
+	if err != nil {
+		return nil, err
+	}
+	return fields.Apply(current, configuration, manager, force)
 }
 
 // TypedFieldManager is the field manager of a kind that a scheme has Go types

@@ -55,14 +55,8 @@ type Version struct {
 	// have none.
 	ContentFirst *ContentFirst
 
-	FieldManager FieldManager
-	// FieldShortcut knows the outcome of field management for common writes; nil:
-	// FieldManager works out all of them.
-	FieldShortcut FieldShortcut
-	// Abridge leaves out of an object and the current one, which is nil for a create,
-	// what makes no difference to field management: the fields of the objects it returns
-	// are owned as those of the given ones. ok tells whether it can. Nil: it never can.
-	Abridge func(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool)
+	// FieldManager knows who owns which field of an object.
+	FieldManager Fields
 	// Types are what the field manager knows of the types of the kind, for others who
 	// merge objects; nil: nobody does.
 	Types func() (managedfields.TypeConverter, error)
@@ -83,9 +77,10 @@ type Review func(ctx context.Context, obj runtime.Object)
 
 // Subresource is a part of an object with an endpoint of its own.
 type Subresource struct {
-	Strategy     registryrest.RESTUpdateStrategy
-	Verbs        []string
-	FieldManager FieldManager
+	Strategy registryrest.RESTUpdateStrategy
+	Verbs    []string
+	// FieldManager is that of requests to the subresource.
+	FieldManager Fields
 
 	// Projection shows the object as another kind; nil: it is shown as itself.
 	Projection Projection

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 // Encode is json.Marshal for what unstructured objects are made of, byte for
 // byte, in a third of its time. What it does not know it leaves to json.Marshal.
 func Encode(obj map[string]any) ([]byte, error) {
-	return appendJSON(make([]byte, 0, 1024), obj)
+	return appendJSON(make([]byte, 0, 2048), obj)
 }
 
 func appendJSON(b []byte, value any) ([]byte, error) {
@@ -90,19 +91,38 @@ var isPlain = func() (plain [utf8.RuneSelf]bool) {
 // shortEscapes are the bytes that a letter stands for behind a backslash.
 var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
+// field is one of an object.
+type field struct {
+	name  string
+	value any
+}
+
+// appendMap prints the fields in the order of their names. It gathers them with their
+// values, so that none has to be looked up.
 func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
-	names := make([]string, 0, 16) // on the stack, if there are no more
-	for name := range m {
-		names = append(names, name)
+	if len(m) == 0 {
+		return append(b, "{}"...), nil
 	}
-	slices.Sort(names)
-	b = append(b, '{')
-	for i, name := range names {
-		if i > 0 {
-			b = append(b, ',')
+	fields := make([]field, 0, 16) // on the stack, if there are no more
+	for name, value := range m {
+		fields = append(fields, field{name, value})
+	}
+	if len(fields) <= 16 { // most have few
+		for i := 1; i < len(fields); i++ {
+			for j := i; j > 0 && fields[j].name < fields[j-1].name; j-- {
+				fields[j], fields[j-1] = fields[j-1], fields[j]
+			}
 		}
-		b = append(appendString(b, name), ':')
-		if b, err = appendJSON(b, m[name]); err != nil {
+	} else {
+		slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	}
+	for i := range fields {
+		c := byte(',')
+		if i == 0 {
+			c = '{'
+		}
+		b = append(appendString(append(b, c), fields[i].name), ':')
+		if b, err = appendJSON(b, fields[i].value); err != nil {
 			return nil, err
 		}
 	}

@@ -268,7 +268,7 @@ func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 }
 
 // structuralOf is a schema, given as YAML.
-func structuralOf(t *testing.T, schema string) *structuralschema.Structural {
+func structuralOf(t testing.TB, schema string) *structuralschema.Structural {
 	t.Helper()
 	var v1 apiextensionsv1.JSONSchemaProps
 	if err := yaml.Unmarshal([]byte(schema), &v1); err != nil {

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +25,7 @@ type cluster struct {
 	namespaces *resource.Resource
 	hooks      *hooks
 	now        func() metav1.Time
-	seen       *sync.Map // of seenNamespace, by name
+	memory     *resource.Memory
 }
 
 var _ restadmission.Cluster = cluster{}
@@ -35,32 +34,11 @@ func (c cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
 func (c cluster) Now() time.Time                 { return c.now().Time }
 
 func (c cluster) Namespace(name string) (*corev1.Namespace, error) {
-	record, err := c.store.Get(c.namespaces.Key("", name))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, apierrors.NewNotFound(c.namespaces.GroupResource(), name)
-	}
+	obj, err := c.Get(c.namespaces.Storage, "", name)
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := c.seen.Load(name); ok && known.(seenNamespace).revision == record.Revision {
-		return known.(seenNamespace).Namespace, nil
-	}
-	obj, err := c.namespaces.Storage.Codec.DecodeStored(record)
-	if err != nil {
-		return nil, err
-	}
-	if obj, err = shown(c.namespaces.Storage, obj); err != nil {
-		return nil, err
-	}
-	c.seen.Store(name, seenNamespace{obj.(*corev1.Namespace), record.Revision})
 	return obj.(*corev1.Namespace), nil
-}
-
-// seenNamespace is a namespace as admission last saw it: most writes to a namespace
-// find it as the one before did. There are as many as names of namespaces.
-type seenNamespace struct {
-	*corev1.Namespace
-	revision int64
 }
 
 func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
@@ -71,11 +49,11 @@ func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	obj, err := v.Codec.DecodeStored(record)
+	current, err := c.memory.Decode(v, record)
 	if err != nil {
 		return nil, err
 	}
-	return shown(v, obj)
+	return shown(v, current.Object)
 }
 
 func (c cluster) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {

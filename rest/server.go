@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,7 +138,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
-		Cluster: cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, seen: &sync.Map{}},
+		Cluster: cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory},
 		Reactor: aftermath{server.chain, server.reactor},
 	}
 	server.handler = behind(server.filters(), paths{

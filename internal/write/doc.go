@@ -29,13 +29,16 @@
 // # What may be altered
 //
 // A stage may alter the object that is on its way to the store; it is the
-// attempt's own until the commit. The current object, the request and all that a
-// version or a catalogue holds are shared, and no stage alters them. Nothing
-// alters an object that has been committed.
+// attempt's own until the commit. The current object comes from the memory of
+// decoded objects (resource.Memory), which keeps what is committed, too: both are
+// shared with other writes, and so is all that a version or a catalogue holds. No
+// stage alters what is shared. A new object may have parts in common with the
+// current one, so a stage that changes something deep inside an object copies it
+// first, unless it knows that it was decoded for this attempt.
 //
 // # Locks
 //
-// The pipeline holds no lock. Random has one, and so has the store; neither
-// calls out while it is held. Admission, conversion and the reactor run without
-// any lock.
+// The pipeline holds no lock. Random, the memory and the store have one each; none
+// of them calls out while it is held. Admission, conversion and the reactor run
+// without any lock.
 package write

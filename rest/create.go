@@ -23,10 +23,9 @@ func create(r *request) error {
 	if r.version.Review != nil {
 		return r.review(options)
 	}
-	w := r.write(write.Create{Object: r.source(options.FieldValidation)}, options.FieldManager)
-	w.Options = write.Options{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation}
-	w.DryRun = len(options.DryRun) > 0
-	return r.carryOut(w)
+	return r.carryOut(r.write(write.Create{Object: r.source(options.FieldValidation)}, write.Options{
+		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
+	}))
 }
 
 // review answers what the body asks.

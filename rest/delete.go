@@ -47,9 +47,7 @@ func deleteOne(r *request) error {
 
 // remove is the write that deletes the object that the path names.
 func (r *request) remove(options *metav1.DeleteOptions) write.Request {
-	w := r.write(write.Delete{Options: options}, "")
-	w.DryRun = len(options.DryRun) > 0
-	return w
+	return r.write(write.Delete{Options: options}, write.Options{DryRun: options.DryRun})
 }
 
 // deleteOptions come in the body or, without one, in the query.

@@ -42,10 +42,9 @@ func patch(r *request) error {
 	if patchType == types.ApplyYAMLPatchType {
 		change = write.Apply{Body: body, Force: options.Force != nil && *options.Force, Validation: options.FieldValidation}
 	}
-	w := r.write(change, options.FieldManager)
-	w.Options = write.Options{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation}
-	w.DryRun = len(options.DryRun) > 0
-	return r.carryOut(w)
+	return r.carryOut(r.write(change, write.Options{
+		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
+	}))
 }
 
 // patchType is the kind of patch by its media type, if the resource takes it.

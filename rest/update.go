@@ -18,8 +18,7 @@ func update(r *request) error {
 	if errs := metav1validation.ValidateUpdateOptions(options); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
 	}
-	w := r.write(write.Replace{Object: r.source(options.FieldValidation)}, options.FieldManager)
-	w.Options = write.Options{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation}
-	w.DryRun = len(options.DryRun) > 0
-	return r.carryOut(w)
+	return r.carryOut(r.write(write.Replace{Object: r.source(options.FieldValidation)}, write.Options{
+		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
+	}))
 }

@@ -14,10 +14,11 @@ import (
 )
 
 // write is the write of the object or the subresource that the path names.
-func (r *request) write(change write.Change, fieldManager string) write.Request {
+func (r *request) write(change write.Change, options write.Options) write.Request {
 	return write.Request{
 		Version: r.version, Namespace: r.namespace(), Name: r.info.Name, Subresource: r.info.Subresource,
-		Change: change, Manager: managerOf(fieldManager, r.http.UserAgent()),
+		Change: change, Manager: managerOf(options.FieldManager, r.http.UserAgent()),
+		Options: options,
 	}
 }
 

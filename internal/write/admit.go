@@ -143,7 +143,7 @@ func (a attempt) attributes(operation admission.Operation, obj, old runtime.Obje
 		}
 	}
 	return admission.NewAttributesRecord(obj, old, kind, namespace, name,
-		a.version.GroupVersionResource(), a.request.Subresource, operation, options, a.request.DryRun, user)
+		a.version.GroupVersionResource(), a.request.Subresource, operation, options, a.request.isDryRun(), user)
 }
 
 // operationOptions are those of the operation, which need not be the one that the

@@ -22,7 +22,7 @@ var errTooLarge = errors.New("etcdserver: request is too large")
 // name, it fails with a store.ExistsError.
 func (a attempt) commitCreate(name string, obj runtime.Object, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
-	if a.request.DryRun {
+	if a.request.isDryRun() {
 		return a.dryRunCreate(key, obj)
 	}
 	text, err := a.encode(obj, 0)
@@ -60,7 +60,7 @@ func (a attempt) commitUpdate(record store.Record, obj runtime.Object, require [
 	if err != nil {
 		return Result{}, err
 	}
-	if a.request.DryRun || text == record.Value {
+	if a.request.isDryRun() || text == record.Value {
 		unchanged := record
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
 		return a.result(unchanged, obj)
@@ -87,7 +87,7 @@ func (a attempt) commitDelete(record store.Record, obj runtime.Object, require [
 		return Result{}, err
 	}
 	result := Result{Text: string(text), Object: obj, Deleted: true}
-	if a.request.DryRun {
+	if a.request.isDryRun() {
 		return result, nil
 	}
 	last := record.Value

@@ -95,7 +95,7 @@ func TestADryRunGoesAllTheWayButForTheCommit(t *testing.T) {
 			b := newBench(t)
 			b.make()
 			r := b.request(test.change(b))
-			r.DryRun = true
+			r.Options.DryRun = []string{metav1.DryRunAll}
 			asked := 0
 			b.validate = func(w *admission.Write) error {
 				asked++

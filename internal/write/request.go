@@ -26,10 +26,8 @@ type Request struct {
 	Change Change
 	// Manager becomes the owner of the fields that the write sets.
 	Manager string
-	// Options are shown to admission. Those of a delete come with the Change.
+	// Options say whether the write is a dry run, and are shown to admission.
 	Options Options
-	// DryRun goes all the way but for the commit.
-	DryRun bool
 
 	// Revision, if it is not 0, is the one at which the object must be. If it is at
 	// another one, or gone, the write fails with ErrObsolete; it is not tried again
@@ -46,12 +44,16 @@ type Request struct {
 	SkipAdmission bool
 }
 
-// Options are those of a create or an update that admission is shown.
+// Options are those that the client gave. In the place of those of a delete admission
+// is shown the ones of the Change.
 type Options struct {
+	// DryRun, if it is not empty, has the write go all the way but for the commit.
 	DryRun          []string
 	FieldManager    string
 	FieldValidation string
 }
+
+func (r *Request) isDryRun() bool { return len(r.Options.DryRun) > 0 }
 
 // Result is what a write came to.
 type Result struct {

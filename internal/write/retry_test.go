@@ -162,7 +162,7 @@ func TestGeneratedNamesAreTriedEightTimes(t *testing.T) {
 func (b *bench) nextName() string {
 	b.t.Helper()
 	create := b.request(write.Create{Object: b.widget(`{"metadata":{"generateName":"w-"}}`)})
-	create.Name, create.DryRun = "", true
+	create.Name, create.Options.DryRun = "", []string{metav1.DryRunAll}
 	result, err := b.Run(b.t.Context(), create)
 	if err != nil {
 		b.t.Fatal(err)

@@ -102,4 +102,3 @@ func TestObjectsAreCoercedAsUpstreamDoesIt(t *testing.T) {
 		t.Errorf("%s: the test shows little", what)
 	}
 }
-

@@ -54,8 +54,13 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil
 	}
+	i := slices.IndexFunc(entries, self.isOf)
+	var before *Set
+	if i >= 0 {
+		before = entries[i].set
+	}
 	w := walk{tree: tree}
-	self.set, self.settled = differenceBelow(w.own(configuration), p.Reset[p.APIVersion]), tree
+	self.set, self.settled = differenceBelow(w.own(configuration, before), p.Reset[p.APIVersion]), tree
 	defaulted := w.defaulted
 	obj := p.live
 	m := merged{same: true}
@@ -65,7 +70,6 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	}
 	p.took(&w)
 
-	i := slices.IndexFunc(entries, self.isOf)
 	var last *entry
 	if i >= 0 && entries[i].set != nil {
 		last = entries[i]
@@ -84,7 +88,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	}
 	if p.declined == "" {
 		w := walk{tree: tree, everything: true}
-		applied := differenceBelow(w.own(configuration), p.Reset[p.APIVersion])
+		applied := differenceBelow(w.own(configuration, nil), p.Reset[p.APIVersion])
 		obj = w.prune(obj, last.set, ownedBy(entries, i, applied))
 		p.took(&w)
 		if obj == nil {

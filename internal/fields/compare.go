@@ -1,6 +1,10 @@
 package fields
 
-import "github.com/fakecluster/fakecluster/internal/schema"
+import (
+	"unsafe"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
 
 // comparison is what a second object has more than a first, less, and otherwise.
 type comparison struct{ added, removed, modified *Set }
@@ -152,6 +156,10 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
 			return w.compareWhole(p, l, r)
 		}
+		if isSame(was, is) {
+			w.check(p, l)
+			return change{}
+		}
 		var c collector
 		for name, l := range was {
 			r, ok := is[name]
@@ -175,9 +183,18 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 		if p.List == schema.Atomic || len(was) == 0 && len(is) == 0 {
 			return w.compareWhole(p, l, r)
 		}
+		if len(was) == len(is) && &was[0] == &is[0] {
+			w.check(p, l)
+			return change{}
+		}
 		return change{w.compareItems(p, was, is), presence(l, r)}
 	}
 	return w.compareWhole(p, l, r)
+}
+
+// isSame tells of two maps that they are one: an apply shares what it does not change.
+func isSame(a, b map[string]any) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
 }
 
 // presence tells of a value that is there in one object alone.

@@ -1,13 +1,20 @@
 package fields
 
-import "github.com/fakecluster/fakecluster/internal/schema"
+import (
+	"math/bits"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
 
 // own is the set of what an object has: what an applier of it owns. What nobody ever
 // owns it leaves out, unless the walk is to see everything. It declines what upstream
 // would refuse in a configuration.
-func (w *walk) own(obj map[string]any) *Set {
+//
+// Like is a set that it may be: what is the same is shared, so that who applies the same
+// fields again has the very same set.
+func (w *walk) own(obj map[string]any, like *Set) *Set {
 	root := w.tree.place()
-	nodes := make([]node, 0, len(obj))
+	b := building{like: like}
 	for name, value := range obj {
 		at, named, ok := root.field(name, w.tree)
 		if !ok {
@@ -16,7 +23,7 @@ func (w *walk) own(obj map[string]any) *Set {
 		}
 		switch {
 		case w.everything:
-			nodes = w.ownField(nodes, at, named, name, value)
+			w.ownField(&b, at, named, name, value)
 		case name == "apiVersion", name == "kind":
 		case name == "metadata":
 			m, ok := value.(map[string]any)
@@ -24,21 +31,22 @@ func (w *walk) own(obj map[string]any) *Set {
 				w.decline("metadata of another type")
 				return nil
 			}
-			if below := w.ownFields(at, m, true); below != nil {
-				nodes = append(nodes, node{fieldElement(name), false, below})
+			known := like.getField(name)
+			if below := w.ownFields(at, m, true, known.under()); below != nil {
+				b.addField(name, known, false, below)
 			}
 		default:
-			nodes = w.ownField(nodes, at, named, name, value)
+			w.ownField(&b, at, named, name, value)
 		}
 	}
-	return newSet(nodes)
+	return b.set()
 }
 
-func (w *walk) ownFields(p place, m map[string]any, isMetadata bool) *Set {
+func (w *walk) ownFields(p place, m map[string]any, isMetadata bool, like *Set) *Set {
 	if len(m) == 0 {
 		return nil
 	}
-	nodes := make([]node, 0, len(m))
+	b := building{like: like}
 	for name, value := range m {
 		at, named, ok := p.field(name, w.tree)
 		if !ok {
@@ -49,23 +57,23 @@ func (w *walk) ownFields(p place, m map[string]any, isMetadata bool) *Set {
 			w.check(at, value)
 			continue
 		}
-		nodes = w.ownField(nodes, at, named, name, value)
+		w.ownField(&b, at, named, name, value)
 	}
-	return newSet(nodes)
+	return b.set()
 }
 
-func (w *walk) ownField(nodes []node, at place, named bool, name string, value any) []node {
-	member, below := w.ownValue(at, value)
+func (w *walk) ownField(b *building, at place, named bool, name string, value any) {
+	known := b.like.getField(name)
+	member, below := w.ownValue(at, value, known.under())
 	m, isMap := value.(map[string]any)
 	member = member || !named || value == nil || isMap && len(m) == 0
 	if member || below != nil {
-		nodes = append(nodes, node{fieldElement(name), member, below})
+		b.addField(name, known, member, below)
 	}
-	return nodes
 }
 
 // ownValue is what is owned of a value: itself, and what is below it.
-func (w *walk) ownValue(p place, v any) (self bool, below *Set) {
+func (w *walk) ownValue(p place, v any, like *Set) (self bool, below *Set) {
 	s := w.atom(p, v)
 	if w.declined != "" {
 		return false, nil
@@ -77,28 +85,102 @@ func (w *walk) ownValue(p place, v any) (self bool, below *Set) {
 			return true, nil
 		}
 		m, _ := v.(map[string]any)
-		return false, w.ownFields(p, m, false)
+		return false, w.ownFields(p, m, false, like)
 	case isList:
 		if p.List == schema.Atomic {
 			w.check(p, v)
 			return true, nil
 		}
 		list, _ := v.([]any)
-		return false, w.ownItems(p, list)
+		return false, w.ownItems(p, list, like)
 	}
 	return true, nil
 }
 
-func (w *walk) ownItems(p place, list []any) *Set {
+func (w *walk) ownItems(p place, list []any, like *Set) *Set {
 	it := w.index(p, list)
 	if w.declined != "" || len(list) == 0 {
 		return nil
 	}
 	at := p.item()
-	nodes := make([]node, 0, len(list))
+	b := building{like: like}
 	for i, v := range list {
-		_, below := w.ownValue(at, v)
-		nodes = append(nodes, node{it.element(w, i), true, below})
+		e := it.element(w, i)
+		known := like.get(e)
+		_, below := w.ownValue(at, v, known.under())
+		b.add(e, known, true, below)
 	}
-	return newSet(nodes)
+	return b.set()
+}
+
+// building is a set while it is built. As long as it is like another one it notes no
+// more than which nodes of that it has.
+type building struct {
+	like  *Set
+	has   uint64 // the nodes of like, by their place
+	nodes []node
+	built bool // nodes has them all
+}
+
+// under is what is below a node, which may be nil.
+func (n *node) under() *Set {
+	if n == nil {
+		return nil
+	}
+	return n.below
+}
+
+// isLike notes a node that like has, too: known is the one with the same element.
+func (b *building) isLike(known *node, member bool, below *Set) bool {
+	if b.built {
+		return false
+	}
+	if known != nil && known.member == member && known.below == below && len(b.like.nodes) <= 64 {
+		for i := range b.like.nodes {
+			if &b.like.nodes[i] == known {
+				b.has |= 1 << i
+				return true
+			}
+		}
+	}
+	b.build()
+	return false
+}
+
+// build gives up being like another set.
+func (b *building) build() {
+	b.built = true
+	b.nodes = make([]node, 0, max(len(b.like.list())+1, 4))
+	for i, n := range b.like.list() {
+		if i < 64 && b.has&(1<<i) != 0 {
+			b.nodes = append(b.nodes, n)
+		}
+	}
+}
+
+func (b *building) addField(name string, known *node, member bool, below *Set) {
+	if b.isLike(known, member, below) {
+		return
+	}
+	if known != nil {
+		b.nodes = append(b.nodes, node{known.element, member, below})
+	} else {
+		b.nodes = append(b.nodes, node{fieldElement(name), member, below})
+	}
+}
+
+func (b *building) add(e element, known *node, member bool, below *Set) {
+	if !b.isLike(known, member, below) {
+		b.nodes = append(b.nodes, node{e, member, below})
+	}
+}
+
+func (b *building) set() *Set {
+	if !b.built {
+		if b.like != nil && bits.OnesCount64(b.has) == len(b.like.nodes) {
+			return b.like
+		}
+		b.build()
+	}
+	return newSet(b.nodes)
 }

@@ -12,7 +12,7 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 // The object need not keep what nobody ever owns, so the walk has to see everything.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
-	all := w.withNamed(w.own(obj), root)
+	all := w.withNamed(w.own(obj, nil), root)
 	last = w.withNamed(last, root)
 	left := w.remaining(w.without(root, obj, last))
 	left = w.remaining(w.without(root, obj, difference(all, union(left, w.withNamed(owned, root)))))
@@ -26,7 +26,7 @@ func (w *walk) remaining(obj any) *Set {
 	if !ok {
 		return nil
 	}
-	return w.withNamed(w.own(m), w.tree.place())
+	return w.withNamed(w.own(m, nil), w.tree.place())
 }
 
 // withNamed adds the fields with names of their own that have members of the set below

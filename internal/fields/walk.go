@@ -7,8 +7,8 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 type walk struct {
 	tree     *Tree
 	declined string // why; empty: it goes on
-	// hollow says that comparing met a second object with an empty list whose items are
-	// owned one by one: a list that does not show in sets.
+	// hollow says that the walk met an empty list whose items are owned one by one: a list
+	// that does not show in sets.
 	hollow bool
 	// defaulted says that an item was told by the default of a key.
 	defaulted bool
@@ -97,7 +97,7 @@ func handled(s shape) shape {
 // check looks through a value for what upstream would refuse. Most values are of a
 // schema that takes anything.
 func (w *walk) check(p place, v any) {
-	s := w.atom(p, v)
+	w.atom(p, v)
 	if w.declined != "" {
 		return
 	}
@@ -112,8 +112,9 @@ func (w *walk) check(p place, v any) {
 		}
 	case []any:
 		at := p.item()
-		if s == isList && p.List != schema.Atomic {
+		if p.List != schema.Atomic {
 			w.index(p, v)
+			w.hollow = w.hollow || len(v) == 0
 		}
 		for _, child := range v {
 			w.check(at, child)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -49,6 +50,7 @@ func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveU
 // Defaults of metadata that pruning would drop go from the compiled schema, as
 // they go from requests.
 func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+	props = asInJSON(props)
 	s := &compiledSchema{}
 	var err error
 	if props != nil {
@@ -82,4 +84,25 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 	}
 	s.rules = newRules(s.structural)
 	return s, nil
+}
+
+// asInJSON is a schema as reading it from the store gives it. In protobuf,
+// additionalProperties can have a schema and say that they are not allowed; in JSON,
+// which definitions are stored in, what has a schema is allowed.
+func asInJSON(props *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
+	isOdd := func(s *apiextensions.JSONSchemaProps) bool {
+		a := s.AdditionalProperties
+		return a != nil && a.Schema != nil && !a.Allows
+	}
+	if !apiextensionsvalidation.SchemaHas(props, isOdd) {
+		return props
+	}
+	props = props.DeepCopy()
+	apiextensionsvalidation.SchemaHas(props, func(s *apiextensions.JSONSchemaProps) bool {
+		if isOdd(s) {
+			s.AdditionalProperties.Allows = true
+		}
+		return false
+	})
+	return props
 }

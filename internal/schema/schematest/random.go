@@ -85,8 +85,12 @@ func (g Generator) schema(depth int) *apiextensions.JSONSchemaProps {
 	}
 	if g.chance(20) {
 		s.Default = asDefault(g.value(s, 5))
-		if *s.Default == nil {
+		fields, isObject := (*s.Default).(map[string]any)
+		switch {
+		case *s.Default == nil:
 			s.Default = nil
+		case isObject && g.chance(40): // nulls in defaults are no nulls of the object
+			fields[pick(g, g.fieldsOf(s)...)] = nil
 		}
 	}
 	if g.chance(12) {
@@ -355,6 +359,10 @@ func (g Generator) value(s *apiextensions.JSONSchemaProps, percent int) any {
 			if s.Items == nil {
 				break
 			}
+			if g.chance(percent) {
+				list = append(list, nil)
+				continue
+			}
 			list = append(list, g.value(s.Items.Schema, percent/2))
 		}
 		return list
@@ -368,7 +376,10 @@ func (g Generator) fields(s *apiextensions.JSONSchemaProps, percent int) map[str
 	m := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		if g.chance(75) {
+		switch {
+		case property.Default != nil && g.chance(10):
+			m[name] = nil // which becomes the default, unless it may be
+		case g.chance(75):
 			m[name] = g.value(&property, percent/2)
 		}
 	}

@@ -58,11 +58,7 @@ func (s customStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) 
 func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	if s.hasStatus {
-		if status, ok := was.Object["status"]; ok {
-			u.Object["status"] = status
-		} else {
-			delete(u.Object, "status")
-		}
+		take(u.Object, was.Object, "status")
 	}
 	is, before := withoutMetadata(u.Object), withoutMetadata(was.Object)
 	if !json.Equal(is, before) && !equality.Semantic.DeepEqual(is, before) {
@@ -311,19 +307,32 @@ func finalizerWarnings(finalizers, known []string) []string {
 // customStatus is the strategy of the status subresource.
 type customStatus struct{ customStrategy }
 
-// PrepareForUpdate takes the status, and the record of who set it, and nothing
-// else.
+// PrepareForUpdate takes the status, and the record of who set it, and nothing else.
+// The object shares the rest with the old one: later stages set fields of its metadata,
+// and alter nothing below them.
 func (customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	status, has := u.Object["status"]
-	managed := u.GetManagedFields()
-	u.Object = was.DeepCopy().Object
-	u.SetManagedFields(managed)
-	if has {
-		u.Object["status"] = status
-	} else {
-		delete(u.Object, "status")
+	sent, sentMetadata := u.Object, metadataOf(u)
+	u.Object = maps.Clone(was.Object)
+	if m := maps.Clone(metadataOf(was)); m != nil {
+		u.Object["metadata"] = m
+		take(m, sentMetadata, "managedFields")
 	}
+	take(u.Object, sent, "status")
+}
+
+// take gives a map the field of another, or takes its own away if the other has none.
+func take(to, from map[string]any, field string) {
+	if value, ok := from[field]; ok {
+		to[field] = value
+	} else {
+		delete(to, field)
+	}
+}
+
+func metadataOf(u *unstructured.Unstructured) map[string]any {
+	m, _ := u.Object["metadata"].(map[string]any)
+	return m
 }
 
 // ValidateUpdate holds the status to its schema, and the whole object to its

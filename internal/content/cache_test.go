@@ -30,6 +30,25 @@ func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 }
 
+func TestWhatIsReplacedWeighsNothingAnyMore(t *testing.T) {
+	c := content.NewCache[string, int](10)
+	c.Replace("a", 1, 4)
+	c.Replace("b", 2, 4)
+	c.Replace("a", 3, 6) // 10 are not too many
+	for key, want := range map[string]int{"a": 3, "b": 2} {
+		if got, _ := c.Get(key); got != want {
+			t.Errorf("%s is %d, want %d", key, got, want)
+		}
+	}
+	c.Get("b")
+	c.Replace("b", 4, 5) // 11 are, and a was used longest ago
+	for key, want := range map[string]bool{"a": false, "b": true} {
+		if _, ok := c.Get(key); ok != want {
+			t.Errorf("%s is there: %v", key, ok)
+		}
+	}
+}
+
 func TestAnIDTellsPartsApart(t *testing.T) {
 	ids := map[content.ID][]string{}
 	for _, parts := range [][]string{{"ab"}, {"a", "b"}, {"", "ab"}, {"ab", ""}, {}} {

@@ -3,6 +3,7 @@ package resource_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,4 +125,24 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "the decoded object of /x has been altered: it was stored as {") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The encoder of a scheme sets the kind of what it encodes, and sets it back. The race
+// detector finds it if that is the shared object.
+func TestASharedObjectCanBeEncodedByMany(t *testing.T) {
+	v := builtin.Namespaces().Storage
+	record, _ := stored(t, v, "x", "1")
+	d, err := resource.NewMemory().Decode(v, record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if text, err := v.Codec.Encode(d.Object); err != nil || string(text) != record.Value {
+				t.Errorf("%s, %v", text, err)
+			}
+		})
+	}
+	wg.Wait()
 }

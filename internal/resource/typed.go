@@ -98,14 +98,12 @@ func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, 
 	return all, nil
 }
 
-// Encode implements Codec. The encoder sets the kind of an object that it need not
-// convert: that of a shallow copy, as the object may be shared.
+// Encode implements Codec. The encoder writes to the kind of the object that it is
+// given: that of a shallow copy, because the object may be shared.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
-	if c.hub == c.kind.GroupVersion() {
-		own := reflect.New(reflect.TypeOf(obj).Elem())
-		own.Elem().Set(reflect.ValueOf(obj).Elem())
-		obj = own.Interface().(runtime.Object)
-	}
+	own := reflect.New(reflect.TypeOf(obj).Elem())
+	own.Elem().Set(reflect.ValueOf(obj).Elem())
+	obj = own.Interface().(runtime.Object)
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
 		return nil, err

@@ -1,11 +1,8 @@
 package write
 
 import (
-	"reflect"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -31,20 +28,4 @@ func (a attempt) fields() resource.Fields {
 		return a.version.Subresource[a.request.Subresource].FieldManager
 	}
 	return a.version.FieldManager
-}
-
-// keepTimestamps takes back the new times in managedFields if nothing but them
-// has changed, so that nothing is written.
-func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
-	is, ok := obj.(*unstructured.Unstructured)
-	was, alsoOK := current.(*unstructured.Unstructured)
-	if ok && alsoOK {
-		// What is looked at first is what differs most often.
-		for key, value := range is.Object {
-			if key != "metadata" && !reflect.DeepEqual(value, was.Object[key]) {
-				return obj, nil
-			}
-		}
-	}
-	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
 }

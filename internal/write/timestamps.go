@@ -1,0 +1,67 @@
+package write
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
+
+	"github.com/fakecluster/fakecluster/internal/json"
+)
+
+// keepTimestamps takes back the new times in managedFields if nothing but them has
+// changed, so that nothing is written. It is upstream's
+// IgnoreManagedFieldsTimestampsTransformer, which reads the owners of both objects into Go
+// types, even if the objects differ elsewhere. Objects that are maps are compared as maps;
+// upstream judges those whose owners differ in more than times.
+func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
+	is, isMap := obj.(*unstructured.Unstructured)
+	was, wasMap := current.(*unstructured.Unstructured)
+	if !isMap || !wasMap {
+		return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
+	}
+	metadata, _ := is.Object["metadata"].(map[string]any)
+	before, _ := was.Object["metadata"].(map[string]any)
+	if !equalBut("metadata", is.Object, was.Object) || !equalBut("managedFields", metadata, before) {
+		return obj, nil
+	}
+	if owners, ok := metadata["managedFields"].([]any); ok && equalButTimes(owners, before["managedFields"]) {
+		metadata["managedFields"] = before["managedFields"]
+		return obj, nil
+	}
+	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
+}
+
+// equalBut tells whether two maps have the same fields, but for one that it does not
+// look at.
+func equalBut(field string, a, b map[string]any) bool {
+	_, inA := a[field]
+	_, inB := b[field]
+	if inA != inB || len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		if name == field {
+			continue
+		}
+		if other, ok := b[name]; !ok || !json.Equal(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalButTimes tells whether two managedFields say the same, but for when.
+func equalButTimes(owners []any, others any) bool {
+	before, _ := others.([]any)
+	if len(owners) != len(before) {
+		return false
+	}
+	for i := range owners {
+		is, isMap := owners[i].(map[string]any)
+		was, wasMap := before[i].(map[string]any)
+		if !isMap || !wasMap || !equalBut("time", is, was) {
+			return false
+		}
+	}
+	return true
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -64,6 +65,27 @@ const gzipThreshold = 128 * 1024
 // writes, a socket or a client in this process, takes few large ones much faster.
 const chunk = 128 * 1024
 
+// buffers are the buffers of a server that large answers are joined in.
+type buffers struct{ pool sync.Pool }
+
+// writer is a buffered writer for an answer of the given size. The answer is written before
+// done is called.
+func (b *buffers) writer(w io.Writer, size int) (joined *bufio.Writer, done func()) {
+	const small = 8 * 1024
+	if size <= small {
+		return bufio.NewWriterSize(w, size), func() {}
+	}
+	joined, _ = b.pool.Get().(*bufio.Writer)
+	if joined == nil {
+		joined = bufio.NewWriterSize(nil, chunk)
+	}
+	joined.Reset(w)
+	return joined, func() {
+		joined.Reset(nil)
+		b.pool.Put(joined)
+	}
+}
+
 // writeContent writes the header and the body of an answer.
 func (r *request) writeContent(code int, content view.Content) {
 	header := r.w.Header()
@@ -82,7 +104,8 @@ func (r *request) writeContent(code int, content view.Content) {
 		header.Set("Content-Length", strconv.Itoa(content.Size))
 	}
 	r.w.WriteHeader(code)
-	joined := bufio.NewWriterSize(body, min(content.Size, chunk))
+	joined, done := r.buffers.writer(body, content.Size)
+	defer done()
 	for p := range content.Pieces {
 		if _, err := joined.WriteString(p); err != nil {
 			return // the client has gone

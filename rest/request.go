@@ -21,8 +21,9 @@ type request struct {
 	ctx  context.Context
 	info *apirequest.RequestInfo // what the path names
 
-	store  *store.Store
-	writes *write.Pipeline
+	buffers *buffers
+	store   *store.Store
+	writes  *write.Pipeline
 	// catalogue is what is served, from the start of the request to its end.
 	catalogue *resource.Catalogue
 	version   *resource.Version

@@ -46,6 +46,7 @@ func (s *Server) subresourceVerbs() map[string]verb {
 
 // resources serves the paths of resources.
 type resources struct {
+	buffers      *buffers
 	store        *store.Store
 	writes       *write.Pipeline
 	catalogue    func() *resource.Catalogue
@@ -55,7 +56,7 @@ type resources struct {
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, w: w, ctx: req.Context(), info: infoOf(req), store: s.store, writes: s.writes, catalogue: s.catalogue()}
+	r := &request{http: req, w: w, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
 	err := s.serve(r)
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)

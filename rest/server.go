@@ -142,7 +142,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Reactor: aftermath{server.chain, server.reactor},
 	}
 	server.handler = behind(server.filters(), paths{
-		resources: resources{s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs()},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs()},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 	})

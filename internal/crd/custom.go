@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/operation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,16 +59,9 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	if s.hasStatus {
 		take(u.Object, was.Object, "status")
 	}
-	is, before := withoutMetadata(u.Object), withoutMetadata(was.Object)
-	if !json.Equal(is, before) && !equality.Semantic.DeepEqual(is, before) {
+	if !json.EqualBut("metadata", u.Object, was.Object) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
-}
-
-func withoutMetadata(obj map[string]any) map[string]any {
-	rest := maps.Clone(obj)
-	delete(rest, "metadata")
-	return rest
 }
 
 func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {

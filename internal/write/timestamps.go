@@ -21,7 +21,7 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 	}
 	metadata, _ := is.Object["metadata"].(map[string]any)
 	before, _ := was.Object["metadata"].(map[string]any)
-	if !equalBut("metadata", is.Object, was.Object) || !equalBut("managedFields", metadata, before) {
+	if !json.EqualBut("metadata", is.Object, was.Object) || !json.EqualBut("managedFields", metadata, before) {
 		return obj, nil
 	}
 	if owners, ok := metadata["managedFields"].([]any); ok && equalButTimes(owners, before["managedFields"]) {
@@ -29,25 +29,6 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 		return obj, nil
 	}
 	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
-}
-
-// equalBut tells whether two maps have the same fields, but for one that it does not
-// look at.
-func equalBut(field string, a, b map[string]any) bool {
-	_, inA := a[field]
-	_, inB := b[field]
-	if inA != inB || len(a) != len(b) {
-		return false
-	}
-	for name, value := range a {
-		if name == field {
-			continue
-		}
-		if other, ok := b[name]; !ok || !json.Equal(value, other) {
-			return false
-		}
-	}
-	return true
 }
 
 // equalButTimes tells whether two managedFields say the same, but for when.
@@ -59,7 +40,7 @@ func equalButTimes(owners []any, others any) bool {
 	for i := range owners {
 		is, isMap := owners[i].(map[string]any)
 		was, wasMap := before[i].(map[string]any)
-		if !isMap || !wasMap || !equalBut("time", is, was) {
+		if !isMap || !wasMap || !json.EqualBut("time", is, was) {
 			return false
 		}
 	}

@@ -97,7 +97,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs,
+		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services:          c.services,
 		GarbageCollection: s.garbageCollection,
 		Admission:         s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),

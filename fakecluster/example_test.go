@@ -285,6 +285,29 @@ func ExampleWithLegacyAPIs() {
 	// v1 CronTab
 }
 
+// Versions of built-in kinds that are off by default are served as by the flag of
+// kube-apiserver.
+func ExampleWithRuntimeConfig() {
+	c := start(fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true"))
+	defer c.Close()
+
+	classes, err := c.Discovery().ServerResourcesForGroupVersion("resource.k8s.io/v1beta2")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range classes.APIResources {
+		fmt.Println(r.Name)
+	}
+	// Output:
+	// deviceclasses
+	// devicetaintrules
+	// devicetaintrules/status
+	// resourceclaims
+	// resourceclaims/status
+	// resourceclaimtemplates
+	// resourceslices
+}
+
 // With a seed, uids and generated names are the same in every run.
 func ExampleWithSeed() {
 	for range 2 {

@@ -31,6 +31,7 @@ type settings struct {
 	webhooks           []*unstructured.Unstructured // read from webhookPaths
 	noNamespaceRefusal bool
 	legacyAPIs         bool
+	runtimeConfig      []string
 	garbageCollection  bool
 	history            store.Options
 }
@@ -106,6 +107,21 @@ func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespa
 //
 // Default: a request for v1beta1 is answered with 404.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
+
+// WithRuntimeConfig serves versions of built-in kinds that are alpha or beta and off by
+// default, in the words of kube-apiserver's flag --runtime-config:
+//
+//	fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")
+//
+// Several versions are joined by commas, or come by several options; api/beta=true and
+// api/alpha=true mean all of that stability. A version that fakecluster does not have is
+// an error that lists those that it has. Kinds that need a feature gate which is off by
+// default are not among them.
+//
+// Default: the versions that a server serves without the flag.
+func WithRuntimeConfig(versions ...string) Option {
+	return func(s *settings) { s.runtimeConfig = append(s.runtimeConfig, versions...) }
+}
 
 // WithGarbageCollection deletes an object when all owners in its ownerReferences are gone. It
 // also completes deletions with the propagation policies Foreground and Orphan. The rules are

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidwall/gjson"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -209,9 +208,13 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndOwnedByNobody(t *testin
 
 func TestAdmissionMayRenameOnCreate(t *testing.T) {
 	p := &plugin{mutate: func(w *restadmission.Write) error {
-		cm := w.GetObject().DeepCopyObject().(*corev1.ConfigMap)
-		cm.Name = "renamed"
-		return w.Replace(cm)
+		obj := w.GetObject().DeepCopyObject()
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		metadata.SetName("renamed")
+		return w.Replace(obj)
 	}}
 	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)

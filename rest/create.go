@@ -28,14 +28,20 @@ func create(r *request) error {
 	}))
 }
 
-// review answers what the body asks.
+// review answers what the body asks. Admission is not asked about what is not stored.
 func (r *request) review(options *metav1.CreateOptions) error {
 	obj, err := r.decode(r.version, options.FieldValidation)
 	if err != nil {
 		return err
 	}
-	r.version.Review(r.ctx, obj)
-	text, err := r.version.Codec.Encode(obj)
+	if obj, err = r.writes.Manage(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), obj); err != nil {
+		return err
+	}
+	answered, err := r.version.Review(r.ctx, obj)
+	if err != nil {
+		return err
+	}
+	text, err := r.version.Codec.Encode(answered)
 	if err != nil {
 		return err
 	}

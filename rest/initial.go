@@ -18,7 +18,7 @@ func (s *Server) createInitialNamespaces() error {
 		w.Change = write.Create{Managed: true, Object: func(*resource.Version) (runtime.Object, error) {
 			return builtin.InitialNamespace(name, w.Manager, s.controllers.now()), nil
 		}}
-		if _, err := s.writes.Run(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := s.writes.Run(s.controllers.inform(ctx, w), w); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

@@ -2,14 +2,14 @@ package rest_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tidwall/gjson"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
@@ -66,12 +66,17 @@ const (
 // wants to be; and one that does not is not.
 func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
 	changes := &plugin{mutate: func(w *restadmission.Write) error {
-		m, ok := w.GetObject().(*corev1.ConfigMap)
-		if !ok || m.Labels["other"] != "" {
+		if w.GetKind().Kind != "ConfigMap" {
 			return nil
 		}
-		is := m.DeepCopy()
-		metav1.SetMetaDataLabel(&is.ObjectMeta, "other", "changed")
+		is := w.GetObject().DeepCopyObject()
+		metadata, err := meta.Accessor(is)
+		if err != nil || metadata.GetLabels()["other"] != "" {
+			return err
+		}
+		labels := map[string]string{"other": "changed"}
+		maps.Copy(labels, metadata.GetLabels())
+		metadata.SetLabels(labels)
 		w.GetReinvocationContext().SetShouldReinvoke()
 		return w.Replace(is)
 	}}

@@ -20,6 +20,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -49,6 +50,7 @@ type reactions struct {
 	memory     *resource.Memory
 	catalogue  *catalogue
 	namespaces *resource.Resource
+	cluster    builtin.Cluster
 	writes     *write.Pipeline
 	trail      *trail
 	now        func() metav1.Time
@@ -72,11 +74,16 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 	if err != nil {
 		return nil, record, err
 	}
-	current, err := r.memory.Decode(res.Storage, record)
+	v := written(res)
+	current, err := r.memory.Decode(v, record)
 	if err != nil {
 		return nil, record, err
 	}
-	return res.Storage.Codec.Copy(current.Object), record, nil
+	obj := v.Codec.Copy(current.Object)
+	if res != r.Definitions() { // whose internal type the reactor works on
+		obj, err = shown(v, obj)
+	}
+	return obj, record, err
 }
 
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {
@@ -98,7 +105,7 @@ func (r reactions) Watch(after int64) (*store.Cursor, error) { return r.store.Wa
 func (r reactions) Update(ctx context.Context, res *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error {
 	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
-	w.Change = write.Replace{Object: func(*resource.Version) (runtime.Object, error) { return obj, nil }}
+	w.Change = write.Replace{Object: func(v *resource.Version) (runtime.Object, error) { return judged(v, obj) }}
 	return r.carryOut(ctx, "update", w)
 }
 
@@ -196,11 +203,38 @@ func (r reactions) keeperOf(res *resource.Resource) controller {
 
 // write is a write of a controller's, which has yet to get its change.
 func (r reactions) write(ctx context.Context, by controller, res *resource.Resource, namespace, name string) (context.Context, write.Request) {
-	w := write.Request{Version: res.Storage, Namespace: namespace, Name: name, Manager: by.manager}
-	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); by.prefers && i >= 0 {
-		w.Version = res.Versions[i]
+	w := write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: by.manager}
+	if by.prefers {
+		w.Version = preferred(res)
 	}
 	return apirequest.WithUser(ctx, by.user), w
+}
+
+// preferred is the version that a program uses which knows kinds from discovery.
+func preferred(res *resource.Resource) *resource.Version {
+	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
+		return res.Versions[i]
+	}
+	return res.Storage
+}
+
+// written is the version that the server itself writes in: the stored one, if it is
+// served.
+func written(res *resource.Resource) *resource.Version {
+	if res.Storage.Served {
+		return res.Storage
+	}
+	return preferred(res)
+}
+
+// inform puts into the context of a write what the code of a kind looks for in that of a
+// request.
+func (r reactions) inform(ctx context.Context, w write.Request) context.Context {
+	of := w.Version.Resource
+	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, r.cluster), &apirequest.RequestInfo{
+		IsResourceRequest: true, APIGroup: of.Group, APIVersion: w.Version.Name,
+		Namespace: w.Namespace, Resource: of.Names.Plural, Subresource: w.Subresource, Name: w.Name,
+	})
 }
 
 // carryOut carries out a write of a controller's, and says so in the audit trail.
@@ -210,7 +244,7 @@ func (r reactions) write(ctx context.Context, by controller, res *resource.Resou
 // conflict or object that is not found is what admission refuses the write with.
 func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) error {
 	ctx, finish := r.trail.open(ctx, r.now().Time, verb, w)
-	_, err := r.writes.Run(ctx, w)
+	_, err := r.writes.Run(r.inform(ctx, w), w)
 	switch {
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed):
 		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)

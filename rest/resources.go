@@ -12,6 +12,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -50,6 +51,7 @@ type resources struct {
 	store        *store.Store
 	writes       *write.Pipeline
 	catalogue    func() *resource.Catalogue
+	cluster      builtin.Cluster
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 }
@@ -75,7 +77,7 @@ func (s resources) serve(r *request) error {
 	for _, text := range r.version.Warnings {
 		warning.AddWarning(r.ctx, "", text)
 	}
-	r.ctx = apirequest.WithNamespace(r.http.Context(), r.info.Namespace)
+	r.ctx = apirequest.WithNamespace(builtin.WithCluster(r.http.Context(), s.cluster), r.info.Namespace)
 	serve, err := s.find(r)
 	if err != nil {
 		return err
@@ -127,11 +129,14 @@ func (s resources) find(r *request) (verb, error) {
 		if r.info.Name == "" && (name == "update" || name == "patch") {
 			return nil, apierrors.NewBadRequest("name must be provided")
 		}
-		return serve, nil
+		return serve, notServed(res.Names.Plural, r.version.Missing)
 	}
 	subresource := r.version.Subresource[r.info.Subresource]
 	if subresource == nil {
 		return nil, unknownSubresource(r)
+	}
+	if subresource.Missing != "" && slices.Contains(subresource.Verbs, name) {
+		return nil, notServed(res.Names.Plural+"/"+r.info.Subresource, subresource.Missing)
 	}
 	serve := s.subresources[name]
 	if serve == nil || !slices.Contains(subresource.Verbs, name) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -46,6 +48,9 @@ type Options struct {
 	// LegacyAPIs serves versions that a server of this release does not serve any more, as
 	// the last releases that had them did.
 	LegacyAPIs bool
+	// RuntimeConfig are versions that are off by default and are to be served, worded
+	// as the flag of kube-apiserver: "resource.k8s.io/v1beta2=true".
+	RuntimeConfig []string
 	// GarbageCollection deletes objects whose owners are gone, and completes foreground and
 	// orphan deletions, as kube-controller-manager does in a real cluster. The API server
 	// alone does not.
@@ -82,11 +87,17 @@ type builtinKinds struct {
 	definitions *resource.Resource   // among all
 }
 
-func newBuiltinKinds(legacyAPIs bool) builtinKinds {
-	k := builtinKinds{namespaces: builtin.Namespaces(), definitions: crd.Definitions(legacyAPIs)}
-	k.all = append([]*resource.Resource{k.namespaces, k.definitions}, builtin.Resources(legacyAPIs)...)
-	k.all = append(k.all, builtin.Reviews()...)
-	return k
+func newBuiltinKinds(o Options) (builtinKinds, error) {
+	runtimeConfig, err := builtin.ParseRuntimeConfig(o.RuntimeConfig...)
+	if err != nil {
+		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
+	}
+	k := builtinKinds{definitions: crd.Definitions(o.LegacyAPIs)}
+	k.all = builtin.Resources(builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}, k.definitions)
+	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool {
+		return r.GroupResource() == schema.GroupResource{Resource: "namespaces"}
+	})]
+	return k, nil
 }
 
 // New makes a server over a store that New fills with what every cluster has
@@ -96,7 +107,11 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
 		return nil, fmt.Errorf("a server needs a token")
 	}
-	server := assemble(s, o, newBuiltinKinds(o.LegacyAPIs), write.NewRandom(o.Seed))
+	kinds, err := newBuiltinKinds(o)
+	if err != nil {
+		return nil, err
+	}
+	server := assemble(s, o, kinds, write.NewRandom(o.Seed))
 	server.catalogue.inherit(nil)
 	if err := server.catalogue.refresh(); err != nil {
 		return nil, err
@@ -132,17 +147,21 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	server.closing, server.close = context.WithCancel(context.Background())
 
 	// A write has reactions, and they write in turn.
-	server.controllers = reactions{store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, writes: server.writes, trail: server.trail, now: now}
+	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, token: o.Token, now: now, memory: memory}
+	server.controllers = reactions{
+		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: known,
+		writes: server.writes, trail: server.trail, now: now,
+	}
 	server.reactor = lifecycle.NewReactor(server.controllers, o.GarbageCollection)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
-		Cluster: cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory},
+		Cluster: known,
 		Reactor: aftermath{server.chain, server.reactor},
 	}
 	server.handler = behind(server.filters(), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs()},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, known, server.verbs(), server.subresourceVerbs()},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 	})

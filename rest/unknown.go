@@ -2,9 +2,11 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -51,6 +53,18 @@ func unknownMediaType(r *request, err error) error {
 		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 	}
 	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+types)
+}
+
+// notServed is the answer for what a real server serves and this one does not, because of
+// what it lacks; nil if it lacks nothing.
+func notServed(what, missing string) error {
+	if missing == "" {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented",
+		Message: fmt.Sprintf("fakecluster does not serve %s: %s", what, missing),
+	}}
 }
 
 // refusal is a Status with a message and no reason.

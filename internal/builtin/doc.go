@@ -1,11 +1,19 @@
-// Package builtin makes the Resources of the kinds that Kubernetes ships.
+// Package builtin serves Kubernetes' own kinds by Kubernetes' own code: it turns the strategies, conversions,
+// defaults, printers and schemas that k8s.io/kubernetes publishes as libraries into values of package resource.
 //
-// Most kinds are entries of a table: their names and scope, the versions that they are served
-// in, what their strategy adds to the rules of metadata, their columns and selectable fields.
-// Namespaces have a file of their own, and so do the reviews, which answer a question and store
-// nothing. Objects are the Go types of k8s.io/api, so what this package knows of a kind is
-// defaulting, validation and the conversion between versions.
+// What is served stands in tables, one file for each group or for a few that belong together (core.go, apps.go, …):
+// names, versions, subresources, and the strategy that upstream wrote for the kind. A table says nothing that upstream
+// says already. Tests compare the tables with what a real server answered: its discovery and its Table columns lie in
+// testdata.
 //
-// A call makes new Resources, which are immutable from then on and share nothing but the
-// scheme. The package has no locks.
+// Invariants:
+//
+//   - Objects of a kind are of upstream's internal type wherever a strategy sees them. They are converted when they are
+//     decoded and encoded.
+//   - A kind is stored once, in the version that a real server of this release stores it in, whatever versions and
+//     groups it is seen through. Events are seen through two groups.
+//   - Nothing here belongs to a cluster. What is costly (schemas, printers) is made when it is first needed, once in
+//     a process, and never changes after that.
+//   - A subresource that a real server has and this one does not serve is listed, and refused in words that say what is
+//     missing.
 package builtin

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -18,12 +21,36 @@ import (
 // builtIn returns the resource of a plural name.
 func builtIn(t *testing.T, plural string, legacyAPIs bool) *resource.Resource {
 	t.Helper()
-	all := append(Resources(legacyAPIs), Namespaces())
+	all := Resources(Options{LegacyAPIs: legacyAPIs}, nil)
 	i := slices.IndexFunc(all, func(r *resource.Resource) bool { return r.Names.Plural == plural })
 	if i < 0 {
 		t.Fatalf("there are no %s", plural)
 	}
 	return all[i]
+}
+
+// internal is an object of a version as upstream's code sees it.
+func internal(t *testing.T, v *resource.Version, obj runtime.Object) runtime.Object {
+	t.Helper()
+	out := v.Codec.New()
+	if err := v.Codec.Objects().Convert(obj, out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// versioned is such an object as the version shows it, without what decoding it adds.
+func versioned[T runtime.Object](t *testing.T, v *resource.Version, obj runtime.Object, out T) T {
+	t.Helper()
+	if err := v.Codec.Objects().Convert(obj, out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// background is the context of a request in v1.
+func background(group, plural string) context.Context {
+	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{APIGroup: group, APIVersion: "v1", Resource: plural})
 }
 
 // outline tells of a resource what its table says: its names, scope, versions (the stored
@@ -58,7 +85,7 @@ func TestTheTableOfKinds(t *testing.T) {
 		"configmaps":      " configmap,cm ConfigMap namespaced [v1] ",
 		"events":          " event,ev Event namespaced [v1]  create-on-update",
 		"secrets":         " secret Secret namespaced [v1] ",
-		"serviceaccounts": " serviceaccount,sa ServiceAccount namespaced [v1] ",
+		"serviceaccounts": " serviceaccount,sa ServiceAccount namespaced [v1] token",
 		"namespaces":      " namespace,ns Namespace cluster [v1] finalize,status",
 		"leases":          "coordination.k8s.io lease Lease namespaced [v1]  create-on-update conditional-only",
 
@@ -78,7 +105,10 @@ func TestTheTableOfKinds(t *testing.T) {
 
 func TestEveryStorePrefixBelongsToOneKind(t *testing.T) {
 	prefixes := map[string]string{}
-	for _, r := range append(Resources(true), Namespaces()) {
+	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
+		if r.Storage.Resource != r || r.Storage.Strategy == nil {
+			continue // it stores nothing itself
+		}
 		if !strings.HasPrefix(r.Prefix, "/registry/") || !strings.HasSuffix(r.Prefix, "/") {
 			t.Errorf("%s: the prefix is %q", r.Names.Plural, r.Prefix)
 		}
@@ -103,11 +133,19 @@ func TestPreparingASecret(t *testing.T) {
 			corev1.SecretTypeOpaque, map[string][]byte{"a": []byte("text"), "b": []byte("y")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := builtIn(t, "secrets", false).Storage.Strategy
-			secret := c.given.DeepCopy()
-			s.PrepareForCreate(context.Background(), secret)
+			v := builtIn(t, "secrets", false).Storage
+			body, err := json.Marshal(c.given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, _ := runtime.SerializerInfoForMediaType(v.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+			secret, _, err := v.Codec.Decode(body, info.Serializer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.Strategy.PrepareForCreate(context.Background(), secret)
 			want := &corev1.Secret{Type: c.wantType, Data: c.wantData}
-			if diff := cmp.Diff(want, secret); diff != "" {
+			if diff := cmp.Diff(want, versioned(t, v, secret, &corev1.Secret{})); diff != "" {
 				t.Errorf("secret (-want +got):\n%s", diff)
 			}
 		})
@@ -130,7 +168,8 @@ func TestMetadataOfABuiltInKind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, err := range builtIn(t, "configmaps", false).Storage.Strategy.Validate(context.Background(), c.obj) {
+			v := builtIn(t, "configmaps", false).Storage
+			for _, err := range registryrest.ValidateCreate(background("", "configmaps"), internal(t, v, c.obj), v.Strategy) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -12,7 +12,7 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-func namespace(phase corev1.NamespacePhase, finalizers ...corev1.FinalizerName) *corev1.Namespace {
+func aNamespace(phase corev1.NamespacePhase, finalizers ...corev1.FinalizerName) *corev1.Namespace {
 	return &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: "team", ResourceVersion: "1"},
 		Spec:       corev1.NamespaceSpec{Finalizers: finalizers},
@@ -26,31 +26,32 @@ func deleted(ns *corev1.Namespace) *corev1.Namespace {
 }
 
 func TestPreparingANamespace(t *testing.T) {
-	s := Namespaces().Storage.Strategy
-	created := namespace("Chosen", "example.com/own")
+	v := builtIn(t, "namespaces", false).Storage
+	s := v.Strategy
+	created := internal(t, v, aNamespace("Chosen", "example.com/own"))
 	s.PrepareForCreate(context.Background(), created)
-	if diff := cmp.Diff(namespace("Active", "example.com/own", "kubernetes"), created); diff != "" {
+	if diff := cmp.Diff(aNamespace("Active", "example.com/own", "kubernetes"), versioned(t, v, created, &corev1.Namespace{})); diff != "" {
 		t.Errorf("a new namespace is Active and has the finalizer kubernetes (-want +got):\n%s", diff)
 	}
 	s.Canonicalize(created)
-	if got := created.Labels["kubernetes.io/metadata.name"]; got != "team" {
+	if got := created.(metav1.Object).GetLabels()["kubernetes.io/metadata.name"]; got != "team" {
 		t.Errorf("the label with its name is %q", got)
 	}
 
-	sub := Namespaces().Storage.Subresource
+	sub := v.Subresource
 	for _, c := range []struct {
 		name     string
 		strategy registryrest.RESTUpdateStrategy
 		want     *corev1.Namespace
 	}{
-		{"an update of the namespace changes neither finalizers nor status", s, namespace("Active", "kubernetes")},
-		{"an update of the status changes the status alone", sub["status"].Strategy, namespace("Terminating", "kubernetes")},
-		{"finalize changes the finalizers alone", sub["finalize"].Strategy, namespace("Active", "example.com/new")},
+		{"an update of the namespace changes neither finalizers nor status", s, aNamespace("Active", "kubernetes")},
+		{"an update of the status changes the status alone", sub["status"].Strategy, aNamespace("Terminating", "kubernetes")},
+		{"finalize changes the finalizers alone", sub["finalize"].Strategy, aNamespace("Active", "example.com/new")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ns := namespace("Terminating", "example.com/new")
-			c.strategy.PrepareForUpdate(context.Background(), ns, namespace("Active", "kubernetes"))
-			if diff := cmp.Diff(c.want, ns); diff != "" {
+			ns := internal(t, v, aNamespace("Terminating", "example.com/new"))
+			c.strategy.PrepareForUpdate(context.Background(), ns, internal(t, v, aNamespace("Active", "kubernetes")))
+			if diff := cmp.Diff(c.want, versioned(t, v, ns, &corev1.Namespace{})); diff != "" {
 				t.Errorf("namespace (-want +got):\n%s", diff)
 			}
 		})
@@ -58,26 +59,26 @@ func TestPreparingANamespace(t *testing.T) {
 }
 
 func TestValidatingANamespace(t *testing.T) {
-	v := Namespaces().Storage
+	v := builtIn(t, "namespaces", false).Storage
 	for _, c := range []struct {
 		name     string
 		strategy registryrest.RESTUpdateStrategy
 		ns       *corev1.Namespace
 		want     []string
 	}{
-		{"finalizers are standard or qualified names", v.Strategy, namespace("Active", "kubernetes", "orphan", "foregroundDeletion", "example.com/own"), nil},
-		{"any other finalizer is refused", v.Strategy, namespace("Active", "own"),
+		{"finalizers are standard or qualified names", v.Strategy, aNamespace("Active", "kubernetes", "orphan", "foregroundDeletion", "example.com/own"), nil},
+		{"any other finalizer is refused", v.Strategy, aNamespace("Active", "own"),
 			[]string{`spec.finalizers: Invalid value: "own": name is neither a standard finalizer name nor is it fully qualified`}},
-		{"finalize names the finalizer's place", v.Subresource["finalize"].Strategy, namespace("Active", "kubernetes", "own"),
+		{"finalize names the finalizer's place", v.Subresource["finalize"].Strategy, aNamespace("Active", "kubernetes", "own"),
 			[]string{`spec.finalizers[1]: Invalid value: "own": name is neither a standard finalizer name nor is it fully qualified`}},
-		{"a namespace that is not deleted is Active", v.Subresource["status"].Strategy, namespace("Terminating"),
-			[]string{"status.phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"}},
-		{"one that is deleted is Terminating", v.Subresource["status"].Strategy, deleted(namespace("Active")),
-			[]string{"status.phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty"}},
+		{"a namespace that is not deleted is Active", v.Subresource["status"].Strategy, aNamespace("Terminating"),
+			[]string{"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"}},
+		{"one that is deleted is Terminating", v.Subresource["status"].Strategy, deleted(aNamespace("Active")),
+			[]string{"status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, err := range c.strategy.ValidateUpdate(context.Background(), c.ns, c.ns.DeepCopy()) {
+			for _, err := range c.strategy.ValidateUpdate(background("", "namespaces"), internal(t, v, c.ns), internal(t, v, c.ns)) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -88,24 +89,25 @@ func TestValidatingANamespace(t *testing.T) {
 }
 
 func TestDeletingANamespace(t *testing.T) {
-	first := Namespaces().Storage.ContentFirst
+	v := builtIn(t, "namespaces", false).Storage
+	first := v.ContentFirst
 	now := metav1.NewTime(time.Unix(7, 0))
-	ns := namespace("Active", "kubernetes")
+	ns := internal(t, v, aNamespace("Active", "kubernetes"))
 	first.Begin(ns, now)
-	want := namespace("Terminating", "kubernetes")
+	want := aNamespace("Terminating", "kubernetes")
 	want.DeletionTimestamp = &now
-	if diff := cmp.Diff(want, ns); diff != "" {
+	if diff := cmp.Diff(want, versioned(t, v, ns, &corev1.Namespace{})); diff != "" {
 		t.Errorf("its deletion begins (-want +got):\n%s", diff)
 	}
 	first.Begin(ns, metav1.NewTime(time.Unix(8, 0)))
-	if !ns.DeletionTimestamp.Equal(&now) {
-		t.Errorf("a second delete sets the time again: %v", ns.DeletionTimestamp)
+	if at := ns.(metav1.Object).GetDeletionTimestamp(); !at.Equal(&now) {
+		t.Errorf("a second delete sets the time again: %v", at)
 	}
 	for _, c := range []struct {
 		name string
-		ns   *corev1.Namespace
+		ns   runtime.Object
 		want bool
-	}{{"a finalizer stands for its content", ns, true}, {"without one it is empty", namespace("Terminating"), false}} {
+	}{{"a finalizer stands for its content", ns, true}, {"without one it is empty", internal(t, v, aNamespace("Terminating")), false}} {
 		if got := first.Remains(c.ns); got != c.want {
 			t.Errorf("%s: content remains: %v", c.name, got)
 		}
@@ -113,18 +115,18 @@ func TestDeletingANamespace(t *testing.T) {
 }
 
 func TestANamespaceIsLabelledWithItsNameWhenItIsDecoded(t *testing.T) {
-	codec := Namespaces().Storage.Codec
+	codec := builtIn(t, "namespaces", false).Storage.Codec
 	for body, want := range map[string]string{
 		`{"metadata":{"name":"team"}}`:                                              "team",
 		`{"metadata":{"name":"team","labels":{"kubernetes.io/metadata.name":"x"}}}`: "team",
 		`{"metadata":{"generateName":"team-"}}`:                                     "",
 	} {
-		info, _ := runtime.SerializerInfoForMediaType(Namespaces().Storage.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+		info, _ := runtime.SerializerInfoForMediaType(builtIn(t, "namespaces", false).Storage.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 		obj, _, err := codec.Decode([]byte(body), info.Serializer)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := obj.(*corev1.Namespace).Labels["kubernetes.io/metadata.name"]; got != want {
+		if got := obj.(metav1.Object).GetLabels()["kubernetes.io/metadata.name"]; got != want {
 			t.Errorf("%s: the label is %q, want %q", body, got, want)
 		}
 	}

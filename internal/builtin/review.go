@@ -3,47 +3,71 @@ package builtin
 import (
 	"context"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/registry/authentication/selfsubjectreview"
+	"k8s.io/kubernetes/pkg/registry/authentication/tokenreview"
+	"k8s.io/kubernetes/pkg/registry/authorization/localsubjectaccessreview"
+	"k8s.io/kubernetes/pkg/registry/authorization/selfsubjectaccessreview"
+	"k8s.io/kubernetes/pkg/registry/authorization/selfsubjectrulesreview"
+	"k8s.io/kubernetes/pkg/registry/authorization/subjectaccessreview"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Reviews returns the resources whose creates are answered and not stored.
-func Reviews() []*resource.Resource {
-	return []*resource.Resource{
-		review(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), "selfsubjectreviews", "selfsubjectreview", whoAmI),
-		review(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), "selfsubjectaccessreviews", "selfsubjectaccessreview", mayI),
+// authentication are the questions about who somebody is.
+var authentication = group{name: "authentication.k8s.io", kinds: []kind{
+	{
+		kind: "SelfSubjectReview", plural: "selfsubjectreviews", singular: "selfsubjectreview",
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"}, optional: []string{"v1beta1"},
+		answer: answerOf(selfsubjectreview.NewREST()),
+	},
+	{
+		kind: "TokenReview", plural: "tokenreviews", singular: "tokenreview",
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
+		answer: whoBears,
+	},
+}}
+
+// authorization are the questions about what somebody may do.
+var authorization = group{name: "authorization.k8s.io", kinds: []kind{
+	{
+		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
+		verbs: createVerb, versions: []string{"v1"},
+		answer: answerOf(localsubjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+	},
+	{
+		kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews", singular: "selfsubjectaccessreview",
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
+		answer: answerOf(selfsubjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+	},
+	{
+		kind: "SelfSubjectRulesReview", plural: "selfsubjectrulesreviews", singular: "selfsubjectrulesreview",
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
+		answer: answerOf(selfsubjectrulesreview.NewREST(everybody)),
+	},
+	{
+		kind: "SubjectAccessReview", plural: "subjectaccessreviews", singular: "subjectaccessreview",
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
+		answer: answerOf(subjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+	},
+}}
+
+// answerOf lets upstream answer.
+func answerOf(review registryrest.Creater) resource.Review {
+	return func(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
+		return review.Create(ctx, obj, nil, &metav1.CreateOptions{})
 	}
 }
 
-func review(kind schema.GroupVersionKind, plural, singular string, answer resource.Review) *resource.Resource {
-	r := &resource.Resource{
-		Group: kind.Group,
-		Names: resource.Names{Plural: plural, Singular: singular, Kind: kind.Kind, ListKind: kind.Kind + "List"},
-		Verbs: []string{"create"},
+// whoBears tells whom the cluster knows by a token.
+func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
+	c, err := clusterFrom(ctx)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
 	}
-	codec := resource.NewTypedCodec(Scheme(), kind, kind.GroupVersion(), nil)
-	r.Storage = &resource.Version{
-		Resource: r, Name: kind.Version, Served: true, Typed: true,
-		Codec: codec, Serializer: codec.Serializer(), Review: answer,
-	}
-	r.Versions = []*resource.Version{r.Storage}
-	return r
-}
-
-// whoAmI fills in the user of the request.
-func whoAmI(ctx context.Context, obj runtime.Object) {
-	review := obj.(*authenticationv1.SelfSubjectReview)
-	if user, ok := apirequest.UserFrom(ctx); ok {
-		review.Status.UserInfo = authenticationv1.UserInfo{Username: user.GetName(), UID: user.GetUID(), Groups: user.GetGroups()}
-	}
-}
-
-// mayI allows the request, because every client with the token may do everything.
-func mayI(_ context.Context, obj runtime.Object) {
-	obj.(*authorizationv1.SelfSubjectAccessReview).Status = authorizationv1.SubjectAccessReviewStatus{Allowed: true}
+	return tokenreview.NewREST(c, nil).Create(ctx, obj, nil, &metav1.CreateOptions{})
 }

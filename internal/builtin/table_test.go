@@ -24,7 +24,7 @@ func TestCellsOfATable(t *testing.T) {
 		{"a ConfigMap counts text and bytes", "configmaps", &corev1.ConfigMap{ObjectMeta: m, Data: map[string]string{"a": ""}, BinaryData: map[string][]byte{"b": nil}},
 			[]any{"a", int64(2), "60m"}},
 		{"a Secret has its type", "secrets", &corev1.Secret{ObjectMeta: m, Type: "x", Data: map[string][]byte{"b": nil}}, []any{"a", "x", int64(1), "60m"}},
-		{"a ServiceAccount counts its secrets", "serviceaccounts", &corev1.ServiceAccount{ObjectMeta: m}, []any{"a", int64(0), "60m"}},
+		{"a ServiceAccount has its name", "serviceaccounts", &corev1.ServiceAccount{ObjectMeta: m}, []any{"a", "60m"}},
 		{"a Lease has its holder", "leases", &coordinationv1.Lease{ObjectMeta: m, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}, []any{"a", "me", "60m"}},
 		{"a Lease that nobody holds", "leases", &coordinationv1.Lease{ObjectMeta: m}, []any{"a", "", "60m"}},
 		{"a Namespace has its phase", "namespaces", &corev1.Namespace{ObjectMeta: m, Status: corev1.NamespaceStatus{Phase: "Active"}}, []any{"a", "Active", "60m"}},
@@ -37,7 +37,8 @@ func TestCellsOfATable(t *testing.T) {
 			[]any{"60m", "", "", "pod", "", "", "", "60m", int64(1), "a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			table, err := builtIn(t, c.resource, false).Storage.Table.ConvertToTable(context.Background(), c.obj, &metav1.TableOptions{})
+			v := builtIn(t, c.resource, false).Storage
+			table, err := v.Table.ConvertToTable(context.Background(), internal(t, v, c.obj), &metav1.TableOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +53,8 @@ func TestCellsOfATable(t *testing.T) {
 }
 
 func TestATableWithoutHeadersHasNoColumns(t *testing.T) {
-	table, err := tableOf(configMapColumns).ConvertToTable(context.Background(), &corev1.ConfigMap{}, &metav1.TableOptions{NoHeaders: true})
+	v := builtIn(t, "configmaps", false).Storage
+	table, err := v.Table.ConvertToTable(context.Background(), v.Codec.New(), &metav1.TableOptions{NoHeaders: true})
 	if err != nil || len(table.ColumnDefinitions) != 0 || len(table.Rows) != 1 {
 		t.Errorf("%+v, %v", table, err)
 	}

@@ -91,18 +91,15 @@ func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIR
 		}
 		entry := apidiscoveryv2.APIResourceDiscovery{
 			Resource: r.Names.Plural, SingularResource: r.Names.Singular, Scope: apidiscoveryv2.ScopeCluster,
-			ResponseKind: responseKind(v), Verbs: r.Verbs, ShortNames: r.Names.ShortNames, Categories: r.Names.Categories,
+			ResponseKind: responseKind(v, v.Kind()), Verbs: r.Verbs, ShortNames: r.Names.ShortNames, Categories: r.Names.Categories,
 		}
 		if r.Namespaced {
 			entry.Scope = apidiscoveryv2.ScopeNamespace
 		}
 		for _, name := range v.SubresourceNames() {
-			s, shown := v.Subresource[name], v
-			if s.Projection != nil {
-				shown = s.Projection.View()
-			}
+			s := v.Subresource[name]
 			entry.Subresources = append(entry.Subresources, apidiscoveryv2.APISubresourceDiscovery{
-				Subresource: name, ResponseKind: responseKind(shown), Verbs: s.Verbs,
+				Subresource: name, ResponseKind: responseKind(v, v.KindOf(s)), Verbs: s.Verbs,
 			})
 		}
 		all = append(all, entry)
@@ -110,7 +107,11 @@ func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIR
 	return all
 }
 
-func responseKind(v *resource.Version) *metav1.GroupVersionKind {
-	k := v.Kind()
+// responseKind is a kind as a version of a resource names it: a built-in one leaves out
+// the group and version that are its own.
+func responseKind(v *resource.Version, k schema.GroupVersionKind) *metav1.GroupVersionKind {
+	if v.Typed && k.GroupVersion() == v.GroupVersion() {
+		return &metav1.GroupVersionKind{Kind: k.Kind}
+	}
 	return &metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
 }

@@ -141,9 +141,10 @@ func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResourc
 		entry := metav1.APIResource{
 			Name: r.Names.Plural + "/" + s, Namespaced: r.Namespaced, Kind: r.Names.Kind, Verbs: v.Subresource[s].Verbs,
 		}
-		if p := v.Subresource[s].Projection; p != nil {
-			shown := p.View().Kind()
-			entry.Group, entry.Version, entry.Kind = shown.Group, shown.Version, shown.Kind
+		shown := v.KindOf(v.Subresource[s])
+		entry.Kind = shown.Kind
+		if shown.GroupVersion() != v.GroupVersion() {
+			entry.Group, entry.Version = shown.Group, shown.Version
 		}
 		all = append(all, entry)
 	}
@@ -156,8 +157,9 @@ func storageVersionHash(r *resource.Resource) string {
 	if r.StorageVersionHash != "" {
 		return r.StorageVersionHash
 	}
-	if !r.Storage.Served || r.Storage.Review != nil {
+	if r.Prefix == "" || !r.Storage.Served && !r.Storage.Typed {
 		return ""
 	}
-	return discovery.StorageVersionHash(r.Group, r.Storage.Name, r.Names.Kind)
+	stored := r.Storage.Kind()
+	return discovery.StorageVersionHash(stored.Group, stored.Version, stored.Kind)
 }

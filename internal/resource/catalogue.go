@@ -138,7 +138,9 @@ func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 func (c *Catalogue) ResourceOf(key string) *Resource {
 	var of *Resource
 	for _, r := range c.byKey {
-		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (of == nil || len(r.Prefix) > len(of.Prefix)) {
+		// Several resources may show the same objects. They are those of the one that
+		// stores them.
+		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (r.Storage == nil || r.Storage.Resource == r) && (of == nil || len(r.Prefix) > len(of.Prefix)) {
 			of = r
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -30,18 +30,26 @@ func (c *counting) AsStored(obj runtime.Object) runtime.Object { return obj }
 
 // namespaces is the version of namespaces with a codec that counts.
 func namespaces() (*resource.Version, *counting) {
-	v := builtin.Namespaces().Storage
+	v := *resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces").Storage
 	codec := &counting{Codec: v.Codec}
 	v.Codec = codec
-	return v, codec
+	return &v, codec
 }
 
 // stored is the record of a namespace.
-func stored(t *testing.T, v *resource.Version, name, label string) (store.Record, *corev1.Namespace) {
+func stored(t *testing.T, v *resource.Version, name, label string) (store.Record, runtime.Object) {
 	t.Helper()
-	ns := &corev1.Namespace{}
-	ns.Name, ns.Labels = name, map[string]string{"a": label}
+	ns := v.Codec.New()
+	ns.(metav1.Object).SetName(name)
+	ns.(metav1.Object).SetLabels(map[string]string{"a": label})
+	info, _ := runtime.SerializerInfoForMediaType(v.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	text, err := v.Codec.Encode(ns)
+	if err == nil {
+		ns, _, err = v.Codec.Decode(text, info.Serializer) // with its defaults
+	}
+	if err == nil {
+		text, err = v.Codec.Encode(ns)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +62,7 @@ func label(t *testing.T, m *resource.Memory, v *resource.Version, record store.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Object.(*corev1.Namespace).Labels["a"]
+	return d.Object.(metav1.Object).GetLabels()["a"]
 }
 
 func TestARecordIsDecodedOnce(t *testing.T) {
@@ -120,7 +128,7 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 	if _, err := m.Decode(v, record); err != nil {
 		t.Fatal(err)
 	}
-	ns.Labels["a"] = "2"
+	ns.(metav1.Object).GetLabels()["a"] = "2"
 	_, err := m.Decode(v, record)
 	if err == nil || !strings.HasPrefix(err.Error(), "the decoded object of /x has been altered: it was stored as {") {
 		t.Errorf("got %v", err)
@@ -130,7 +138,7 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 // The encoder of a scheme sets the kind of what it encodes, and sets it back. The race
 // detector finds it if that is the shared object.
 func TestASharedObjectCanBeEncodedByMany(t *testing.T) {
-	v := builtin.Namespaces().Storage
+	v, _ := namespaces()
 	record, _ := stored(t, v, "x", "1")
 	d, err := resource.NewMemory().Decode(v, record)
 	if err != nil {

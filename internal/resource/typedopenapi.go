@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -185,11 +186,17 @@ func paths(v *Version) map[string][]operation {
 		root += "/namespaces/{namespace}"
 	}
 	root += "/" + v.Resource.Names.Plural
+	can := func(operations ...operation) []operation {
+		return slices.DeleteFunc(operations, func(o operation) bool { return !slices.Contains(v.Resource.Verbs, verbs[o.action]) })
+	}
 	return map[string][]operation{
-		root:             {{"GET", "list"}, {"POST", "post"}},
-		root + "/{name}": {{"GET", "get"}, {"PUT", "put"}, {"PATCH", "patch"}, {"DELETE", "delete"}},
+		root:             can(operation{"GET", "list"}, operation{"POST", "post"}),
+		root + "/{name}": can(operation{"GET", "get"}, operation{"PUT", "put"}, operation{"PATCH", "patch"}, operation{"DELETE", "delete"}),
 	}
 }
+
+// verbs are the verbs of actions.
+var verbs = map[string]string{"list": "list", "post": "create", "get": "get", "put": "update", "patch": "patch", "delete": "delete"}
 
 // queryOf returns the query parameters of an action. Clients look there whether the server
 // supports a parameter before they use it: kubectl does for fieldValidation and dryRun.
@@ -210,11 +217,19 @@ func queryOf(action string) []string {
 // document describes a version in OpenAPI v2. OpenAPI v3 is converted from that.
 func document(v *Version, example any) *spec.Swagger {
 	m, root := newModel(v, example)
+	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger: "2.0", Definitions: m.schemas, Paths: &spec.Paths{Paths: OpenAPIPaths(v, root)},
+	}}
+}
+
+// OpenAPIPaths describes the paths of a version in OpenAPI v2. The schema of the kind has
+// the given name, that of the list the same with List at the end.
+func OpenAPIPaths(v *Version, schema string) map[string]spec.PathItem {
 	all := map[string]spec.PathItem{}
 	for path, operations := range paths(v) {
 		item := spec.PathItem{}
 		for _, o := range operations {
-			op := o.describe(v, root)
+			op := o.describe(v, schema)
 			switch o.method {
 			case "GET":
 				item.Get = op
@@ -230,9 +245,7 @@ func document(v *Version, example any) *spec.Swagger {
 		}
 		all[path] = item
 	}
-	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger: "2.0", Definitions: m.schemas, Paths: &spec.Paths{Paths: all},
-	}}
+	return all
 }
 
 // describe describes the operation on a version whose schema has the given name.

@@ -10,7 +10,8 @@ import (
 )
 
 func secretVersion() *Version {
-	r := &Resource{Names: Names{Plural: "secrets", Kind: "Secret", ListKind: "SecretList"}, Namespaced: true}
+	r := &Resource{Names: Names{Plural: "secrets", Kind: "Secret", ListKind: "SecretList"}, Namespaced: true,
+		Verbs: []string{"create", "delete", "get", "list", "patch", "update"}}
 	v := &Version{Resource: r, Name: "v1"}
 	v.OpenAPI = TypedOpenAPI(v, &corev1.Secret{})
 	return v

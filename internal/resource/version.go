@@ -68,12 +68,16 @@ type Version struct {
 	// Review answers a create in place of storing the object; nil: it is stored.
 	Review Review
 
+	// Missing says what this server lacks that would answer for the kind, as the end of
+	// a sentence: "no kubelet runs in it". Empty: it lacks nothing.
+	Missing string
+
 	// OpenAPI is what is published of the version; nil: nothing.
 	OpenAPI *OpenAPI
 }
 
-// Review completes an object that asks a question with the answer.
-type Review func(ctx context.Context, obj runtime.Object)
+// Review answers an object that asks a question with one that has the answer.
+type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error)
 
 // Subresource is a part of an object with an endpoint of its own.
 type Subresource struct {
@@ -82,8 +86,26 @@ type Subresource struct {
 	// FieldManager is that of requests to the subresource.
 	FieldManager Fields
 
+	// Kind is what discovery says that it speaks; empty: the kind of the object, or that
+	// of the projection.
+	Kind schema.GroupVersionKind
+
 	// Projection shows the object as another kind; nil: it is shown as itself.
 	Projection Projection
+
+	// Missing is as that of Version.
+	Missing string
+}
+
+// KindOf is the kind that a subresource of the version speaks.
+func (v *Version) KindOf(s *Subresource) schema.GroupVersionKind {
+	switch {
+	case s.Projection != nil:
+		return s.Projection.View().Kind()
+	case !s.Kind.Empty():
+		return s.Kind
+	}
+	return v.Kind()
 }
 
 // Projection shows an object as another kind, and changes it through that.
@@ -247,11 +269,11 @@ func (v *Version) AllowsServerVersion(version string) bool {
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (v *Version) AllowsStreamSchema(schema string) bool { return schema == "watch" }
 
-// SubresourceNames are the names of the subresources in the order of discovery:
-// those that show the object as it is, by name, then those that do not.
+// SubresourceNames are the names of the subresources in the order of discovery: by name
+// for Go types; for others those that show the object as it is, then those that do not.
 func (v *Version) SubresourceNames() []string {
 	return slices.SortedFunc(maps.Keys(v.Subresource), func(a, b string) int {
-		if p, q := v.Subresource[a].Projection != nil, v.Subresource[b].Projection != nil; p != q {
+		if p, q := v.Subresource[a].Projection != nil, v.Subresource[b].Projection != nil; p != q && !v.Typed {
 			if p {
 				return 1
 			}

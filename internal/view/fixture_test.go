@@ -61,7 +61,7 @@ func gadget(t testing.TB, version string) *resource.Version {
 // configMap is the version of a kind with Go types.
 func configMap(t testing.TB) *resource.Version {
 	t.Helper()
-	for _, r := range builtin.Resources(false) {
+	for _, r := range builtin.Resources(builtin.Options{}, nil) {
 		if r.Names.Kind == "ConfigMap" {
 			return r.Storage
 		}

@@ -1,11 +1,19 @@
 package write
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
+
+// Manage records in a new object, which it alters, that the manager of a request set all
+// that is in it. It is for objects that are answered and not stored.
+func (p *Pipeline) Manage(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
+	return p.attempt(ctx, &r, r.Version).manageFields(obj, nil)
+}
 
 // manageFields records that the manager of the write set what differs between the
 // object, which it alters, and the current one, which is nil for a create.

@@ -68,7 +68,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{catalogue: resource.NewCatalogue(1, builtin.Resources(false), nil)}
+	return &world{catalogue: resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)}
 }
 
 // serveConfigMapsAs has ConfigMaps served in a version, and nothing else.

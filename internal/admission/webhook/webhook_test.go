@@ -39,7 +39,7 @@ func (unreachable) Catalogue() *resource.Catalogue { return resource.NewCatalogu
 // configMaps is the version of ConfigMaps.
 func configMaps(t *testing.T) *resource.Version {
 	t.Helper()
-	for _, r := range builtin.Resources(false) {
+	for _, r := range builtin.Resources(builtin.Options{}, nil) {
 		if r.Names.Kind == "ConfigMap" {
 			return r.Storage
 		}

@@ -1,0 +1,57 @@
+package builtin
+
+import (
+	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrole"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
+	"k8s.io/kubernetes/pkg/registry/rbac/role"
+	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
+	"k8s.io/utils/clock"
+)
+
+// Who may do what, and how they prove who they are.
+
+var rbac = group{name: "rbac.authorization.k8s.io", kinds: []kind{
+	{
+		kind: "ClusterRoleBinding", plural: "clusterrolebindings", singular: "clusterrolebinding",
+		clusterScoped: true, versions: v1, strategy: clusterrolebinding.Strategy,
+	},
+	{
+		kind: "ClusterRole", plural: "clusterroles", singular: "clusterrole",
+		clusterScoped: true, versions: v1, strategy: clusterrole.Strategy, table: plain("rbac.authorization.k8s.io", "clusterroles"),
+	},
+	{
+		kind: "RoleBinding", plural: "rolebindings", singular: "rolebinding",
+		versions: v1, strategy: rolebinding.Strategy,
+	},
+	{
+		kind: "Role", plural: "roles", singular: "role",
+		versions: v1, strategy: role.Strategy, table: plain("rbac.authorization.k8s.io", "roles"),
+	},
+}}
+
+var podCertificates = podcertificaterequest.NewStrategy()
+
+var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
+	{
+		kind: "CertificateSigningRequest", plural: "certificatesigningrequests", singular: "certificatesigningrequest", short: []string{"csr"},
+		clusterScoped: true, versions: v1, strategy: certificates.Strategy, attributes: certificates.GetAttrs,
+		subresources: map[string]subresource{
+			"approval": {strategy: certificates.ApprovalStrategy},
+			"status":   {strategy: certificates.StatusStrategy},
+		},
+	},
+	{
+		kind: "ClusterTrustBundle", plural: "clustertrustbundles", singular: "clustertrustbundle",
+		clusterScoped: true, versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
+		strategy: clustertrustbundle.Strategy,
+	},
+	{
+		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest",
+		versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
+		strategy:     podCertificates,
+		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, everybody, clock.RealClock{})),
+	},
+}}

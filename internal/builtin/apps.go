@@ -1,0 +1,104 @@
+package builtin
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	api "k8s.io/kubernetes/pkg/apis/apps"
+	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
+	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
+	"k8s.io/kubernetes/pkg/registry/apps/deployment"
+	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
+	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
+	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
+	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
+	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+)
+
+// What runs workloads: apps, batch, and what keeps an eye on them.
+
+var apps = group{name: "apps", kinds: []kind{
+	{
+		kind: "ControllerRevision", plural: "controllerrevisions", singular: "controllerrevision",
+		versions: v1, strategy: controllerrevision.Strategy,
+	},
+	{
+		kind: "DaemonSet", plural: "daemonsets", singular: "daemonset", short: []string{"ds"}, categories: []string{"all"},
+		versions: v1, strategy: daemonset.Strategy, subresources: status(daemonset.StatusStrategy),
+	},
+	{
+		kind: "Deployment", plural: "deployments", singular: "deployment", short: []string{"deploy"}, categories: []string{"all"},
+		versions: v1, strategy: deployment.Strategy,
+		subresources: map[string]subresource{
+			"scale":  {kind: scaleKind, scale: &scaledDeployment},
+			"status": {strategy: deployment.StatusStrategy},
+		},
+	},
+	{
+		kind: "ReplicaSet", plural: "replicasets", singular: "replicaset", short: []string{"rs"}, categories: []string{"all"},
+		versions: v1, strategy: replicaset.Strategy, attributes: replicaset.GetAttrs,
+		subresources: map[string]subresource{
+			"scale":  {kind: scaleKind, scale: &scaledReplicaSet},
+			"status": {strategy: replicaset.StatusStrategy},
+		},
+	},
+	{
+		kind: "StatefulSet", plural: "statefulsets", singular: "statefulset", short: []string{"sts"}, categories: []string{"all"},
+		versions: v1, strategy: statefulset.Strategy,
+		subresources: map[string]subresource{
+			"scale":  {kind: scaleKind, scale: &scaledStatefulSet},
+			"status": {strategy: statefulset.StatusStrategy},
+		},
+	},
+}}
+
+var autoscalers = group{name: "autoscaling", kinds: []kind{{
+	kind: "HorizontalPodAutoscaler", plural: "horizontalpodautoscalers", singular: "horizontalpodautoscaler",
+	short: []string{"hpa"}, categories: []string{"all"},
+	versions: []string{"v2", "v1"}, strategy: horizontalpodautoscaler.Strategy,
+	subresources: status(horizontalpodautoscaler.StatusStrategy),
+}}}
+
+var batch = group{name: "batch", kinds: []kind{
+	{
+		kind: "CronJob", plural: "cronjobs", singular: "cronjob", short: []string{"cj"}, categories: []string{"all"},
+		versions: v1, strategy: cronjob.Strategy, subresources: status(cronjob.StatusStrategy),
+	},
+	{
+		kind: "Job", plural: "jobs", singular: "job", categories: []string{"all"},
+		versions: v1, strategy: job.Strategy, attributes: job.GetAttrs, subresources: status(job.StatusStrategy),
+	},
+}}
+
+var policy = group{name: "policy", kinds: []kind{{
+	kind: "PodDisruptionBudget", plural: "poddisruptionbudgets", singular: "poddisruptionbudget", short: []string{"pdb"},
+	versions: v1, strategy: poddisruptionbudget.Strategy, subresources: status(poddisruptionbudget.StatusStrategy),
+}}}
+
+var scaledDeployment = scaled{
+	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
+		d := obj.(*api.Deployment)
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		return d.Spec.Replicas, d.Status.Replicas, selector, err
+	},
+	write: func(obj runtime.Object, wanted int32) { obj.(*api.Deployment).Spec.Replicas = wanted },
+}
+
+var scaledReplicaSet = scaled{
+	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
+		rs := obj.(*api.ReplicaSet)
+		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+		return rs.Spec.Replicas, rs.Status.Replicas, selector, err
+	},
+	write: func(obj runtime.Object, wanted int32) { obj.(*api.ReplicaSet).Spec.Replicas = wanted },
+}
+
+var scaledStatefulSet = scaled{
+	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
+		s := obj.(*api.StatefulSet)
+		selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
+		return s.Spec.Replicas, s.Status.Replicas, selector, err
+	},
+	write: func(obj runtime.Object, wanted int32) { obj.(*api.StatefulSet).Spec.Replicas = wanted },
+}

@@ -1,0 +1,87 @@
+package builtin
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
+	"k8s.io/kube-aggregator/pkg/registry/apiservice"
+	apiserviceetcd "k8s.io/kube-aggregator/pkg/registry/apiservice/etcd"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/apiserverinternal/storageversion"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
+)
+
+// What makes the API another: policies, webhooks, further servers. Definitions are in
+// package crd.
+
+var apiExtensions = []string{"api-extensions"}
+
+// Upstream checks that the author of a policy may read its parameters. Without an
+// authorizer it leaves the check out, because whoever has the token may read
+// everything, but it insists on a resolver.
+var validatingPolicies = validatingadmissionpolicy.NewStrategy(nil, unasked{})
+
+// unasked is a resolver that is there.
+type unasked struct{}
+
+// Resolve implements resolver.ResourceResolver.
+func (unasked) Resolve(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return schema.GroupVersionResource{}, fmt.Errorf("fakecluster does not look up %s to authorize the author of a policy", kind)
+}
+
+var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
+	{
+		kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", singular: "mutatingadmissionpolicy", categories: apiExtensions,
+		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
+		strategy: mutatingadmissionpolicy.NewStrategy(nil, unasked{}),
+	},
+	{
+		kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", singular: "mutatingadmissionpolicybinding", categories: apiExtensions,
+		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
+		strategy: mutatingadmissionpolicybinding.NewStrategy(nil, nil, unasked{}),
+	},
+	{
+		kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", singular: "mutatingwebhookconfiguration", categories: apiExtensions,
+		clusterScoped: true, versions: v1, strategy: mutatingwebhookconfiguration.Strategy,
+	},
+	{
+		kind: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", singular: "validatingadmissionpolicy", categories: apiExtensions,
+		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
+		strategy: validatingPolicies, subresources: status(validatingadmissionpolicy.NewStatusStrategy(validatingPolicies)),
+	},
+	{
+		kind: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", singular: "validatingadmissionpolicybinding", categories: apiExtensions,
+		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
+		strategy: validatingadmissionpolicybinding.NewStrategy(nil, nil, unasked{}),
+	},
+	{
+		kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", singular: "validatingwebhookconfiguration", categories: apiExtensions,
+		clusterScoped: true, versions: v1, strategy: validatingwebhookconfiguration.Strategy,
+	},
+}}
+
+var storageMigrations = group{name: "storagemigration.k8s.io", kinds: []kind{{
+	kind: "StorageVersionMigration", plural: "storageversionmigrations", singular: "storageversionmigration",
+	clusterScoped: true, versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
+	strategy: storagemigration.Strategy, subresources: status(storagemigration.StatusStrategy),
+}}}
+
+var apiServices = group{name: "apiregistration.k8s.io", scheme: aggregatorscheme.Scheme, kinds: []kind{{
+	kind: "APIService", plural: "apiservices", singular: "apiservice", categories: apiExtensions,
+	clusterScoped: true, versions: v1,
+	strategy:     apiservice.NewStrategy(aggregatorscheme.Scheme),
+	subresources: status(apiservice.NewStatusStrategy(aggregatorscheme.Scheme)),
+	table:        &apiserviceetcd.REST{},
+}}}
+
+var storageVersions = group{name: "internal.apiserver.k8s.io", kinds: []kind{{
+	kind: "StorageVersion", plural: "storageversions", singular: "storageversion",
+	clusterScoped: true, optional: []string{"v1alpha1"},
+	strategy: storageversion.Strategy, subresources: status(storageversion.StatusStrategy),
+}}}

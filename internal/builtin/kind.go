@@ -1,0 +1,234 @@
+package builtin
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// group is an API group as its table tells of it.
+type group struct {
+	name  string
+	kinds []kind
+
+	// scheme has the types of the group; nil: legacyscheme.Scheme, which has those of
+	// all groups of k8s.io/kubernetes.
+	scheme *runtime.Scheme
+}
+
+// kind is a built-in kind.
+type kind struct {
+	kind             string
+	plural, singular string
+	short            []string
+	categories       []string
+	clusterScoped    bool
+	verbs            []string // nil: all
+
+	// versions are those that are always served, the preferred one first. Those of
+	// optional are served if WithRuntimeConfig asks for them, those of legacy if
+	// WithLegacyAPIs does.
+	versions, optional, legacy []string
+	// stored is the version in the store; empty: the first one of versions. It need
+	// not be served.
+	stored string
+	// storedIn is the group whose kind of the same name these objects are stored as;
+	// nil: they are stored as what they are.
+	storedIn *string
+
+	strategy     resource.Strategy
+	subresources map[string]subresource
+
+	// attributes are what selectors pick objects by; nil: labels, name and namespace.
+	attributes func(runtime.Object) (labels.Set, fields.Set, error)
+
+	table   registryrest.TableConvertor // nil: upstream's printer
+	content *resource.ContentFirst
+	answer  resource.Review // of a kind that is not stored
+
+	// missing says what the server lacks that would answer for the kind; empty: it
+	// lacks nothing.
+	missing string
+}
+
+// subresource is a part of a kind with an endpoint of its own.
+type subresource struct {
+	kind  schema.GroupVersionKind // that it speaks; empty: that of the object
+	verbs []string                // nil: get, patch, update
+
+	strategy registryrest.RESTUpdateStrategy
+	scale    *scaled // the object is shown as a Scale
+	missing  string  // what the server lacks that would answer
+}
+
+var (
+	allVerbs     = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	changeVerbs  = []string{"get", "patch", "update"}
+	createVerb   = []string{"create"}
+	connectVerbs = []string{"create", "get"}
+	proxyVerbs   = []string{"create", "delete", "get", "patch", "update"}
+)
+
+// status are the subresources of a kind that has its status alone.
+func status(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
+	return map[string]subresource{"status": {strategy: strategy}}
+}
+
+// typesOf is the scheme of a group.
+func (g *group) typesOf() *runtime.Scheme {
+	if g.scheme != nil {
+		return g.scheme
+	}
+	return legacyscheme.Scheme
+}
+
+// served are the versions of a kind in the order of discovery.
+func (k *kind) served(g *group, o Options) []string {
+	all := slices.Clone(k.versions)
+	if o.LegacyAPIs {
+		all = append(all, k.legacy...)
+	}
+	for _, v := range k.optional {
+		if o.RuntimeConfig.serves(schema.GroupVersion{Group: g.name, Version: v}) && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// storage is the group and version that the objects are stored in.
+func (k *kind) storage(g *group) schema.GroupVersion {
+	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
+	if k.stored == "" {
+		gv.Version = slices.Concat(k.versions, k.optional)[0]
+	}
+	if k.storedIn != nil {
+		gv.Group = *k.storedIn
+	}
+	return gv
+}
+
+// resource is the kind as a resource, or nil if the options have it served in no
+// version.
+func (k *kind) resource(g *group, o Options, documents *documents) *resource.Resource {
+	names := k.served(g, o)
+	if len(names) == 0 {
+		return nil
+	}
+	r := &resource.Resource{
+		Group: g.name,
+		Names: resource.Names{
+			Plural: k.plural, Singular: k.singular, ShortNames: k.short, Categories: k.categories, Kind: k.kind, ListKind: k.kind + "List",
+		},
+		Namespaced: !k.clusterScoped,
+		Verbs:      k.verbs,
+	}
+	if r.Verbs == nil {
+		r.Verbs = allVerbs
+	}
+	if k.strategy != nil {
+		r.Prefix = "/registry/" + k.plural + "/"
+	}
+	stored := k.storage(g)
+	for _, name := range names {
+		r.Versions = append(r.Versions, k.version(g, r, name, documents))
+	}
+	if stored.Group == g.name {
+		if r.Storage = r.Version(stored.Version); r.Storage == nil {
+			r.Storage = k.version(g, r, stored.Version, nil)
+			r.Storage.Served = false
+			r.Versions = append(r.Versions, r.Storage)
+		}
+	}
+	return r
+}
+
+// version is a kind in one version.
+func (k *kind) version(g *group, r *resource.Resource, name string, documents *documents) *resource.Version {
+	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
+	scheme := g.typesOf()
+	codec := newCodec(scheme, gvk, k.storage(g).Group, k.attributes)
+	v := &resource.Version{
+		Resource: r, Name: name, Served: true, Typed: true, Identity: gvk.GroupVersion().String(),
+		Codec:        codec,
+		Serializer:   codec.Serializer(),
+		Strategy:     k.strategy,
+		ContentFirst: k.content,
+		Review:       k.answer,
+		Missing:      k.missing,
+		Types:        g.types,
+		FieldManager: g.fieldManager(gvk, "", k.strategy),
+	}
+	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
+	if documents != nil {
+		v.OpenAPI = documents.of(gvk.GroupVersion())
+	}
+	v.Table = k.table
+	if k.strategy != nil {
+		v.Patches.StrategicMerge = codec.StrategicMerge
+		if v.Table == nil {
+			v.Table = printed{}
+		}
+	}
+	for name, s := range k.subresources {
+		if v.Subresource == nil {
+			v.Subresource = map[string]*resource.Subresource{}
+		}
+		v.Subresource[name] = s.of(g, k, v, name)
+	}
+	return v
+}
+
+// of is the subresource of a version.
+func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
+	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, Missing: s.missing}
+	if out.Verbs == nil {
+		out.Verbs = changeVerbs
+	}
+	switch {
+	case s.scale != nil:
+		out.Strategy = k.strategy
+		out.Projection = s.scale.projection(v)
+		out.FieldManager = scaleFieldManager
+	case s.strategy != nil:
+		out.FieldManager = g.fieldManager(v.Kind(), name, s.strategy)
+	}
+	return out
+}
+
+// resetFields are the fields that a strategy ignores.
+func resetFields(strategy any) map[fieldpath.APIVersion]fieldpath.Filter {
+	switch s := strategy.(type) {
+	case registryrest.ResetFieldsFilterStrategy: // it may embed a strategy that has the other one
+		return s.GetResetFieldsFilter()
+	case registryrest.ResetFieldsStrategy:
+		return fieldpath.NewExcludeFilterSetMap(s.GetResetFields())
+	}
+	return nil
+}
+
+// release is the one whose behaviour is served.
+var release = struct{ major, minor int }{1, 37}
+
+// deprecation is what comes with every answer in a version that is to go, or gone, and the
+// release that takes it away.
+func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
+	obj, err := scheme.New(kind)
+	if err != nil {
+		return nil, ""
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	if !deprecated.IsDeprecated(obj, release.major, release.minor) {
+		return nil, ""
+	}
+	return []string{deprecated.WarningMessage(obj)}, deprecated.RemovedRelease(obj)
+}

@@ -1,0 +1,169 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/autoscaling"
+	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// scaleKind is the kind that every scale subresource speaks.
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scaled says how the objects of a kind are shown as a Scale.
+type scaled struct {
+	// read is how many replicas the object wants and has, and the selector of its pods.
+	read func(obj runtime.Object) (wanted, has int32, selector labels.Selector, err error)
+	// write sets how many replicas it wants.
+	write func(obj runtime.Object, wanted int32)
+}
+
+// scaleFieldManager is the field manager of Scales.
+var scaleFieldManager resource.FieldManager = sync.OnceValues(func() (*managedfields.FieldManager, error) {
+	types, err := schemas(legacyscheme.Scheme, []schema.GroupVersionKind{scaleKind})
+	if err != nil {
+		return nil, err
+	}
+	hub := schema.GroupVersion{Group: scaleKind.Group, Version: runtime.APIVersionInternal}
+	return managedfields.NewDefaultFieldManager(types, runtime.UnsafeObjectConvertor(legacyscheme.Scheme), legacyscheme.Scheme, legacyscheme.Scheme,
+		scaleKind, hub, "scale", nil)
+})
+
+// projection shows objects of a version as Scales. It is a resource.Projection.
+type projection struct {
+	scaled
+	view *resource.Version
+	of   *resource.Version
+}
+
+func (s *scaled) projection(of *resource.Version) resource.Projection {
+	codec := newCodec(legacyscheme.Scheme, scaleKind, scaleKind.Group, nil)
+	names := of.Resource.Names
+	names.Kind = scaleKind.Kind
+	return projection{scaled: *s, of: of, view: &resource.Version{
+		Resource: &resource.Resource{Group: scaleKind.Group, Names: names, Namespaced: of.Resource.Namespaced},
+		Name:     scaleKind.Version, Typed: true,
+		Codec: codec, Serializer: codec.Serializer(),
+		Patches: resource.Patches{StrategicMerge: codec.StrategicMerge},
+		Table:   printed{},
+	}}
+}
+
+// View implements resource.Projection.
+func (p projection) View() *resource.Version { return p.view }
+
+// Of implements resource.Projection.
+func (p projection) Of(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
+
+// Before implements resource.Projection.
+func (p projection) Before(obj runtime.Object) (runtime.Object, error) {
+	scale, err := p.scale(obj)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := p.fields(obj)
+	if err != nil {
+		return nil, err
+	}
+	scale.ManagedFields, err = fields.ToSubresource()
+	return scale, err
+}
+
+// Into implements resource.Projection.
+func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) {
+	scale, ok := projected.(*autoscaling.Scale)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", projected))
+	}
+	old, err := p.scale(obj)
+	if err != nil {
+		return nil, err
+	}
+	out := obj.DeepCopyObject()
+	metadata, err := meta.Accessor(out)
+	if err != nil {
+		return nil, err
+	}
+	if errs := autoscalingvalidation.ValidateScaleUpdate(p.context(), scale, old, legacyscheme.Scheme, scaleVersion{}); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(autoscaling.Kind("Scale"), metadata.GetName(), errs)
+	}
+	if uid := scale.UID; uid != "" && uid != metadata.GetUID() {
+		gr := p.of.Resource.GroupResource()
+		gr.Resource += "/scale"
+		return nil, apierrors.NewConflict(gr, metadata.GetName(),
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID()))
+	}
+	metadata.SetResourceVersion(scale.ResourceVersion)
+	p.write(out, scale.Spec.Replicas)
+	fields, err := p.fields(obj)
+	if err != nil {
+		return nil, err
+	}
+	managed, err := fields.ToParent(scale.ManagedFields)
+	if err != nil {
+		return nil, err
+	}
+	metadata.SetManagedFields(managed)
+	return out, nil
+}
+
+// context is that of a write to the Scale, as far as validation looks into it.
+func (p projection) context() context.Context {
+	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{
+		IsResourceRequest: true, APIGroup: p.of.Resource.Group, APIVersion: p.of.Name, Resource: p.of.Resource.Names.Plural, Subresource: "scale",
+	})
+}
+
+// scaleVersion says in which version a Scale is validated, whatever the version of the
+// object is.
+type scaleVersion struct{}
+
+// GroupVersionKind implements rest.GroupVersionKindProvider.
+func (scaleVersion) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
+
+// fields translates who owns the replicas between the object and its Scale.
+func (p projection) fields(obj runtime.Object) (*managedfields.ScaleHandler, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	gv := p.of.GroupVersion()
+	return managedfields.NewScaleHandler(metadata.GetManagedFields(), gv, managedfields.ResourcePathMappings{
+		gv.String(): fieldpath.MakePathOrDie("spec", "replicas"),
+	}), nil
+}
+
+// scale is the Scale of an object.
+func (p projection) scale(obj runtime.Object) (*autoscaling.Scale, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	wanted, has, selector, err := p.read(obj)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return &autoscaling.Scale{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: metadata.GetName(), Namespace: metadata.GetNamespace(), UID: metadata.GetUID(),
+			ResourceVersion: metadata.GetResourceVersion(), CreationTimestamp: metadata.GetCreationTimestamp(),
+		},
+		Spec:   autoscaling.ScaleSpec{Replicas: wanted},
+		Status: autoscaling.ScaleStatus{Replicas: has, Selector: selector.String()},
+	}, nil
+}

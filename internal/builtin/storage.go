@@ -1,0 +1,82 @@
+package builtin
+
+import (
+	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
+	"k8s.io/kubernetes/pkg/registry/resource/resourcepoolstatusrequest"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
+	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
+	"k8s.io/kubernetes/pkg/registry/storage/csinode"
+	"k8s.io/kubernetes/pkg/registry/storage/csistoragecapacity"
+	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
+	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
+	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+)
+
+// Volumes and devices.
+
+var volumes = group{name: "storage.k8s.io", kinds: []kind{
+	{
+		kind: "CSIDriver", plural: "csidrivers", singular: "csidriver",
+		clusterScoped: true, versions: v1, strategy: csidriver.Strategy,
+	},
+	{
+		kind: "CSINode", plural: "csinodes", singular: "csinode",
+		clusterScoped: true, versions: v1, strategy: csinode.Strategy, subresources: status(csinode.StatusStrategy),
+	},
+	{
+		kind: "CSIStorageCapacity", plural: "csistoragecapacities", singular: "csistoragecapacity",
+		versions: v1, strategy: csistoragecapacity.Strategy, table: plain("storage.k8s.io", "csistoragecapacities"),
+	},
+	{
+		kind: "StorageClass", plural: "storageclasses", singular: "storageclass", short: []string{"sc"},
+		clusterScoped: true, versions: v1, strategy: storageclass.Strategy,
+	},
+	{
+		kind: "VolumeAttachment", plural: "volumeattachments", singular: "volumeattachment",
+		clusterScoped: true, versions: v1, strategy: volumeattachment.Strategy, subresources: status(volumeattachment.StatusStrategy),
+	},
+	{
+		kind: "VolumeAttributesClass", plural: "volumeattributesclasses", singular: "volumeattributesclass", short: []string{"vac"},
+		clusterScoped: true, versions: v1, strategy: volumeattributesclass.Strategy,
+	},
+}}
+
+var (
+	claims         = resourceclaim.NewStrategy(namespaces{}, everybody)
+	claimTemplates = resourceclaimtemplate.NewStrategy(namespaces{})
+)
+
+var devices = group{name: "resource.k8s.io", kinds: []kind{
+	{
+		kind: "DeviceClass", plural: "deviceclasses", singular: "deviceclass",
+		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"}, strategy: deviceclass.Strategy,
+	},
+	{
+		kind: "DeviceTaintRule", plural: "devicetaintrules", singular: "devicetaintrule",
+		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1alpha3"}, stored: "v1beta2",
+		strategy: devicetaintrule.Strategy, subresources: status(devicetaintrule.StatusStrategy),
+	},
+	{
+		kind: "ResourceClaim", plural: "resourceclaims", singular: "resourceclaim",
+		versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		strategy: claims, attributes: resourceclaim.GetAttrs, subresources: status(resourceclaim.NewStatusStrategy(claims)),
+	},
+	{
+		kind: "ResourceClaimTemplate", plural: "resourceclaimtemplates", singular: "resourceclaimtemplate",
+		versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		strategy: claimTemplates, attributes: resourceclaimtemplate.GetAttrs,
+	},
+	{
+		kind: "ResourcePoolStatusRequest", plural: "resourcepoolstatusrequests", singular: "resourcepoolstatusrequest",
+		clusterScoped: true, optional: []string{"v1alpha3"},
+		strategy: resourcepoolstatusrequest.Strategy, subresources: status(resourcepoolstatusrequest.StatusStrategy),
+	},
+	{
+		kind: "ResourceSlice", plural: "resourceslices", singular: "resourceslice",
+		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		strategy: resourceslice.Strategy, attributes: resourceslice.GetAttrs,
+	},
+}}

@@ -14,6 +14,11 @@
 //     groups it is seen through. Events are seen through two groups.
 //   - Nothing here belongs to a cluster. What is costly (schemas, printers) is made when it is first needed, once in
 //     a process, and never changes after that.
+//   - Importing the package changes what a process shares, as importing k8s.io/kubernetes does: its pkg/features puts
+//     about 250 feature gates into k8s.io/apiserver's default gates, and has client-go's features go by those, so that
+//     environment variables such as KUBE_FEATURE_WatchListClient no longer have an effect in that process. Containers
+//     may be privileged (pkg/capabilities, which the first caller in a process sets). legacyscheme.Scheme is read, and
+//     never changed.
 //   - A subresource that a real server has and this one does not serve is listed, and refused in words that say what is
 //     missing.
 package builtin

@@ -70,7 +70,7 @@ func TestADeploymentIsDefaultedScaledAndValidated(t *testing.T) {
 	}
 }
 
-// TestAnApplyStartsFromNothing: what an apply leaves out is defaulted, and owned by nobody.
+// TestAnApplyStartsFromNothing: what an apply leaves out is defaulted, and no manager owns it.
 func TestAnApplyStartsFromNothing(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(fakecluster.Start(t, fakecluster.InProcess()).RESTConfig()).AppsV1().Deployments("default")
 	configuration := appsv1apply.Deployment("web", "default").WithSpec(appsv1apply.DeploymentSpec().

@@ -46,7 +46,8 @@ func (c *Cluster) load(ctx context.Context) error {
 			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithObjects brings a definition %s", one.definition)
 		}
 	}
-	// Last, because nobody answers for them yet.
+	// Last, because nothing may call these webhooks while the cluster is loaded: their
+	// servers may not run yet.
 	for _, u := range c.settings.webhooks {
 		u = u.DeepCopy()
 		c.services.trustWebhooks(u)

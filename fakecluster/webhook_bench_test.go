@@ -22,7 +22,7 @@ func BenchmarkAdmission(b *testing.B) {
 		number  int
 		change  func(*admissionregistrationv1.MutatingWebhook)
 	}{
-		{name: "nobody"},
+		{name: "no webhook"},
 		{name: "a webhook for something else", kind: mutating, number: 1, change: elsewhere},
 		{name: "50 webhooks for something else", kind: mutating, number: 50, change: elsewhere},
 		{name: "a match condition that is false", kind: validating, number: 1, change: func(w *admissionregistrationv1.MutatingWebhook) {
@@ -31,7 +31,7 @@ func BenchmarkAdmission(b *testing.B) {
 		{name: "a validating webhook", kind: validating, number: 1},
 		{name: "a mutating webhook", kind: mutating, number: 1},
 		{name: "a Go function", options: []fakecluster.Option{fakecluster.WithAdmission(nothing, nothing)}},
-		{name: "nobody, with an audit trail", options: []fakecluster.Option{fakecluster.WithAudit("Metadata")}},
+		{name: "no webhook, with an audit trail", options: []fakecluster.Option{fakecluster.WithAudit("Metadata")}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			h := &hook{answer: allow}

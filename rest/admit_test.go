@@ -161,7 +161,7 @@ func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 	c.must("GET", "/api/v1/namespaces/n/configmaps/a", "")
 }
 
-func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndOwnedByNobody(t *testing.T) {
+func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))
 	c.must("POST", definitionsPath, scaled)

@@ -27,10 +27,13 @@
 //     tried again because the kind was defined anew.
 //   - A verb never asks whether a kind is built in. What differs is in fields of
 //     resource.Resource and resource.Version.
-//   - A verb that returns an error has written nothing.
+//   - A verb that returns an error has sent no part of an answer: the caller answers with
+//     the Status of the error. The store may have changed all the same, for example if
+//     the answer cannot be encoded after the commit.
 //   - The audit event of a request is recorded before the end of its answer leaves.
-//   - Nothing of a Server is shared with another one but what cannot change, so that a fork
-//     and its origin do not see each other.
+//   - Two Servers share nothing that a client could see change, so that a fork and its
+//     origin do not see each other. They share records, compiled definitions and caches by
+//     content. What these remember follows from their content (see package resource).
 //
 // # Locks
 //

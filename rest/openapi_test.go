@@ -41,8 +41,8 @@ func getDocument(t *testing.T, h http.Handler, path string, header ...string) *h
 	return w
 }
 
-// A change of one group has the document of no other built again, and one that nobody
-// asks for is never built.
+// A change of one group does not rebuild the document of another group. A document that
+// no client asks for is never built.
 func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 	var first, second, changed int
 	a, b := described("a.example.com", &first), described("b.example.com", &second)
@@ -91,7 +91,7 @@ func TestOpenAPIForms(t *testing.T) {
 		{"/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
 		{"/openapi/v2", "text/html", 406, ""},
 		{"/openapi/v3/", "", 404, ""},
-		{"/openapi/v3/apis/nobody.example.com/v1", "", 404, ""},
+		{"/openapi/v3/apis/absent.example.com/v1", "", 404, ""},
 		{"/openapi", "", 404, "text/plain; charset=utf-8"},
 	} {
 		w := getDocument(t, d, test.path, "Accept", test.accept)

@@ -47,7 +47,7 @@ func patch(r *request) error {
 	}))
 }
 
-// patchType is the kind of patch by its media type, if the resource takes it.
+// patchType is the type of the patch, as its media type says, if the resource accepts it.
 func (r *request) patchType() (types.PatchType, error) {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 	if r.version.Patches.StrategicMerge != nil {
@@ -63,7 +63,7 @@ func (r *request) patchType() (types.PatchType, error) {
 	return "", negotiation.NewUnsupportedMediaTypeError(accepted)
 }
 
-// checkPatch refuses a body that is no JSON, or YAML for an apply.
+// checkPatch refuses a body that is not JSON. For an apply it accepts YAML as well.
 func checkPatch(body []byte, patchType types.PatchType) error {
 	if json.Valid(body) {
 		return nil

@@ -95,8 +95,8 @@ func BenchmarkPolicies(b *testing.B) {
 	}
 }
 
-// A policy that nobody has compiled before: validated, stored, compiled and checked
-// when the answer leaves.
+// A policy that the process has not compiled before. It is validated, stored, compiled
+// and checked before the answer leaves.
 func BenchmarkNewPolicy(b *testing.B) {
 	c := startInProcess(b)
 	c.mustServe(http.StatusCreated, "POST", definitionsPath, scaled)

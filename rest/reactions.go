@@ -27,8 +27,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// aftermath is what follows from a commit: admission is brought up to date with
-// its configuration, then the controllers react.
+// aftermath does what follows from a commit. It first brings admission up to date with
+// its configuration; then the controllers react.
 type aftermath struct {
 	chain   *admissionChain
 	reactor *lifecycle.Reactor
@@ -44,7 +44,7 @@ func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
 	a.reactor.React(ctx, c)
 }
 
-// reactions is the server as package lifecycle sees it.
+// reactions shows the server to package lifecycle.
 type reactions struct {
 	store      *store.Store
 	memory     *resource.Memory
@@ -91,7 +91,8 @@ func (r reactions) List(res *resource.Resource, namespace string) ([]store.Recor
 	return list.Records, err
 }
 
-// Ignores is for Events: the collector of a real server does not watch them.
+// Ignores says that the garbage collector does not follow the object. Those are Events,
+// which the collector of a real server does not watch either.
 func (r reactions) Ignores(key string) bool {
 	events := r.catalogue.Load().Resource("", "events")
 	return events != nil && strings.HasPrefix(key, events.Prefix)
@@ -171,8 +172,8 @@ func (r reactions) Collect(ctx context.Context, res *resource.Resource, was stor
 type controller struct {
 	user    user.Info
 	manager string // of the fields that it sets
-	// prefers says that it writes in the preferred version of a kind, as a program does
-	// that knows kinds from discovery; otherwise it writes in the stored one.
+	// prefers says that the controller writes in the preferred version of a kind, as a
+	// client does that learns kinds from discovery. Otherwise it writes in the stored one.
 	prefers bool
 }
 
@@ -193,7 +194,7 @@ var (
 	}}
 )
 
-// keeperOf is who looks after the objects of a resource.
+// keeperOf is the controller that writes to the objects of a resource.
 func (r reactions) keeperOf(res *resource.Resource) controller {
 	if res == r.namespaces {
 		return namespaceController
@@ -201,7 +202,7 @@ func (r reactions) keeperOf(res *resource.Resource) controller {
 	return apiServer
 }
 
-// write is a write of a controller's, which has yet to get its change.
+// write is the request for a controller's write. The caller adds the change.
 func (r reactions) write(ctx context.Context, by controller, res *resource.Resource, namespace, name string) (context.Context, write.Request) {
 	w := write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: by.manager}
 	if by.prefers {
@@ -210,7 +211,7 @@ func (r reactions) write(ctx context.Context, by controller, res *resource.Resou
 	return apirequest.WithUser(ctx, by.user), w
 }
 
-// preferred is the version that a program uses which knows kinds from discovery.
+// preferred is the version that a client uses if it learns kinds from discovery.
 func preferred(res *resource.Resource) *resource.Version {
 	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
 		return res.Versions[i]
@@ -227,8 +228,8 @@ func written(res *resource.Resource) *resource.Version {
 	return preferred(res)
 }
 
-// inform puts into the context of a write what the code of a kind looks for in that of a
-// request.
+// inform adds to the context of a write what the code of a kind expects in the context of
+// a request.
 func (r reactions) inform(ctx context.Context, w write.Request) context.Context {
 	of := w.Version.Resource
 	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, r.cluster), &apirequest.RequestInfo{
@@ -237,11 +238,11 @@ func (r reactions) inform(ctx context.Context, w write.Request) context.Context 
 	})
 }
 
-// carryOut carries out a write of a controller's, and says so in the audit trail.
+// carryOut carries out a write of a controller and records it in the audit trail.
 //
-// It fails with lifecycle.ErrConflict if the controller has to look again. A write
-// that means one revision fails so if, and only if, it is obsolete: any other
-// conflict or object that is not found is what admission refuses the write with.
+// It fails with lifecycle.ErrConflict if the controller has to read the object again. If
+// the write names a revision, that happens exactly when the revision is obsolete: any other
+// 409 or 404 is the answer of admission, and the write fails with it.
 func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) error {
 	ctx, finish := r.trail.open(ctx, r.now().Time, verb, w)
 	_, err := r.writes.Run(r.inform(ctx, w), w)

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 		{"a step's file may not",
 			map[string]string{"a.yaml": uses, "m.yaml": manifest + "---\n" + manifest}, []string{"."},
 			nil, []string{"a.yaml:3: a step takes one manifest, and there are 2 in the file"}},
-		{"YAML that nobody uses is a mistake",
+		{"YAML that no scenario uses is a mistake",
 			map[string]string{"a.yaml": one, "m.yaml": manifest}, []string{"."},
 			nil, []string{"m.yaml:1: no scenario in this file, and no scenario that takes manifests from it"}},
 		{"but not where the scenario that might use it cannot be read",

@@ -11,8 +11,8 @@ import (
 // it is. want is a resolved tree, got a JSON value.
 func diff(want, got any) string {
 	w, g := compared(want, got)
-	// cmp writes some of its spaces as non-breaking ones, and not always the same,
-	// so that nobody depends on its output. A golden file has to.
+	// To keep programs from depending on its output, cmp writes some spaces as
+	// non-breaking ones, and not the same ones each time. A golden file does depend on it.
 	return strings.ReplaceAll(cmp.Diff(w, g), "\u00a0", " ")
 }
 

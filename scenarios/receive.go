@@ -159,7 +159,7 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	_, _ = to.Write(body) // a caller that has gone misses nothing
 }
 
-// to is what the reply to a review comes to: a body and its media type.
+// to makes the answer to a review: its body and media type.
 func (r stubReply) to(review any) (media string, body []byte, err error) {
 	fields, _ := review.(map[string]any)
 	request := fields["request"]

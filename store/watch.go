@@ -86,7 +86,8 @@ func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
 
 // changes announces commits to those who wait for one. The zero value is ready.
 //
-// The first who waits makes the channel, so that a commit costs nothing when nobody waits.
+// The first watcher that waits makes the channel, so that a commit without waiting
+// watchers costs nothing.
 type changes struct {
 	mu sync.Mutex
 	ch chan struct{}

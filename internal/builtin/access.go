@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Who may do what, and how they prove who they are.
+// This file has the tables of the groups for authorization and certificates.
 
 var rbac = group{name: "rbac.authorization.k8s.io", kinds: []kind{
 	{

@@ -16,7 +16,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
 )
 
-// What runs workloads: apps, batch, and what keeps an eye on them.
+// This file has the tables of the groups that run workloads (apps, batch), scale them and
+// limit their disruption.
 
 var apps = group{name: "apps", kinds: []kind{
 	{

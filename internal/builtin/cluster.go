@@ -13,12 +13,12 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Cluster is what the code of a kind may ask about the cluster that a request is made
-// to. It comes with the context of the request, because the kinds are those of all
-// clusters.
+// Cluster answers questions about the cluster that a request was sent to. The code of a
+// kind finds it in the context of the request, because all clusters of the process share
+// the kinds.
 type Cluster interface {
-	// Namespace is the namespace of that name, or an error that says that there is
-	// none.
+	// Namespace returns the namespace with the name. If it does not exist, the error is a
+	// NotFound.
 	Namespace(name string) (*corev1.Namespace, error)
 
 	// AuthenticateRequest implements authenticator.Request.
@@ -27,7 +27,7 @@ type Cluster interface {
 
 type clusterKey struct{}
 
-// WithCluster is a context in which the code of kinds finds its cluster.
+// WithCluster returns a context in which the code of kinds finds the cluster.
 func WithCluster(ctx context.Context, c Cluster) context.Context {
 	return context.WithValue(ctx, clusterKey{}, c)
 }
@@ -42,12 +42,12 @@ func clusterFrom(ctx context.Context) (Cluster, error) {
 	return c, nil
 }
 
-// everybody lets everybody do everything: whoever has the token of a cluster is its
+// everybody allows every user every action: a client with the token of a cluster is its
 // administrator.
 var everybody = authorizerfactory.NewAlwaysAllowAuthorizer()
 
-// namespaces reads the namespaces of the cluster of a request. Of all that the
-// interface can do, strategies call Get alone.
+// namespaces reads the namespaces of the cluster of a request. It implements Get alone,
+// the one method of the interface that strategies call.
 type namespaces struct {
 	corev1client.NamespaceInterface
 }

@@ -37,8 +37,8 @@ func newCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, storedIn str
 		TypedCodec: resource.NewTypedCodec(scheme, kind, hub, nil),
 		scheme:     scheme, kind: kind, attributes: attributes,
 	}
-	// The same objects may be stored as a kind of another group, with the same internal
-	// type. A target of several groups takes both.
+	// The objects may be stored as a kind of another group with the same internal type, for
+	// example Events. So the target of a conversion has both groups.
 	into := runtime.NewMultiGroupVersioner(hub, schema.GroupKind{Group: kind.Group}, schema.GroupKind{Group: storedIn})
 	c.stored = c.Serializer().(serializer.CodecFactory).DecoderToVersion(
 		json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}), into)

@@ -24,7 +24,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
 )
 
-// What a subresource needs that is not here.
+// These are the things that fakecluster lacks and a subresource needs. The refusal of the
+// subresource names them.
 const (
 	noKubelet   = "no kubelet runs in it, and so no container"
 	noScheduler = "nothing binds pods to nodes yet"
@@ -141,7 +142,7 @@ var core = group{name: "", kinds: []kind{
 	},
 }}
 
-// events are the events of the core group, seen through another.
+// events has the Events of the core group, served in the group events.k8s.io.
 var events = group{name: "events.k8s.io", kinds: []kind{{
 	kind: "Event", plural: "events", singular: "event", short: []string{"ev"},
 	versions: v1, storedIn: &core.name, strategy: event.Strategy, attributes: event.GetAttrs,

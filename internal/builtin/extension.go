@@ -17,17 +17,18 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
-// What makes the API another: policies, webhooks, further servers. Definitions are in
-// package crd.
+// This file has the tables of the groups that extend the API: admission policies and
+// webhooks, aggregated servers, storage migrations. CustomResourceDefinitions are in package
+// crd.
 
 var apiExtensions = []string{"api-extensions"}
 
-// Upstream checks that the author of a policy may read its parameters. Without an
-// authorizer it leaves the check out, because whoever has the token may read
-// everything, but it insists on a resolver.
+// Upstream checks that the author of a policy may read the policy's parameters. There is
+// no authorizer here, because a client with the cluster's token may read everything.
+// Upstream then leaves the check out, but it still needs a resolver.
 var validatingPolicies = validatingadmissionpolicy.NewStrategy(nil, unasked{})
 
-// unasked is a resolver that is there.
+// unasked is a resolver that upstream never calls.
 type unasked struct{}
 
 // Resolve implements resolver.ResourceResolver.

@@ -15,7 +15,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 )
 
-// What workloads run on and reach each other by.
+// This file has the tables of the groups for networking, scheduling, leases, nodes and flow
+// control.
 
 var networking = group{name: "networking.k8s.io", kinds: []kind{
 	{

@@ -1,7 +1,7 @@
 package builtin
 
-// The types, defaults and conversions of all groups are put into legacyscheme.Scheme
-// by these packages. Not every strategy brings its own.
+// These packages put the types, defaults and conversions of all groups into
+// legacyscheme.Scheme. The packages with the strategies do not import all of them.
 import (
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apiserverinternal/install"

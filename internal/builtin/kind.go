@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// group is an API group as its table tells of it.
+// group is the table of an API group.
 type group struct {
 	name  string
 	kinds []kind
@@ -25,7 +25,7 @@ type group struct {
 	scheme *runtime.Scheme
 }
 
-// kind is a built-in kind.
+// kind is a built-in kind, one row of a table.
 type kind struct {
 	kind             string
 	plural, singular string
@@ -48,26 +48,27 @@ type kind struct {
 	strategy     resource.Strategy
 	subresources map[string]subresource
 
-	// attributes are what selectors pick objects by; nil: labels, name and namespace.
+	// attributes returns the labels and fields that selectors compare; nil: the labels and
+	// the fields metadata.name and metadata.namespace.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 
 	table   registryrest.TableConvertor // nil: upstream's printer
 	content *resource.ContentFirst
 	answer  resource.Review // of a kind that is not stored
 
-	// missing says what the server lacks that would answer for the kind; empty: it
-	// lacks nothing.
+	// missing says what fakecluster lacks to answer requests for the kind; empty: it lacks
+	// nothing.
 	missing string
 }
 
 // subresource is a part of a kind with an endpoint of its own.
 type subresource struct {
-	kind  schema.GroupVersionKind // that it speaks; empty: that of the object
+	kind  schema.GroupVersionKind // of its requests and answers; empty: that of the object
 	verbs []string                // nil: get, patch, update
 
 	strategy registryrest.RESTUpdateStrategy
 	scale    *scaled // the object is shown as a Scale
-	missing  string  // what the server lacks that would answer
+	missing  string  // what fakecluster lacks to answer; empty: nothing
 }
 
 var (
@@ -78,7 +79,7 @@ var (
 	proxyVerbs   = []string{"create", "delete", "get", "patch", "update"}
 )
 
-// status are the subresources of a kind that has its status alone.
+// status is the subresources of a kind that has no subresource other than status.
 func status(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
 	return map[string]subresource{"status": {strategy: strategy}}
 }
@@ -117,8 +118,8 @@ func (k *kind) storage(g *group) schema.GroupVersion {
 	return gv
 }
 
-// resource is the kind as a resource, or nil if the options have it served in no
-// version.
+// resource makes the kind's resource. It is nil if the options leave no version of the
+// kind served.
 func (k *kind) resource(g *group, o Options, documents *documents) *resource.Resource {
 	names := k.served(g, o)
 	if len(names) == 0 {
@@ -188,7 +189,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 	return v
 }
 
-// of is the subresource of a version.
+// of makes the subresource of a version.
 func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
 	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, Missing: s.missing}
 	if out.Verbs == nil {
@@ -208,7 +209,7 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 // resetFields are the fields that a strategy ignores.
 func resetFields(strategy any) map[fieldpath.APIVersion]fieldpath.Filter {
 	switch s := strategy.(type) {
-	case registryrest.ResetFieldsFilterStrategy: // it may embed a strategy that has the other one
+	case registryrest.ResetFieldsFilterStrategy: // first, because it may embed a strategy that has the other method
 		return s.GetResetFieldsFilter()
 	case registryrest.ResetFieldsStrategy:
 		return fieldpath.NewExcludeFilterSetMap(s.GetResetFields())
@@ -216,11 +217,11 @@ func resetFields(strategy any) map[fieldpath.APIVersion]fieldpath.Filter {
 	return nil
 }
 
-// release is the one whose behaviour is served.
+// release is the Kubernetes release whose behaviour is served.
 var release = struct{ major, minor int }{1, 37}
 
-// deprecation is what comes with every answer in a version that is to go, or gone, and the
-// release that takes it away.
+// deprecation returns the warnings of every answer in a deprecated or removed version, and
+// the release that removes the version.
 func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
 	obj, err := scheme.New(kind)
 	if err != nil {

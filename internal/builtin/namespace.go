@@ -14,8 +14,8 @@ var NamespaceNames = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
 
-// InitialNamespace is one of them, as a server creates it. Its managedFields are
-// written out, because to work them out takes longer than to start a cluster.
+// InitialNamespace returns one of them as a server creates it. Its managedFields are
+// written out here, because computing them takes longer than starting a cluster.
 func InitialNamespace(name, manager string, now metav1.Time) runtime.Object {
 	return &api.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
@@ -27,8 +27,8 @@ func InitialNamespace(name, manager string, now metav1.Time) runtime.Object {
 	}}
 }
 
-// namespaceContent is what a namespace waits for once it is deleted. The behaviour is
-// that of upstream's pkg/registry/core/namespace/storage.
+// namespaceContent makes a deleted namespace wait until its content is gone. The behaviour
+// is that of upstream's pkg/registry/core/namespace/storage.
 var namespaceContent = &resource.ContentFirst{
 	Begin: func(obj runtime.Object, now metav1.Time) {
 		ns := obj.(*api.Namespace)
@@ -37,7 +37,7 @@ var namespaceContent = &resource.ContentFirst{
 		}
 		ns.Status.Phase = api.NamespaceTerminating
 	},
-	// spec.finalizers stands for the content.
+	// As long as spec.finalizers is not empty, the namespace has content.
 	Remains:           func(obj runtime.Object) bool { return len(obj.(*api.Namespace).Spec.Finalizers) > 0 },
 	SettlesDependents: true,
 }

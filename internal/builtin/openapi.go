@@ -21,19 +21,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// documents are what is published of the versions of a set of resources.
+// documents has the OpenAPI documents of a set of resources, one for each group version.
 type documents struct {
 	byVersion map[schema.GroupVersion]*document
 }
 
-// document describes the kinds of one version of a group. They share it.
+// document describes the kinds of one version of a group, which share it.
 type document struct {
 	published *resource.OpenAPI
 	scheme    *runtime.Scheme
 	versions  []*resource.Version
 }
 
-// of is what is published of a version of a group.
+// of returns the OpenAPI documents of a version of a group.
 func (d *documents) of(gv schema.GroupVersion) *resource.OpenAPI {
 	if known := d.byVersion[gv]; known != nil {
 		return known.published
@@ -51,7 +51,8 @@ func (d *documents) describe(v *resource.Version, scheme *runtime.Scheme) {
 	one.versions = append(one.versions, v)
 }
 
-// definitionNames knows which types are which kinds, as a real server publishes it.
+// definitionNames knows the kinds of the types, under the names that a real server
+// publishes.
 var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 	return apiopenapi.NewDefinitionNamer(legacyscheme.Scheme, aggregatorscheme.Scheme)
 })

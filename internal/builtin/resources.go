@@ -11,16 +11,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Options say which versions are served beside those of a server by default.
+// Options say which versions are served in addition to those that a server serves by
+// default.
 type Options struct {
-	// LegacyAPIs are those that earlier releases had.
+	// LegacyAPIs adds versions that earlier releases served.
 	LegacyAPIs bool
-	// RuntimeConfig are those that are off by default.
+	// RuntimeConfig adds versions that are off by default.
 	RuntimeConfig RuntimeConfig
 }
 
-// groups are all groups in the order of discovery. That of CustomResourceDefinitions,
-// which are not built in here, has no kinds.
+// groups has all groups in the order of discovery. The group of CustomResourceDefinitions
+// has no kinds here; newResources leaves a gap for them.
 var groups = []*group{
 	&core, &apiServices, &apps, &events, &authentication, &authorization, &autoscalers, &batch, &certificateKinds, &networking,
 	&policy, &rbac, &volumes, &admissionKinds, &definitions, &scheduling, &coordination, &nodes, &discovery, &devices,
@@ -29,12 +30,12 @@ var groups = []*group{
 
 var definitions = group{name: "apiextensions.k8s.io"}
 
-// made remembers the resources of each set of options. There are few.
+// made keeps the resources of each set of options, for 16 sets. A process uses few.
 var made = content.NewCache[string, []*resource.Resource](16)
 
-// Resources are the resources of all kinds, in the order of discovery, with that of
-// CustomResourceDefinitions, if there is one, where it belongs. They are those of all
-// clusters with the same options.
+// Resources returns the resources of all kinds in the order of discovery. If crds is not
+// nil, it is the resource of CustomResourceDefinitions and stands where it belongs. All
+// clusters with the same options share the other resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.RuntimeConfig.String()
 	if o.LegacyAPIs {
@@ -56,7 +57,7 @@ func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	return all
 }
 
-// newResources makes the resources. Nil stands for that of definitions.
+// newResources makes the resources. A nil stands where the resource of definitions belongs.
 func newResources(o Options) []*resource.Resource {
 	allowPrivileged()
 	var all []*resource.Resource
@@ -87,15 +88,16 @@ func newResources(o Options) []*resource.Resource {
 	return all
 }
 
-// allowPrivileged lets containers be privileged, as servers are started to that run
-// more than a demonstration. Upstream keeps that for the whole process.
+// allowPrivileged lets containers be privileged: real clusters run kube-apiserver with
+// --allow-privileged. Upstream keeps this setting once for the whole process.
 var allowPrivileged = sync.OnceFunc(func() { capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true}) })
 
-// typesByGroup are the schemas of the groups that a write has needed so far.
+// typesByGroup has the schemas of the groups that writes have needed so far: at most one
+// entry for each of groups.
 var typesByGroup sync.Map // of *group to func() (managedfields.TypeConverter, error)
 
-// types are what server-side apply knows of the kinds of a group. It takes some 20 ms
-// to make them, once in a process.
+// types returns what server-side apply knows of the kinds of a group. Making it takes some
+// 20 ms, once in a process.
 func (g *group) types() (managedfields.TypeConverter, error) {
 	made, ok := typesByGroup.Load(g)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// authentication are the questions about who somebody is.
+// authentication has the reviews that say who a user is.
 var authentication = group{name: "authentication.k8s.io", kinds: []kind{
 	{
 		kind: "SelfSubjectReview", plural: "selfsubjectreviews", singular: "selfsubjectreview",
@@ -32,7 +32,7 @@ var authentication = group{name: "authentication.k8s.io", kinds: []kind{
 	},
 }}
 
-// authorization are the questions about what somebody may do.
+// authorization has the reviews that say what a user may do.
 var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 	{
 		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
@@ -56,14 +56,14 @@ var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 	},
 }}
 
-// answerOf lets upstream answer.
+// answerOf makes a review that upstream's code answers.
 func answerOf(review registryrest.Creater) resource.Review {
 	return func(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 		return review.Create(ctx, obj, nil, &metav1.CreateOptions{})
 	}
 }
 
-// whoBears tells whom the cluster knows by a token.
+// whoBears answers a TokenReview: it says which user the token belongs to.
 func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 	c, err := clusterFrom(ctx)
 	if err != nil {

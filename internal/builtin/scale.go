@@ -22,14 +22,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// scaleKind is the kind that every scale subresource speaks.
+// scaleKind is the kind that every scale subresource reads and writes.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
 // scaled says how the objects of a kind are shown as a Scale.
 type scaled struct {
-	// read is how many replicas the object wants and has, and the selector of its pods.
+	// read returns how many replicas the object wants and has, and the selector of its pods.
 	read func(obj runtime.Object) (wanted, has int32, selector labels.Selector, err error)
-	// write sets how many replicas it wants.
+	// write sets how many replicas the object wants.
 	write func(obj runtime.Object, wanted int32)
 }
 
@@ -122,7 +122,7 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 	return out, nil
 }
 
-// context is that of a write to the Scale, as far as validation looks into it.
+// context is the context of a write to the Scale, with all that validation reads from it.
 func (p projection) context() context.Context {
 	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: p.of.Resource.Group, APIVersion: p.of.Name, Resource: p.of.Resource.Names.Plural, Subresource: "scale",
@@ -136,7 +136,8 @@ type scaleVersion struct{}
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (scaleVersion) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
 
-// fields translates who owns the replicas between the object and its Scale.
+// fields translates managedFields between the object and its Scale, so that the owner of
+// the replicas is the same in both.
 func (p projection) fields(obj runtime.Object) (*managedfields.ScaleHandler, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// definitionsV3 describes all types, with references as OpenAPI v3 has them. To make
-// them takes longer than to make anything of them.
+// definitionsV3 describes all types, with references as OpenAPI v3 has them. Making these
+// descriptions takes longer than any use of them, so the process makes them once.
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	return openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/components/schemas/" + common.EscapeJsonPointer(name))
@@ -42,8 +42,8 @@ func modelName(scheme *runtime.Scheme, kind schema.GroupVersionKind) (string, er
 	return util.GetCanonicalTypeName(example), nil
 }
 
-// modelsV3 are the schemas of kinds and of all types in them, by name. Those of kinds
-// say so.
+// modelsV3 returns the schemas of kinds and of all types in them, by name. The schema of a
+// kind names the kind in an extension.
 func modelsV3(scheme *runtime.Scheme, kinds []schema.GroupVersionKind) (map[string]*spec.Schema, error) {
 	names := make([]string, len(kinds))
 	extensions := map[string]spec.Extensions{}
@@ -64,7 +64,7 @@ func modelsV3(scheme *runtime.Scheme, kinds []schema.GroupVersionKind) (map[stri
 	return models, nil
 }
 
-// schemas are what server-side apply knows of kinds.
+// schemas returns what server-side apply knows of kinds.
 func schemas(scheme *runtime.Scheme, kinds []schema.GroupVersionKind) (managedfields.TypeConverter, error) {
 	models, err := modelsV3(scheme, kinds)
 	if err != nil {
@@ -73,8 +73,8 @@ func schemas(scheme *runtime.Scheme, kinds []schema.GroupVersionKind) (managedfi
 	return managedfields.NewTypeConverter(models, false)
 }
 
-// fieldManager is that of a kind, or of a subresource of it, which leaves out the
-// fields that the strategy ignores. Nil: objects are not stored, or not through it.
+// fieldManager makes the field manager of a kind, or of a subresource of it. The field
+// manager leaves out the fields that the strategy ignores.
 func (g *group) fieldManager(kind schema.GroupVersionKind, subresource string, strategy any) resource.Fields {
 	hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}
 	scheme := g.typesOf()
@@ -87,7 +87,7 @@ func (g *group) fieldManager(kind schema.GroupVersionKind, subresource string, s
 	})}
 }
 
-// owners are upstream's field manager of a kind with internal types.
+// owners is upstream's field manager for a kind with internal types.
 type owners struct {
 	scheme *runtime.Scheme
 	kind   schema.GroupVersionKind
@@ -112,9 +112,10 @@ func (o owners) Apply(current runtime.Object, configuration *unstructured.Unstru
 	return o.FieldManager.Apply(current, configuration, manager, force, now)
 }
 
-// startFrom is the object that a change starts from. For a create that is an empty one, as
-// the version shows it: an empty one of the internal type has values where a client can
-// leave a field out, such as "replicas: 0", and they would be somebody's.
+// startFrom returns the object that a change starts from. For a create that is an empty
+// object of the version. An empty object of the internal type would not do: it has values
+// for fields that a client can leave out, such as "replicas: 0", and the manager would own
+// them.
 func (o owners) startFrom(current runtime.Object) (runtime.Object, error) {
 	metadata, err := meta.Accessor(current)
 	if err != nil || metadata.GetUID() != "" || metadata.GetResourceVersion() != "" {
@@ -123,8 +124,8 @@ func (o owners) startFrom(current runtime.Object) (runtime.Object, error) {
 	return o.scheme.New(o.kind)
 }
 
-// kindsOf are the kinds of a group in all the versions that objects may be seen, stored
-// or have been managed in.
+// kindsOf returns the kinds of a group in all versions in which objects may be served,
+// stored or named by managedFields.
 func (g *group) kindsOf() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	seen := map[schema.GroupVersionKind]bool{}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 )
 
-// Volumes and devices.
+// This file has the tables of the groups for volumes and devices.
 
 var volumes = group{name: "storage.k8s.io", kinds: []kind{
 	{

@@ -31,7 +31,7 @@ func (printed) ConvertToTable(ctx context.Context, obj, options runtime.Object) 
 	return table, nil
 }
 
-// plain makes a Table of names and times, of a kind that has no columns of its own.
+// plain makes the Table of a kind without columns of its own: names and creation times.
 func plain(group, plural string) registryrest.TableConvertor {
 	return registryrest.NewDefaultTableConvertor(schema.GroupResource{Group: group, Resource: plural})
 }

@@ -26,7 +26,7 @@ func TestCellsOfATable(t *testing.T) {
 		{"a Secret has its type", "secrets", &corev1.Secret{ObjectMeta: m, Type: "x", Data: map[string][]byte{"b": nil}}, []any{"a", "x", int64(1), "60m"}},
 		{"a ServiceAccount has its name", "serviceaccounts", &corev1.ServiceAccount{ObjectMeta: m}, []any{"a", "60m"}},
 		{"a Lease has its holder", "leases", &coordinationv1.Lease{ObjectMeta: m, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}, []any{"a", "me", "60m"}},
-		{"a Lease that nobody holds", "leases", &coordinationv1.Lease{ObjectMeta: m}, []any{"a", "", "60m"}},
+		{"a Lease without a holder", "leases", &coordinationv1.Lease{ObjectMeta: m}, []any{"a", "", "60m"}},
 		{"a Namespace has its phase", "namespaces", &corev1.Namespace{ObjectMeta: m, Status: corev1.NamespaceStatus{Phase: "Active"}}, []any{"a", "Active", "60m"}},
 		{"the age of an object without a creationTimestamp is unknown", "configmaps", &corev1.ConfigMap{}, []any{"", int64(0), "<unknown>"}},
 		{"an Event has its object and who reported it", "events", &corev1.Event{ObjectMeta: m, LastTimestamp: hourAgo, Type: "Normal", Reason: "Done", Message: " text\n",

@@ -104,9 +104,9 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 }
 
 // correlate pairs the nodes of the new object with those of the old, so that
-// what did not change is not held to new rules. It is nil if nobody looks at that:
-// an object that is told to be valid is not ratcheted, and rules have their own need
-// of it.
+// what did not change is not held to new rules. It is nil if no validation uses the
+// pairs: an object that is known to be valid needs no ratcheting, and a schema may
+// have no rules.
 func (s customStrategy) correlate(u, was *unstructured.Unstructured, told schema.Facts) *common.CorrelatedObject {
 	if told.Has(schema.Valid) && s.schema.rules == nil {
 		return nil

@@ -33,7 +33,7 @@ func TestOwnersAreRememberedForTheObjectThatTheyOwn(t *testing.T) {
 	}
 	known := f.codec.owners.last["u"]
 	if known == nil {
-		t.Fatal("nobody is remembered")
+		t.Fatal("the owners are not remembered")
 	}
 	if got, ok := f.codec.owners.of(next.DeepCopy().Object); !ok || got != known {
 		t.Error("equal managedFields are read again")

@@ -44,8 +44,8 @@ type knownSpec struct {
 	valid   *apiextensions.CustomResourceDefinition
 }
 
-// remember makes the spec of a definition known, which nobody may alter from then
-// on; size is that of its text.
+// remember makes the spec of a definition known. The caller must not alter the spec
+// afterwards. Size is that of the definition's text.
 func remember(crd *apiextensions.CustomResourceDefinition, size int) {
 	if len(crd.Spec.Versions) == 0 {
 		return

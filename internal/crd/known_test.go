@@ -145,7 +145,7 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 
 			labelled.Spec = *labelled.Spec.DeepCopy()
 			if _, _, ok = c.abridge(labelled, owned); ok {
-				t.Error("a spec that nobody knows is abridged")
+				t.Error("an unknown spec is abridged")
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func compareOwners(t *testing.T, manager resource.Fields, name string, current, 
 	whole := fields.UpdateNoErrors(current, obj.DeepCopyObject(), name).(*apiextensions.CustomResourceDefinition)
 	abridged := fields.UpdateNoErrors(shortCurrent, short, name).(*apiextensions.CustomResourceDefinition)
 	if len(whole.ManagedFields) == 0 {
-		t.Error("nobody owns anything")
+		t.Error("no manager owns a field")
 	}
 	entries := func(crd *apiextensions.CustomResourceDefinition) (out []string) {
 		for _, e := range crd.ManagedFields {

@@ -24,8 +24,8 @@ type table struct {
 	sketches bool
 }
 
-// newTableOf makes the printer. A column whose path nobody can read is accepted with
-// its definition; it and those after it are not printed.
+// newTableOf makes the printer. A definition may have a column whose path cannot be
+// parsed: that column and those after it are not printed.
 func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table {
 	convertor, err := tableconvertor.New(columns)
 	if err != nil {

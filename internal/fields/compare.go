@@ -30,7 +30,8 @@ const (
 	modified
 )
 
-// compare compares two objects. What nobody ever owns it leaves out.
+// compare compares two objects. It leaves out the fields that no manager ever owns (see
+// isServerMade).
 func (w *walk) compare(was, is map[string]any) comparison {
 	var c collector
 	root := w.tree.place()

@@ -1,7 +1,7 @@
 // Package fields is the engine behind metadata.managedFields and server-side apply: it
 // knows who owns which field of an object.
 //
-// Two functions say what a write comes to. [Engine.Update] compares a live object with
+// Two functions compute the outcome of a write. [Engine.Update] compares a live object with
 // what a request made of it, in one walk guided by the compiled schema, and gives what
 // differs to the manager of the request. [Engine.Apply] merges a configuration into a
 // live object, takes out what its manager applied before and does not apply any more,

@@ -21,8 +21,8 @@ type Engine struct {
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
 }
 
-// Result is what a write comes to. If the engine declined there is none, and upstream's
-// field manager has to be asked.
+// Result is the outcome of a write. If the engine declined, there is no outcome, and the
+// caller has to ask upstream's field manager.
 type Result struct {
 	// Declined says why the engine cannot tell; empty: it can.
 	Declined string

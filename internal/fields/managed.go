@@ -20,7 +20,7 @@ type Managed struct {
 	tree    []any // as in metadata.managedFields
 }
 
-// Nobody owns no field.
+// Nobody is the Managed of an object whose fields no manager owns.
 var Nobody = &Managed{}
 
 // entry is what one manager owns. It is immutable.
@@ -43,8 +43,8 @@ func (e *entry) isOf(o *entry) bool {
 		(e.operation == Apply || e.apiVersion == o.apiVersion)
 }
 
-// ParseManaged reads the JSON tree of metadata.managedFields, which nobody may alter
-// from then on. It is not ok where upstream would find fault with it, or where it is
+// ParseManaged reads the JSON tree of metadata.managedFields. It keeps the tree, so the
+// caller must not alter it afterwards. It is not ok where upstream would find fault with it, or where it is
 // too odd to be sure.
 func ParseManaged(tree []any) (m *Managed, ok bool) {
 	if len(tree) == 0 {
@@ -206,8 +206,8 @@ func (e *entry) makeTree() {
 	}
 }
 
-// Tree is the JSON tree of metadata.managedFields; nil: there is none. Nobody may alter
-// it.
+// Tree is the JSON tree of metadata.managedFields; nil: there is none. The tree is
+// shared and must not be altered.
 func (m *Managed) Tree() []any { return m.tree }
 
 // Before are the owners that a write other than an apply starts from: those that the

@@ -6,9 +6,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// own is the set of what an object has: what an applier of it owns. What nobody ever
-// owns it leaves out, unless the walk is to see everything. It declines what upstream
-// would refuse in a configuration.
+// own is the set of the fields that an object has, which an applier of it owns. It leaves
+// out the fields that no manager ever owns (see isServerMade), unless the walk is to see
+// everything. It declines what upstream would refuse in a configuration.
 //
 // Like is a set that it may be: what is the same is shared, so that who applies the same
 // fields again has the very same set.

@@ -2,14 +2,15 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// prune takes out of a merged object what its applier applied the last time, does not
-// apply any more, and nobody else owns.
+// prune removes fields from a merged object: those that its applier applied the last
+// time and does not apply now, if no other manager owns them.
 //
 // The steps are upstream's, because each has its corner: everything of the last time
 // goes, what somebody owns comes back, and then whatever has gone that the applier did
 // not apply itself, such as a default below a field of it.
 //
-// The object need not keep what nobody ever owns, so the walk has to see everything.
+// The walk must see every field, also those that have no owner (see isServerMade):
+// what it does not see is lost.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
 	all := w.withNamed(w.own(obj, nil), root)

@@ -65,7 +65,8 @@ var metadata = &schema.Node{Type: "object", Properties: map[string]*schema.Node{
 	"uid":             text,
 }}
 
-// isServerMade tells of a field of metadata that nobody ever owns.
+// isServerMade tells whether a field of metadata is one that the server fills in and that
+// no manager ever owns, such as uid.
 func isServerMade(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":

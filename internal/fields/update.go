@@ -13,7 +13,7 @@ import (
 // those of the live object. metadata.managedFields of the objects are not looked at.
 func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, now time.Time) Result {
 	if len(was.entries) == 0 && hasUID(live) {
-		return Result{Managed: Nobody} // nobody has begun to manage its fields
+		return Result{Managed: Nobody} // its fields are not managed yet
 	}
 	p := e.pass(live, now)
 	if !e.isOne(obj) {

@@ -12,7 +12,7 @@ type walk struct {
 	hollow bool
 	// defaulted says that an item was told by the default of a key.
 	defaulted bool
-	// everything is to be seen by own, what nobody ever owns included.
+	// everything says that own sees all fields, also those that no manager ever owns.
 	everything bool
 }
 

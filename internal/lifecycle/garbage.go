@@ -227,8 +227,8 @@ type owners struct {
 	// misplaced says that a cluster-scoped object names a namespaced owner. The collector
 	// leaves such an object alone.
 	misplaced bool
-	// unknown says that the kind of an owner is not served, so that nobody can tell
-	// whether it exists.
+	// unknown says that the kind of an owner is not served, so that the collector cannot
+	// tell whether the owner exists.
 	unknown bool
 }
 

@@ -117,8 +117,8 @@ func outOfReach(err error) bool {
 
 // begin continues at the revision where the graph was copied, or reads all objects if the
 // history does not reach back that far. Objects that other writers change in the meantime
-// become due by those writers' own reactions. In a copy nobody else reacts, so all of them are
-// due.
+// become due by those writers' own reactions. A copy has no other
+// writers that react, so all of these objects are due.
 func (g *graph) begin(s Objects) (err error) {
 	if g.copied {
 		g.copied = false

@@ -238,7 +238,7 @@ func TestWhatAChangeCallsFor(t *testing.T) {
 	expect("an object without owners: nothing", write("/o", object("o", false, nil)))
 	expect("an object with owners: a look at them", write("/a", object("a", false, nil, "o!")), verify("/a"))
 	g.done("/a", revision["/a"]-1)
-	expect("as long as nobody has looked: again", write("/a", object("a", false, held, "o!")), verify("/a"))
+	expect("until a look has been done: again", write("/a", object("a", false, held, "o!")), verify("/a"))
 	g.done("/a", revision["/a"])
 	expect("a change of something else: nothing", write("/a", object("a", false, nil, "o!")))
 	g.postpone("/a", revision["/a"])
@@ -264,17 +264,17 @@ func TestWhatAChangeCallsFor(t *testing.T) {
 	if namespace, gone := g.isGone("o"); namespace != "ns" || !gone {
 		t.Errorf("gone: %q, %v", namespace, gone)
 	}
-	expect("nobody waits any more", write("/c", ""))
+	expect("no object waits any more", write("/c", ""))
 	write("/a", object("a", false, nil))
 	if _, gone := g.isGone("o"); gone {
-		t.Error("an owner is remembered that nobody names")
+		t.Error("an owner is remembered that no object names")
 	}
 
 	expect("an orphaning owner", write("/p", object("p", true, []string{"orphan"})), collect("/p"))
 	expect("an event: nothing", write("/events/e", object("e", false, nil, "p!")))
 }
 
-// TestWhatAForkTakesUp forks a store in which nobody has reacted to the last
+// TestWhatAForkTakesUp forks a store in which no controller has reacted to the last
 // writes.
 func TestWhatAForkTakesUp(t *testing.T) {
 	for _, tt := range []struct {
@@ -319,7 +319,7 @@ func TestWhatAForkTakesUp(t *testing.T) {
 			}
 			g.postpone("/refused", s.Revision())
 
-			create("/unseen", object("unseen", false, nil, "nobody"))
+			create("/unseen", object("unseen", false, nil, "absent"))
 			if _, err := s.Delete("/going", going.Revision, store.Write{}); err != nil {
 				t.Fatal(err)
 			}

@@ -132,7 +132,7 @@ func TestCheckTrustsAHistoryOnlyWithTheAnswersOfItsWriters(t *testing.T) {
 		}, "lost: update default/o-1 was answered with revision 11, which no event has"},
 		{"two writes with one revision", func(h *History, a []Write) []Write { return append(a, a[2]) },
 			"update default/o-1 and update default/o-1 have revision 7"},
-		{"a DELETED event that nobody caused", func(_ *History, a []Write) []Write { return slices.Delete(a, 3, 4) },
+		{"a DELETED event without a delete", func(_ *History, a []Write) []Write { return slices.Delete(a, 3, 4) },
 			"DELETED events without an accepted delete, or the reverse, by object: map[default/o-2:1]"},
 		{"revisions that do not rise", func(h *History, a []Write) []Write {
 			h.Events[0], h.Events[1] = h.Events[1], h.Events[0]

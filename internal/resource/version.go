@@ -57,8 +57,8 @@ type Version struct {
 
 	// FieldManager knows who owns which field of an object.
 	FieldManager Fields
-	// Types are what the field manager knows of the types of the kind, for others who
-	// merge objects; nil: nobody does.
+	// Types are the field manager's types of the kind, for admission policies that merge
+	// objects of it; nil: policies cannot merge them.
 	Types func() (managedfields.TypeConverter, error)
 
 	// Typed objects are encoded from Go types: kind comes first, and the items
@@ -190,8 +190,8 @@ type Strategy interface {
 	registryrest.RESTUpdateStrategy
 }
 
-// ContentFirst is what a kind adds whose objects have work to do between the first
-// delete and the end: their content goes first. Namespaces and definitions have it.
+// ContentFirst is for kinds whose objects have content that must go before the object
+// itself: namespaces and definitions. A delete of such an object only begins its deletion.
 type ContentFirst struct {
 	// Begin records on obj that its deletion has begun.
 	Begin func(obj runtime.Object, now metav1.Time)

@@ -7,7 +7,7 @@ import (
 
 // Compile makes one tree of the two forms that upstream has of a schema: the
 // structural one says which fields there are, the other what validation asks. The tree
-// shares defaults with the structural schema, which nobody may alter from then on.
+// shares defaults with the structural schema, which must not be altered afterwards.
 //
 // Either may be nil. Without a structural schema no field is known, so that settling an
 // object leaves its apiVersion, kind and metadata; without the other every value is

@@ -26,7 +26,8 @@ type Node struct {
 	Embedded bool
 
 	// Default is what a missing value becomes, as JSON values (map[string]any, []any,
-	// string, int64, float64, bool); nobody may alter it. Nil: there is none.
+	// string, int64, float64, bool). It is shared and must not be altered. Nil: there is
+	// no default.
 	Default any
 
 	// List says how the items of a list are owned and merged.

@@ -21,16 +21,16 @@ import (
 
 // admitted is the outcome of the first phase of admission.
 type admitted struct {
-	// require is what must still hold when the write commits, so that nothing is
-	// committed that was judged by what has changed since.
+	// require is what must still hold when the write commits. So a write does not commit
+	// if the definition or the namespace that it was judged by has changed since.
 	require []store.Precondition
 	// replaced says that a plugin has changed the object.
 	replaced bool
 }
 
-// admit is the first phase of admission: what may change a write, or refuse it
-// before it is validated. The objects are what the write shows; old is nil for a
-// create, obj for a delete.
+// admit is the first phase of admission, which may change a write, or refuse it before it
+// is validated. The objects are as the write shows them. For a create old is nil, for a
+// delete obj is nil.
 func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
 	res := a.version.Resource
 	if operation == admission.Create && res.Terminating {
@@ -100,9 +100,9 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	return true, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
 }
 
-// validate is the second phase of admission: what may refuse a write that is
-// valid. What a plugin has put into the object that its schema does not know goes
-// no further.
+// validate is the second phase of admission, which may refuse a valid write. If a mutating
+// plugin has put fields into the object that its schema does not know, validate removes
+// them afterwards.
 func (a attempt) validate(operation admission.Operation, obj, old runtime.Object, first admitted) error {
 	if a.chain.Empty() {
 		return nil
@@ -120,7 +120,7 @@ func (a attempt) validate(operation admission.Operation, obj, old runtime.Object
 	return nil
 }
 
-// asked is the write as the chain is asked about it.
+// asked is the write in the form that the chain of admission takes.
 func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
 	namespace := a.request.Namespace
 	if a.version.Resource == a.p.Namespaces {
@@ -137,7 +137,7 @@ func (a attempt) attributes(operation admission.Operation, obj, old runtime.Obje
 	name := a.name
 	if a.request.Collection {
 		name = ""
-	} else if name == "" && obj != nil { // generated meanwhile, or still to be
+	} else if name == "" && obj != nil { // the server has generated the name meanwhile, or not yet
 		if m, err := meta.Accessor(obj); err == nil {
 			name = m.GetName()
 		}
@@ -146,8 +146,8 @@ func (a attempt) attributes(operation admission.Operation, obj, old runtime.Obje
 		a.version.GroupVersionResource(), a.request.Subresource, operation, options, a.request.isDryRun(), user)
 }
 
-// operationOptions are those of the operation, which need not be the one that the
-// client asked for: an update or an apply may create.
+// operationOptions are the options that admission sees. They follow the operation, not
+// the verb of the request: an update or an apply may create the object.
 func (a attempt) operationOptions(operation admission.Operation) runtime.Object {
 	o := a.request.Options
 	switch operation {

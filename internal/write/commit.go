@@ -122,7 +122,7 @@ func (a attempt) encode(obj runtime.Object, revision int64) (string, error) {
 	if len(text) > maxObjectBytes {
 		return "", errTooLarge
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)), nil // nobody else has it
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // no other code holds text
 }
 
 // toStore is the write of an encoded object.
@@ -144,14 +144,15 @@ func (a attempt) remember(record store.Record, obj runtime.Object) {
 	}
 }
 
-// result is what a write comes to that leaves a record behind.
+// result is the outcome of a write after which the object is stored: the record, as the
+// version of the request sees it.
 func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
 	text, err := view.Text(a.version, record)
 	return Result{Text: text, Object: obj}, err
 }
 
-// react has the consequences of a commit carried out, even if the client goes
-// away meanwhile. What they are warned of is not for the client.
+// react carries out the consequences of a commit, even if the client goes away meanwhile.
+// The client does not get the warnings that these further writes receive.
 func (a attempt) react(change lifecycle.Change) {
 	change.Resource, change.Namespace = a.version.Resource, a.request.Namespace
 	a.p.Reactor.React(detach(a.ctx), change)

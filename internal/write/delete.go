@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// remove deletes an object if nothing holds it back. Otherwise it marks the object
-// as being deleted, once. It alters the options.
+// remove deletes an object. If a finalizer or content holds the object back, remove marks
+// it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {
@@ -31,7 +31,9 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	content := a.version.ContentFirst
 	if content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
-		return a.result(record, obj) // there is nothing to do, and nobody to ask
+		// The deletion has begun and waits for the content. As upstream does, answer with
+		// the object as it is, without a write and without admission.
+		return a.result(record, obj)
 	}
 	asked := obj
 	if !a.chain.Empty() {

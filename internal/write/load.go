@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// load reads the current object, as the version of the request sees it. The
-// object is shared and not to be altered. If there is none, the error is
+// load reads the current object in the version of the request. The
+// object is shared, and the caller must not alter it. If there is none, the error is
 // store.ErrNotFound; if it is not at the revision that the request means, a
 // store.ConflictError.
 func (a attempt) load() (store.Record, runtime.Object, error) {
@@ -23,8 +23,8 @@ func (a attempt) load() (store.Record, runtime.Object, error) {
 	return record, current.Object, err
 }
 
-// notFound says that there is no object to write, in answer to the error of load.
-// A request that means a revision is obsolete then.
+// notFound is the error of a write whose object does not exist: err is that of load. If
+// the request names a revision, it stays err, so that Run fails with ErrObsolete.
 func (a attempt) notFound(err error) error {
 	if a.request.Revision != 0 {
 		return err

@@ -21,14 +21,15 @@ import (
 // maxJSONPatchOperations is upstream's limit.
 const maxJSONPatchOperations = 10000
 
-// maxJSONPatchCopyBytes bounds what the copy operations of one JSON patch may
-// add, so that a small patch makes no large object. The library knows the limit
-// by a variable of its package alone; a real server sets the same one.
+// maxJSONPatchCopyBytes bounds how many bytes the copy operations of one JSON patch may
+// add. Without a bound, a patch of a few copies could double an object again and again.
+// The library takes the limit only from a package variable, so it holds for the whole
+// process. kube-apiserver sets the same variable to the same value.
 const maxJSONPatchCopyBytes = 3 * 1024 * 1024
 
 func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
 
-// patch is what a Patch makes of the current object, as the write shows it.
+// patch applies a Patch to the current object, as the write shows it.
 func (a attempt) patch(p Patch, shown runtime.Object) (obj runtime.Object, managed bool, err error) {
 	if p.Type == types.StrategicMergePatchType {
 		obj, err = a.patchStrategically(p, shown)
@@ -41,7 +42,7 @@ func (a attempt) patch(p Patch, shown runtime.Object) (obj runtime.Object, manag
 	return obj, false, a.checkPatched(obj)
 }
 
-// checkPatched holds a patched object to the namespace and the name of the request.
+// checkPatched checks that a patch has changed neither the namespace nor the name.
 func (a attempt) checkPatched(obj runtime.Object) error {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -88,7 +89,8 @@ func (a attempt) patchJSON(p Patch, current runtime.Object) (runtime.Object, err
 	return obj, a.complain(p, complaints, string(after))
 }
 
-// complain warns of unknown and duplicate fields, or refuses them.
+// complain warns of unknown and duplicate fields, or refuses the patch because of them, as
+// fieldValidation says.
 func (a attempt) complain(p Patch, complaints []error, patched string) error {
 	if len(complaints) == 0 || !asksForComplaints(p.Validation) {
 		return nil
@@ -119,7 +121,7 @@ func applyOperations(p Patch, before []byte) (after []byte, complaints []error, 
 	if asksForComplaints(p.Validation) {
 		var operations []jsonPatchOp
 		if complaints, err = kjson.UnmarshalStrict(p.Body, &operations); err != nil {
-			// The text names the Go type, which is upstream's for all that clients know.
+			// Upstream's message contains the name of a Go type. Clients see the same one.
 			text := strings.ReplaceAll(err.Error(), "write.jsonPatchOp", "handlers.jsonPatchOp")
 			return nil, nil, apierrors.NewBadRequest("error decoding patch: " + text)
 		}
@@ -163,9 +165,9 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 	return after, complaints, err
 }
 
-// mergeObjects applies a merge patch without a detour through JSON, if the kind
-// can. It declines what is unusual about a patch or its outcome, by returning nil:
-// mergeJSON has the words for it.
+// mergeObjects applies a merge patch to the decoded object, without a detour through
+// JSON, if the kind can. It returns nil if anything about the patch or its outcome is
+// unusual. Then mergeJSON applies the patch, or has the words of the error.
 func mergeObjects(p Patch, v *resource.Version, current runtime.Object) runtime.Object {
 	patch := map[string]any{}
 	if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
@@ -183,8 +185,7 @@ func mergeObjects(p Patch, v *resource.Version, current runtime.Object) runtime.
 	return obj
 }
 
-// patchStrategically applies a strategic merge patch, which only kinds with Go
-// types take.
+// patchStrategically applies a strategic merge patch. Only kinds with Go types accept one.
 func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Object, error) {
 	patch := map[string]any{}
 	var complaints []error
@@ -207,7 +208,8 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	return obj, a.complain(p, complaints, shown)
 }
 
-// strategicMergeError tells a bad patch from one that does not fit the object.
+// strategicMergeError answers 400 to a malformed patch and 422 to one that does not fit the
+// object.
 func strategicMergeError(err error, patch string) error {
 	for _, bad := range []error{
 		mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys,

@@ -35,11 +35,12 @@ type Pipeline struct {
 	// exist or are being deleted.
 	WithoutNamespaceLifecycle bool
 
-	// Catalogue is brought up to date with the definitions in the store first.
+	// Catalogue returns the kinds that are served, after it has brought them up to date
+	// with the definitions in the store.
 	Catalogue func() (*resource.Catalogue, error)
-	// Chain is what is asked about writes at present.
+	// Chain returns the admission plugins, policies and webhooks that apply at present.
 	Chain func() *restadmission.Chain
-	// Cluster is what admission asks of the server.
+	// Cluster answers what admission wants to know about the cluster.
 	Cluster restadmission.Cluster
 	// Reactor carries out what follows from a commit.
 	Reactor Reactor
@@ -50,8 +51,10 @@ type Reactor interface {
 	React(ctx context.Context, c lifecycle.Change)
 }
 
-// attempt is one attempt at a write: the request, and what it is judged by. It is
-// a value, and no stage changes what later stages see of it.
+// attempt is one attempt at a write: the request, and what it is judged by. It is passed
+// by value, so a stage cannot change what its caller sees. The one field that is set after
+// the start is name: create takes it from the new object, before its first stage, if the
+// request has none.
 type attempt struct {
 	p       *Pipeline
 	request *Request
@@ -61,7 +64,8 @@ type attempt struct {
 	// projection is what shows the object as another kind at the subresource that is
 	// written, or nil.
 	projection resource.Projection
-	// name is what admission is told; empty as long as it has yet to be generated.
+	// name is the object's name as admission sees it; empty if the server has not
+	// generated it yet.
 	name string
 }
 
@@ -112,9 +116,9 @@ func (a attempt) run() (Result, error) {
 // newObject is an object to create.
 type newObject struct {
 	object runtime.Object
-	// managed says that it tells already who owns its fields.
+	// managed says that its managedFields are already those of this write.
 	managed bool
-	// owners is when duplicate owners of the object as it was sent are found.
+	// owners says when duplicate ownerReferences of the object are looked for.
 	owners string
 }
 
@@ -134,7 +138,7 @@ func (a attempt) create(n newObject) (Result, error) {
 	}
 	dropDuplicateOwners(a.ctx, metadata, n.owners)
 
-	// Who owns what, and what admission makes of it.
+	// Field management, then mutating admission.
 	if !n.managed {
 		if obj, err = a.manageFields(obj, nil); err != nil {
 			return Result{}, err
@@ -148,7 +152,7 @@ func (a attempt) create(n newObject) (Result, error) {
 		return Result{}, err
 	}
 
-	// What the server says itself, and what the kind says of it.
+	// The metadata that the server sets, then the kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.uid())
 	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
@@ -170,12 +174,13 @@ func (a attempt) create(n newObject) (Result, error) {
 type edit struct {
 	// uid is what the current object must have; empty for any.
 	uid types.UID
-	// of is what the edit makes of the current object, as the write shows it, which it
-	// does not alter; managed tells whether the outcome says who owns its fields.
+	// of makes the wanted object from the current one, as the write shows it, which it
+	// does not alter. managed says that the wanted object's managedFields are already
+	// those of this write.
 	of func(shown runtime.Object) (wanted runtime.Object, managed bool, err error)
-	// create is the object to create where there is none; nil: none is.
+	// create makes the object to create if there is none; nil: the update fails then.
 	create func() (newObject, error)
-	// owners is when duplicate owners in the outcome are found.
+	// owners says when duplicate ownerReferences of the wanted object are looked for.
 	owners string
 }
 
@@ -203,7 +208,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// Who owns what, and what admission makes of it.
+	// Field management, then mutating admission.
 	if !managed {
 		if wanted, err = a.manageFields(wanted, shown); err != nil {
 			return Result{}, err
@@ -221,7 +226,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// What the server says itself, and what the kind says of it.
+	// The metadata that the server sets, then the kind's strategy, then validation.
 	if err := a.beforeUpdate(obj, current); err != nil {
 		return Result{}, err
 	}

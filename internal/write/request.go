@@ -12,11 +12,11 @@ import (
 // Request is one write, as a client or a controller asks for it. The user who
 // asks is in the context.
 type Request struct {
-	// Version is what the request speaks of and in.
+	// Version is the version of the kind that the request is made in.
 	Version   *resource.Version
 	Namespace string // empty for a cluster-scoped resource
-	// Name is the name of the object. A create may leave it empty: then the new
-	// object says it.
+	// Name is the name of the object. A create may leave it empty: then the new object
+	// has its name in its metadata, or a generateName.
 	Name string
 	// Subresource is the part of the object that is written; empty for the object
 	// itself.
@@ -33,21 +33,22 @@ type Request struct {
 	// another one, or gone, the write fails with ErrObsolete; it is not tried again
 	// then.
 	Revision int64
-	// Require is what must hold of other records when the write commits. It takes a
-	// Revision: only the caller knows how to go on if it does not hold.
+	// Require is what must hold for other records when the write commits. It needs a
+	// Revision as well: if Require does not hold, the write fails with ErrObsolete and is
+	// not tried again, because only the caller knows how to go on.
 	Require []store.Precondition
 
 	// Collection says that the object is deleted with others and not by its name:
 	// admission is not told the name.
 	Collection bool
-	// SkipAdmission asks neither policies nor webhooks nor functions.
+	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 }
 
-// Options are those that the client gave. In the place of those of a delete admission
-// is shown the ones of the Change.
+// Options are those that the client gave. For a delete, admission sees the options of
+// the Change instead.
 type Options struct {
-	// DryRun, if it is not empty, has the write go all the way but for the commit.
+	// DryRun, if it is not empty, makes the write pass all stages except the commit.
 	DryRun          []string
 	FieldManager    string
 	FieldValidation string
@@ -71,14 +72,14 @@ type Result struct {
 // or Delete.
 type Change interface{ isChange() }
 
-// Source decodes what was sent as an object of the version. Each call makes
-// another object, which is the pipeline's to alter.
+// Source decodes the body of the request as an object of the version. Each call makes a
+// new object, which the pipeline may alter.
 type Source func(v *resource.Version) (runtime.Object, error)
 
 // Create makes a new object.
 type Create struct {
 	Object Source
-	// Managed says that the object tells itself who owns its fields.
+	// Managed says that the object's managedFields are already those of this write.
 	Managed bool
 }
 
@@ -109,7 +110,8 @@ type Amend struct {
 	Alter func(obj runtime.Object) error
 }
 
-// Delete removes the object, or begins to if something holds it back.
+// Delete removes the object. If a finalizer or content holds it back, Delete marks it as
+// being deleted.
 type Delete struct{ Options *metav1.DeleteOptions }
 
 func (Create) isChange()  {}

@@ -31,7 +31,7 @@ type nameTakenError struct{ error }
 
 func (e *nameTakenError) Unwrap() error { return e.error }
 
-// Run carries out a write. It tries again as long as others come first:
+// Run carries out a write. It tries again if another write came first:
 //
 //   - The object has changed, gone or appeared since it was read: the next attempt
 //     reads it again. An apply, or an update that may create, thus goes from update
@@ -42,8 +42,9 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 //   - A generated name is taken: the next attempt generates another one, at most
 //     nameAttempts.
 //
-// Whoever came first has got on, so that attempts need no other limit. A request
-// with a Revision is tried once: Run fails with ErrObsolete in the first two cases.
+// An attempt fails in the first two cases only if another write has succeeded, so they
+// need no limit. A request with a Revision is tried once: Run fails with ErrObsolete in the
+// first two cases.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 	ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	version, names := r.Version, 1
@@ -80,13 +81,14 @@ func isObsolete(err error) bool {
 	return errors.As(err, &conflict) || errors.As(err, &exists) || errors.Is(err, store.ErrNotFound) || isOutdated(err)
 }
 
-// isOutdated tells whether it failed because of what the object was judged by.
+// isOutdated tells whether a write failed because what the object was judged by has
+// changed.
 func isOutdated(err error) bool {
 	var precondition *store.PreconditionError
 	return errors.As(err, &precondition)
 }
 
-// nameIn is the name that an error with a Status speaks of, if it says one.
+// nameIn is the name in the details of an error's Status, if there is one.
 func nameIn(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {

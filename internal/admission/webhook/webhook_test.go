@@ -117,7 +117,7 @@ func TestAPanicOfACallIsAnError(t *testing.T) {
 	}
 }
 
-func TestAWriteWhoseTimeIsUpCallsNobody(t *testing.T) {
+func TestAWriteWhoseTimeIsUpCallsNoWebhook(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	const want = "Timeout: request did not complete within requested timeout"

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 const manifest = `
@@ -52,8 +53,7 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 		{"2 objects in process", 8, 2_000, 2, []fakecluster.Option{fakecluster.InProcess()}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := seedtest.Seed(t)
 			cluster := start(t, c.options...)
 			history := record(t, cluster, seed, c.clients, c.operations, c.objects)
 			tell(t, history)
@@ -93,7 +93,8 @@ func start(t *testing.T, options ...fakecluster.Option) *fakecluster.Cluster {
 	return c
 }
 
-// record has clients work at once and returns what they asked and were answered.
+// record lets clients work at the same time and returns their requests and answers. The seed
+// decides what each client asks; when the requests meet, the scheduler decides.
 func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, operations, objects int) []porcupine.Operation {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(cluster.RESTConfig())
@@ -104,7 +105,7 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, op
 	histories := make([][]porcupine.Operation, clients)
 	var all sync.WaitGroup
 	for n := range clients {
-		c := &client{http: httpClient, url: cluster.URL(), number: n, random: rand.New(rand.NewPCG(seed, uint64(n))), seen: map[string]int{}}
+		c := &client{http: httpClient, url: cluster.URL(), number: n, random: seedtest.Source(seed, n), seen: map[string]int{}}
 		all.Go(func() {
 			for i := range operations / clients {
 				asked := c.next(objects, 1+n+i*clients)
@@ -130,7 +131,8 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, op
 	return history
 }
 
-// next is what a client asks next. The number makes what it writes unlike all else.
+// next is the client's next request. No other request has the same number, so each value that
+// is written is unique.
 func (c *client) next(objects, number int) call {
 	object := fmt.Sprintf("register-%d", c.random.IntN(objects))
 	verbs := []string{"update", "update", "update", "patch", "patch", "patch", "apply", "apply", "apply", "delete", "get"}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -19,7 +20,7 @@ func TestAViewInAnotherVersionOfTheSameSchemaIsWhatConversionMakes(t *testing.T)
 status:
   acceptedNames`)
 	v2, v3 := v1.Resource.Version("v2").Codec.(*codec), v1.Resource.Version("v3").Codec.(*codec)
-	c, r := v1.Codec.(*codec), randomSource(t)
+	c, r := v1.Codec.(*codec), seedtest.Rand(t)
 	for range 5_000 {
 		u := &unstructured.Unstructured{Object: randomMap(r, 3)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"

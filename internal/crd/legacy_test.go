@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // randomSchema is a schema of the kind that v1beta1 takes: structural by accident
@@ -64,7 +66,7 @@ func randomSchema(r *rand.Rand, depth int) apiextensions.JSONSchemaProps {
 // An update that changes nothing is valid whatever the schema, and one that changes
 // everything is held to the schema; no schema makes any of it panic.
 func TestObjectsOfSchemasThatAreNotStructuralAreValidated(t *testing.T) {
-	r := randomSource(t)
+	r := seedtest.Rand(t)
 	accepted, refused, ratcheted, unstructurable := 0, 0, 0, 0
 	for range 500 {
 		props := randomSchema(r, 3)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -17,7 +18,7 @@ func TestAFieldOfTheBytesIsThatOfTheObject(t *testing.T) {
 	for _, path := range []string{".a", ".b", ".c", ".d", ".f", ".g", ".h", ".i", ".i.a", ".i.b", ".i.i.a", ".l.a", ".l.g", ".h.b", ".metadata.labels.a", ".metadata.name", ".i.0", ".z"} {
 		declared = append(declared, apiextensions.SelectableField{JSONPath: path})
 	}
-	c, r := *v.Codec.(*codec), randomSource(t)
+	c, r := *v.Codec.(*codec), seedtest.Rand(t)
 	var err error
 	if c.selectable, err = newSelectableFields(declared); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -137,12 +138,6 @@ func randomMap(r *rand.Rand, depth int) map[string]any {
 	return m
 }
 
-func randomSource(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
 	ownershipIsWhatTheFieldManagerSays(t)
 	for rule, replace := range unprunedDefinitions {
@@ -177,7 +172,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 		t.Fatal(err)
 	}
 	engine := alone(custom)
-	r := randomSource(t)
+	r := seedtest.Rand(t)
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	object := func() *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: randomMap(r, 2)}
@@ -244,7 +239,7 @@ func alone(f *customFields) *customFields {
 }
 
 func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
-	r := randomSource(t)
+	r := seedtest.Rand(t)
 	for range 20_000 {
 		document, patch := randomMap(r, 2), randomMap(r, 2)
 		before, _ := json.Marshal(document)
@@ -308,7 +303,7 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 		t.Fatal(err)
 	}
 	engine := alone(custom)
-	r := randomSource(t)
+	r := seedtest.Rand(t)
 	valid := func(u *unstructured.Unstructured) bool {
 		return len(validation.ValidateCustomResource(nil, u.Object, validator)) == 0
 	}
@@ -433,7 +428,7 @@ properties:
 
 func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
 	structural := structuralOf(t, ruledSchema)
-	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), randomSource(t)
+	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), seedtest.Rand(t)
 	spec := narrowed.Properties["spec"]
 	if got := slices.Sorted(maps.Keys(spec.Schema.Properties)); !slices.Equal(got, []string{"a", "b", "in-between", "namespace"}) {
 		t.Errorf("the rules of spec read %v", got)

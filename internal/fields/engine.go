@@ -2,6 +2,8 @@ package fields
 
 import (
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
 // Engine manages the fields of one kind in one version, of whole objects or of what a
@@ -54,7 +56,7 @@ type pass struct {
 
 func (e *Engine) pass(live map[string]any, now time.Time) *pass {
 	p := &pass{Engine: e, now: now.UTC().Format("2006-01-02T15:04:05Z"), live: live}
-	if !isTime(p.now) {
+	if !metadata.IsTime(p.now) {
 		p.decline("a time that is not written as usual")
 	}
 	if !e.isOne(live) {

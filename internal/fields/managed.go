@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fakecluster/fakecluster/internal/json"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
 // The operations by how a manager came to own fields.
@@ -100,7 +103,7 @@ func parseEntry(value any) (e *entry, canonical, ok bool) {
 			return nil, false, false
 		}
 	}
-	if e.operation != Apply && e.operation != Update || e.apiVersion == "" || fieldsType != "FieldsV1" || e.time != "" && !isTime(e.time) {
+	if e.operation != Apply && e.operation != Update || e.apiVersion == "" || fieldsType != "FieldsV1" || e.time != "" && !metadata.IsTime(e.time) {
 		return nil, false, false
 	}
 	canonical = e.fields != nil
@@ -131,37 +134,6 @@ func ownsServerMade(s *Set) bool {
 		}
 	}
 	return false
-}
-
-// isTime tells of a time that it is as the server writes it, and that texts of such
-// times are in the order of the times.
-func isTime(s string) bool {
-	const form = "dddd-dd-ddTdd:dd:ddZ"
-	if len(s) != len(form) || s < "1971" {
-		return false
-	}
-	for i := range len(form) {
-		digit := s[i] >= '0' && s[i] <= '9'
-		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
-			return false
-		}
-	}
-	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
-		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59" || isLateDay(s)
-}
-
-// isLateDay tells of a time after the 28th of a month that there is such a day.
-func isLateDay(s string) bool {
-	days := 31
-	switch s[5:7] {
-	case "04", "06", "09", "11":
-		days = 30
-	case "01", "03", "05", "07", "08", "10", "12":
-	default:
-		return false
-	}
-	day := int(s[8]-'0')*10 + int(s[9]-'0')
-	return day > 28 && day <= days && s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
 }
 
 // compareEntries is the order of metadata.managedFields.
@@ -239,5 +211,5 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 // Is tells whether these are the owners that a JSON tree of metadata.managedFields names.
 // The very same list need not be looked through.
 func (m *Managed) Is(tree []any) bool {
-	return len(tree) == len(m.tree) && (len(tree) == 0 || &tree[0] == &m.tree[0] || identical(tree, m.tree))
+	return len(tree) == len(m.tree) && (len(tree) == 0 || &tree[0] == &m.tree[0] || json.SemanticallyEqual(tree, m.tree))
 }

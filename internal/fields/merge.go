@@ -3,6 +3,7 @@ package fields
 import (
 	"maps"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
@@ -57,47 +58,13 @@ func (w *walk) mergeValue(p place, l, r any) merged {
 	return replaced(l, r)
 }
 
-// replaced is the second value; the first, if that looks the same.
+// replaced is the second value, or the first one if the two have the same JSON. Here 1 and
+// 1.0 differ, unlike in equal.
 func replaced(l, r any) merged {
-	if identical(l, r) {
+	if json.SemanticallyEqual(l, r) {
 		return merged{l, true}
 	}
 	return merged{r, false}
-}
-
-// identical is equal, but 1 and 1.0 differ.
-func identical(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for key, value := range a {
-			other, ok := b[key]
-			if !ok || !identical(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !identical(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case nil, string, int64, float64, bool:
-		switch b.(type) {
-		case nil, string, int64, float64, bool:
-			return a == b
-		}
-	}
-	return false
 }
 
 func (w *walk) mergeMaps(p place, live, config map[string]any) merged {

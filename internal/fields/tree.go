@@ -41,8 +41,8 @@ var text = &schema.Node{Type: "string"}
 
 var texts = &schema.Node{Type: "object", Additional: text}
 
-// metadata is the schema of ObjectMeta.
-var metadata = &schema.Node{Type: "object", Properties: map[string]*schema.Node{
+// metadataNode is the schema of ObjectMeta.
+var metadataNode = &schema.Node{Type: "object", Properties: map[string]*schema.Node{
 	"annotations":                texts,
 	"creationTimestamp":          text,
 	"deletionGracePeriodSeconds": {Type: "integer"},
@@ -113,7 +113,7 @@ func fixed(name string) *schema.Node {
 	case "apiVersion", "kind":
 		return text
 	case "metadata":
-		return metadata
+		return metadataNode
 	}
 	return nil
 }

@@ -59,23 +59,9 @@ func isList(value any, isItem func(any) bool) bool {
 	return ok && len(items) > 0
 }
 
-// isTime tells whether a value is a time as the server writes it:
-// 2006-01-02T15:04:05Z.
 func isTime(value any) bool {
-	const form = "dddd-dd-ddTdd:dd:ddZ"
 	s, ok := value.(string)
-	if !ok || len(s) != len(form) {
-		return false
-	}
-	for i := range len(form) {
-		digit := s[i] >= '0' && s[i] <= '9'
-		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
-			return false
-		}
-	}
-	// A time that no clock shows is not one: 24 o'clock, the 31st of June.
-	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
-		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
+	return ok && IsTime(s)
 }
 
 func isOwner(value any) bool {

@@ -25,7 +25,7 @@ func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
 		set("namespace", "n", "default")
 		set("labels", map[string]any{"a": "b"}, map[string]any{"a": ""}, map[string]any{})
 		set("annotations", map[string]any{"a": "b"}, map[string]any{"a": int64(1)})
-		set("creationTimestamp", "2020-01-02T03:04:05Z", "2020-02-28T23:59:59Z", nil, "2020-02-30T00:00:00Z", "2020-01-02T24:00:00Z")
+		set("creationTimestamp", "2020-01-02T03:04:05Z", "2020-02-28T23:59:59Z", nil, "2020-02-30T00:00:00Z", "2020-01-02T24:00:00Z", "0001-01-01T00:00:00Z")
 		set("generation", int64(1), int64(2), int64(0))
 		set("finalizers", []any{"a/b"}, []any{})
 		set("ownerReferences", []any{map[string]any{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": true}},

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
+
+	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
 // keywords are what a schema asks of a value when it is validated, and of the values in
@@ -309,27 +311,10 @@ func (k *keywords) text(s string) verdict {
 // hasFormat tells whether a string has a format that the registry knows. Times as the
 // server writes them need not be parsed.
 func hasFormat(format, s string) bool {
-	if format == "date-time" && isPlainTime(s) {
+	if format == "date-time" && metadata.IsTime(s) {
 		return true
 	}
 	return !strfmt.Default.ContainsName(format) || strfmt.Default.Validates(format, s)
-}
-
-// isPlainTime tells of a time in the form 2006-01-02T15:04:05Z that it is one. It knows
-// the first 28 days of a month.
-func isPlainTime(s string) bool {
-	const form = "dddd-dd-ddTdd:dd:ddZ"
-	if len(s) != len(form) {
-		return false
-	}
-	for i := range len(form) {
-		digit := s[i] >= '0' && s[i] <= '9'
-		if form[i] == 'd' != digit || form[i] != 'd' && s[i] != form[i] {
-			return false
-		}
-	}
-	return s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "28" &&
-		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
 }
 
 // object judges the fields of an object, but not their values.

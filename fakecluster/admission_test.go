@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -132,4 +136,49 @@ func TestAdmissionFunctionsWorkInABubbleInOrderAndWarn(t *testing.T) {
 		create(t, inDefault(c), cronTab("a"))
 		equal(t, "asked", asked, []string{"m1 CREATE a", "m3 CREATE a", "v1 CREATE a", "v2 CREATE a"})
 	})
+}
+
+// Several writers set the status of one object while a function puts something into it that
+// pruning alters. The spec, which they leave as it is, is one that they share.
+func TestWhatAFunctionPutsInIsPrunedApartFromWhatIsShared(t *testing.T) {
+	const definition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "pods.example.com"},
+		"spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "pods", "kind": "Pod"}, "versions": [{
+			"name": "v1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+				"spec": {"type": "object", "properties": {"template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}}},
+				"status": {"type": "object", "properties": {
+					"writer": {"type": "string"},
+					"template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}}}}}}}]}}`
+	crd := &unstructured.Unstructured{}
+	must(t, crd.UnmarshalJSON([]byte(definition)))
+	embed := func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+		if r.SubResource != "status" {
+			return nil
+		}
+		return unstructured.SetNestedMap(r.Object.Object, object{
+			"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "b", "creationTimestamp": nil},
+		}, "status", "template")
+	}
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAdmission(embed, nil), fakecluster.WithObjects(crd))
+	pods := c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "pods"}).Namespace("default")
+	_, err := pods.Create(t.Context(), &unstructured.Unstructured{Object: object{
+		"apiVersion": "example.com/v1", "kind": "Pod", "metadata": object{"name": "a"},
+		"spec": object{"template": object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "b"}}},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	var writers sync.WaitGroup
+	for writer := range 8 {
+		writers.Go(func() {
+			for n := range 50 {
+				_, err := pods.Patch(t.Context(), "a", types.MergePatchType, fmt.Appendf(nil, `{"status":{"writer":"%d.%d"}}`, writer, n), metav1.PatchOptions{}, "status")
+				must(t, err)
+			}
+		})
+	}
+	writers.Wait()
+	got, err := pods.Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	template, _, _ := unstructured.NestedMap(got.Object, "status", "template")
+	if diff := cmp.Diff(object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "b"}}, template); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

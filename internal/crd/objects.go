@@ -17,9 +17,13 @@ func (c *codec) Objects() resource.Objects {
 // Copy implements resource.Codec.
 func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
 
-// Prune implements resource.Codec.
+// Prune implements resource.Codec. The object may share parts with the stored one by now,
+// such as a status that the write does not set, and pruning alters what it meets: the
+// object gets parts of its own first.
 func (c *codec) Prune(obj runtime.Object) error {
-	_, err := c.coerce(obj.(*unstructured.Unstructured), coerceOptions{stored: true})
+	u := obj.(*unstructured.Unstructured)
+	u.Object = runtime.DeepCopyJSON(u.Object)
+	_, err := c.coerce(u, coerceOptions{stored: true})
 	return err
 }
 

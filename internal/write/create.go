@@ -18,7 +18,7 @@ func (a attempt) createNew(obj runtime.Object, managed bool) (Result, error) {
 		return Result{}, apierrors.NewInternalError(err)
 	}
 	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	result, err := a.create(newObject{object: obj, managed: managed, owners: beforeAdmission})
+	result, err := a.create(newObject{object: obj, managed: managed, owners: beforeAdmission, unversioned: true})
 	var exists *store.ExistsError
 	if errors.As(err, &exists) {
 		err = a.alreadyExists(exists)

@@ -120,6 +120,9 @@ type newObject struct {
 	managed bool
 	// owners says when duplicate ownerReferences of the object are looked for.
 	owners string
+	// unversioned says that the object must have no resourceVersion. A create asks for
+	// that; an update or an apply that creates does not.
+	unversioned bool
 }
 
 // create commits a new object, which it alters.
@@ -164,7 +167,7 @@ func (a attempt) create(n newObject) (Result, error) {
 	if err := a.validate(admission.Create, obj, nil, admitted); err != nil {
 		return Result{}, err
 	}
-	if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(obj); err == nil && revision != 0 {
+	if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(obj); err == nil && revision != 0 && n.unversioned {
 		return Result{}, storage.ErrResourceVersionSetOnCreate
 	}
 	return a.commitCreate(metadata.GetName(), obj, admitted.require)

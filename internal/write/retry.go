@@ -43,8 +43,9 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 //     nameAttempts.
 //
 // An attempt fails in the first two cases only if another write has succeeded, so they
-// need no limit. A request with a Revision is tried once: Run fails with ErrObsolete in the
-// first two cases.
+// need no other limit than the context: once it is done, Run fails with its error in place
+// of another attempt. A request with a Revision is tried once: Run fails with ErrObsolete in
+// the first two cases.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 	ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	version, names := r.Version, 1
@@ -62,6 +63,8 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 			names++
 		case !isObsolete(err):
 			return Result{}, err
+		case ctx.Err() != nil:
+			return Result{}, ctx.Err()
 		case r.Revision != 0:
 			conflict := apierrors.NewConflict(version.Resource.GroupResource(), r.Name, errModified)
 			return Result{}, fmt.Errorf("%w: %w", ErrObsolete, conflict)

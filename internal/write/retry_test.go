@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -239,4 +240,31 @@ func TestAConflictThatAdmissionMakesUpIsTheAnswer(t *testing.T) {
 	_, err = b.Run(t.Context(), b.request(write.Apply{Body: []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}}`)}))
 	equal(t, "apply", err.Error(), `widgets.example.com "a" already exists`)
 	equal(t, "times that admission was asked", asked, 2)
+}
+
+func TestAWriteIsNotTriedAgainOnceItsContextIsDone(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	ctx, cancel := context.WithCancel(t.Context())
+	attempts := 0
+	b.mutate = func(*admission.Write) error {
+		if attempts++; attempts == 3 {
+			cancel()
+		}
+		b.color(fmt.Sprint("color ", attempts)) // another write comes first, each time
+		return nil
+	}
+	_, err := b.Run(ctx, b.request(write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"xl"}}`)}))
+	if !errors.Is(err, context.Canceled) || attempts != 3 {
+		t.Errorf("%d attempts end with %v, want 3 and %v", attempts, err, context.Canceled)
+	}
+}
+
+func TestOnlyACreateRefusesAResourceVersion(t *testing.T) {
+	b := newBench(t)
+	_, err := b.Run(t.Context(), b.request(write.Apply{Body: []byte(
+		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","resourceVersion":"3"},"spec":{"size":"xl"}}`)}))
+	if err != nil {
+		t.Errorf("an apply that creates: %v", err)
+	}
 }

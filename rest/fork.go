@@ -10,11 +10,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Fork makes a server over a fork of this one's store. The two share what is
-// immutable, the compiled definitions above all, and nothing else.
+// Fork makes a server over a fork of this one's store. The two share records and compiled
+// definitions. What these say never changes, and what they remember follows from their content
+// (see packages resource and crd), so neither server can tell that the other one exists.
 //
-// What this one was in the middle of, such as to establish a definition, the
-// fork brings to its end for itself.
+// If this server is in the middle of something, such as establishing a definition, the fork
+// completes it for itself.
 func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
 	options := s.options
 	options.Services = services

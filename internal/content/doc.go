@@ -1,21 +1,46 @@
-// Package content holds the caches of the process: what takes long to make is kept by the
-// content that it is made from.
+// Package content has the type of the process's caches. A [Cache] keeps what takes long to
+// make, under the content that it was made from.
 //
 // A test suite starts many clusters with the same definitions. The first cluster reads the
-// YAML, compiles the schemas and the CEL expressions, and builds the types for server-side
-// apply; those that follow find all of it by the hash of the text. Such caches are the only
-// state of the process that changes after its start, and each is a [Cache] of this package.
-// They hold the manifests of files, the definitions that were read, what is compiled of
-// definitions and schemas, compiled admission policies, and the codecs of schemes. Each is a
-// package variable beside the code that makes its values, and says its limit there.
+// YAML, compiles the schemas and the CEL expressions, and makes the types for server-side
+// apply. The clusters that follow find all of it by the hash of the text.
 //
-// What always holds:
+// # The caches of the process
 //
-//   - A value depends on its key alone. Nothing of a cluster goes into it: no clock, no seed,
-//     no option that is not part of the key.
-//   - A value does not change after it has been put into a cache. So a cluster can tell that
-//     another one exists by time alone.
-//   - A cache is bounded. It forgets first what was used longest ago.
+// Each cache is a package variable beside the code that makes its values:
+//
+//	package                    variable            keeps                                        limit
+//	fakecluster                readFiles           the manifests of a file                      32 MiB of text
+//	internal/admission/policy  compiledMutating    a compiled MutatingAdmissionPolicy           256
+//	internal/admission/policy  compiledValidating  a compiled ValidatingAdmissionPolicy         256
+//	internal/builtin           made                the built-in resources of a set of options   16
+//	internal/crd               compiledSchemas     the compiled schema of a version             1024
+//	internal/crd               knownSpecs          what is known of a definition's spec         16 MiB of text
+//	internal/crd               readDefinitions     a definition, by the body of its request     16 MiB of text
+//	internal/crd               typeConverters      the types of a definition, for apply         256
+//	internal/resource          factories           the codecs of a scheme                       16
+//
+// A test compares this table with the code. Besides these caches, the process has values that
+// are made once, when they are first needed (sync.Once and its relatives), such as the CEL
+// environment or the printers of the built-in kinds. The types of the built-in kinds are such
+// values, one for each API group (typesByGroup in internal/builtin).
+//
+// A cluster has a Cache of its own as well, its decoded objects (resource.Memory).
+//
+// # What always holds
+//
+//   - A value follows from its key alone. Nothing of a cluster goes into it: no clock, no seed,
+//     no option that is not part of the key. The key of knownSpecs is the address of a spec in
+//     memory, which stays the same as long as the cache has the value.
+//   - A cluster can tell only by time that another cluster has used a cache. A value either
+//     never changes after Put, or what it remembers later follows from its content, too. For
+//     example, an entry of knownSpecs remembers the JSON of its spec when it is first encoded.
+//     Such a value has its own mutex or sync.Once. What it remembers does not count towards
+//     the limit, but it is bounded (for knownSpecs: the JSON in each version of the definition
+//     API, a hash for each version of the kind, and the metadata and status of one definition).
+//   - A cache has a limit. When it is reached, the value goes that was used longest ago.
+//
+// # Locks
 //
 // A Cache has one mutex. It is held for a look-up only, never while a value is made, so that
 // no goroutine waits for the work of another. Two goroutines may make the same value at the

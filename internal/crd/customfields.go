@@ -132,7 +132,9 @@ func setOwners(metadata map[string]any, managed *fields.Managed) {
 }
 
 // owners remembers who owns the fields of the objects that were written last, so that
-// their managedFields need not be read again. It is safe for concurrent use.
+// their managedFields need not be read again. An entry is used only for an object whose
+// managedFields equal it: if two forks share a version, neither can tell. It is safe for
+// concurrent use.
 type owners struct {
 	mu   sync.Mutex
 	last map[string]*fields.Managed // by uid

@@ -4,6 +4,31 @@
 // conversion). A definition is stored in v1, in whichever version it was written.
 //
 // The rules are those of k8s.io/apiextensions-apiserver, whose libraries this
-// package calls for all that they publish. What a definition compiles to is
-// immutable and shared by every request and every fork.
+// package calls for all that they publish.
+//
+// # What is shared
+//
+// Every request and every fork shares what a definition compiles to, and the caches
+// by content share parts of it with other clusters (package content lists them). What
+// it says never changes. It does remember things after it was made, each of which
+// follows from content that never changes:
+//
+//   - The field engines, types and OpenAPI documents of a version are made when they are
+//     first used. They follow from the definition.
+//   - A known spec (known.go) remembers its JSON and the hashes of its schemas, and the last
+//     definition with this spec that was found valid. The latter counts only for a
+//     definition that equals it in all that validation looks at. The limit of the cache
+//     knownSpecs bounds how many specs are known.
+//   - A version (customfields.go) remembers the parsed owners of the objects written last,
+//     by uid. They count only for an object whose managedFields equal them. When 1024
+//     objects are remembered, all are forgotten.
+//
+// A conversion webhook is called through the services of one cluster. A resource that has
+// one (Resource.CallsOut) is therefore compiled anew for a fork.
+//
+// # Locks
+//
+// A known spec and the owners of a version have one mutex each. It is held for a look-up or a
+// change of a map, to hash the schemas of a definition, or to compare two definitions without
+// their specs, and never together with another lock.
 package crd

@@ -16,11 +16,11 @@ import (
 
 // A definition can be hundreds of kilobytes, nearly all of them its spec, and to
 // install it takes several looks at it. Test suites install the same ones over and
-// over. So the spec of a definition is read once for each text it comes in, is
-// shared by all who have it, and is never altered; what is found out about it is
-// remembered with it.
+// over. So the spec of a definition is read once for each text that it comes in. All
+// definitions with that text share the spec, and nothing alters it. A knownSpec remembers
+// what has been found out about it, all of which follows from the spec.
 
-// knownBytes bounds the text of the definitions that are remembered.
+// knownBytes bounds the text of the definitions that each of the two caches remembers.
 const knownBytes = 16 << 20
 
 var (
@@ -31,17 +31,17 @@ var (
 	knownSpecs = content.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
 )
 
-// knownSpec is what has been found out about a spec. It is safe for concurrent
-// use.
+// knownSpec is what has been found out about a spec. The spec never changes; the
+// fields below mu are filled when they are first needed. It is safe for concurrent use.
 type knownSpec struct {
 	spec      apiextensions.CustomResourceDefinitionSpec // shared
 	warnings  func() []string
 	structure func() apiextensions.CustomResourceDefinitionCondition // see structureOf
 
 	mu      sync.Mutex
-	texts   map[schema.GroupVersionKind]string // as it is encoded
-	schemas map[string]content.ID              // of each version
-	valid   *apiextensions.CustomResourceDefinition
+	texts   map[schema.GroupVersionKind]string      // the spec's JSON in each version of CustomResourceDefinition
+	schemas map[string]content.ID                   // the hash of each version's schema
+	valid   *apiextensions.CustomResourceDefinition // the last one found valid, see validated
 }
 
 // remember makes the spec of a definition known. The caller must not alter the spec

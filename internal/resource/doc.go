@@ -5,6 +5,16 @@
 // types. Whether it is compiled into the server or defined by a
 // CustomResourceDefinition shows in the values, never in the handlers.
 //
-// Invariant: everything reachable from a Catalogue is immutable. A change of
-// what is served makes a new Catalogue; a request uses one from start to end.
+// Invariants:
+//
+//   - What a Catalogue says never changes. A change of what is served makes a new
+//     Catalogue; a request uses one from start to end. Catalogues and forks share
+//     resources.
+//   - A part that takes long to make is made when it is first used: the field
+//     managers, the types for server-side apply, the OpenAPI documents. The result
+//     follows from what the resource was made from. Such a part is safe for
+//     concurrent use.
+//   - A custom resource remembers the parsed owners of fields of objects that were
+//     written last (package crd). It uses them only for an object with equal
+//     managedFields, so they follow from the object. They are bounded.
 package resource

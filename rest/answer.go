@@ -37,7 +37,7 @@ func (r *request) answer(code int, text string) error {
 	if err != nil {
 		return err
 	}
-	tellContent(r.w, content, text)
+	tellContent(r.ctx, content, text)
 	r.writeContent(code, content)
 	return nil
 }
@@ -52,7 +52,7 @@ func (r *request) answerList(p view.Page, items []string) error {
 	if err != nil {
 		return err
 	}
-	tellContent(r.w, content, "")
+	tellContent(r.ctx, content, "")
 	r.writeContent(http.StatusOK, content)
 	return nil
 }

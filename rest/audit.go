@@ -36,12 +36,12 @@ func (t *trail) audit(now func() time.Time) filter {
 			ctx := t.newEvent(req.Context(), types.UID(req.Header.Get("Audit-Id")))
 			event := audit.AuditContextFrom(ctx)
 			ctx = apirequest.WithReceivedTimestamp(ctx, now())
-			req = req.WithContext(ctx)
 			w.Header().Set("Audit-Id", string(event.AuditID()))
-			logUser(req, nil)
+			logUser(req.WithContext(ctx), nil)
 
 			info := infoOf(req)
 			a := &auditedAnswer{ResponseWriter: w, ctx: ctx, event: event, streams: info.IsResourceRequest && info.Verb == "watch"}
+			req = req.WithContext(context.WithValue(ctx, answerKey{}, a))
 			defer func() {
 				if p := recover(); p != nil {
 					event.SetEventResponseStatus(&metav1.Status{
@@ -131,18 +131,28 @@ type auditedAnswer struct {
 	object string
 }
 
-// tellStatus tells the event of the Status in an answer.
-func tellStatus(w http.ResponseWriter, obj runtime.Object) {
-	if a, ok := w.(*auditedAnswer); ok {
+// answerKey is the key of the auditedAnswer in the context of a request that has an event.
+// Whatever wraps the ResponseWriter on the way, the answer is found there.
+type answerKey struct{}
+
+// answerFrom is the answer of a request; nil: the request has no event.
+func answerFrom(ctx context.Context) *auditedAnswer {
+	a, _ := ctx.Value(answerKey{}).(*auditedAnswer)
+	return a
+}
+
+// tellStatus tells the event of a request, if it has one, of the Status in the answer.
+func tellStatus(ctx context.Context, obj runtime.Object) {
+	if a := answerFrom(ctx); a != nil {
 		a.status, _ = obj.(*metav1.Status)
 	}
 }
 
-// tellContent tells the event of an answer whose form on the wire may be another than JSON, or
-// compressed. The object is the JSON that the content was made of.
-func tellContent(w http.ResponseWriter, content view.Content, object string) {
-	a, ok := w.(*auditedAnswer)
-	if !ok {
+// tellContent tells the event of a request, if it has one, of an answer whose form on the wire
+// may be another than JSON, or compressed. The object is the JSON that the content was made of.
+func tellContent(ctx context.Context, content view.Content, object string) {
+	a := answerFrom(ctx)
+	if a == nil {
 		return
 	}
 	if content.MediaType == runtime.ContentTypeJSON {

@@ -56,7 +56,7 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 // writeObject answers with an object of the API's own machinery, such as a
 // Status or a discovery document.
 func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object) {
-	tellStatus(w, obj)
+	tellStatus(req.Context(), obj)
 	_, info, err := negotiation.NegotiateOutputMediaType(req, scheme.Codecs, negotiation.DefaultEndpointRestrictions)
 	if err != nil {
 		// A refusal is not hidden behind a quarrel about its form.

@@ -14,10 +14,10 @@ func (s *Server) filters() []filter {
 	return []filter{
 		recoverPanics,
 		refuseOnceClosed(s.closing),
-		answerHealth,
 		forbidCaching,
 		parsePath,
 		s.trail.audit(s.options.Now),
+		answerHealth(s.options.Token),
 		authenticate(s.options.Token),
 		limitTime(s.chain.Load),
 		recordWarnings,

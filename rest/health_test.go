@@ -1,0 +1,32 @@
+package rest_test
+
+import (
+	"testing"
+
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+
+	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
+	for _, tt := range []struct{ rule, path, bearer, user, group string }{
+		{"without a token", "/healthz", "", "system:anonymous", "system:unauthenticated"},
+		{"with a wrong token", "/livez", "guessed", "system:anonymous", "system:unauthenticated"},
+		{"with the token", "/readyz", token, "kubernetes-admin", "system:masters"},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			c := start(t, func(o *rest.Options, _ *store.Options) { o.AuditLevel = auditinternal.LevelMetadata })
+			c.bearer = tt.bearer
+			a := c.do("GET", tt.path, nil, "")
+			expect(t, "answer", []any{a.code, a.body, a.header.Get("Cache-Control")}, []any{200, "ok", "no-cache, private"})
+			events := c.server.AuditEvents()
+			if len(events) != 1 {
+				t.Fatalf("%d events, want 1", len(events))
+			}
+			e := events[0]
+			expect(t, "event", []any{e.Verb, e.RequestURI, e.User.Username, e.User.Groups[0], e.ResponseStatus.Code, string(e.AuditID)},
+				[]any{"get", tt.path, tt.user, tt.group, int32(200), a.header.Get("Audit-Id")})
+		})
+	}
+}

@@ -44,11 +44,7 @@ func (t *trail) audit(now func() time.Time) filter {
 			req = req.WithContext(context.WithValue(ctx, answerKey{}, a))
 			defer func() {
 				if p := recover(); p != nil {
-					event.SetEventResponseStatus(&metav1.Status{
-						Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
-						Message: fmt.Sprintf("APIServer panic'd: %v", p),
-					})
-					event.ProcessEventStage(ctx, auditinternal.StagePanic)
+					logPanic(ctx, p)
 					panic(p)
 				}
 				a.finish()
@@ -114,6 +110,16 @@ func logPatch(r *request, patch []byte) {
 	if audit.AuditContextFrom(r.ctx) != nil {
 		audit.LogRequestPatch(r.ctx, patch)
 	}
+}
+
+// logPanic closes an event with a panic.
+func logPanic(ctx context.Context, p any) {
+	event := audit.AuditContextFrom(ctx)
+	event.SetEventResponseStatus(&metav1.Status{
+		Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
+		Message: fmt.Sprintf("APIServer panic'd: %v", p),
+	})
+	event.ProcessEventStage(ctx, auditinternal.StagePanic)
 }
 
 // auditedAnswer reads along in an answer, for its event.

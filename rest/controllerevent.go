@@ -2,24 +2,52 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// open opens the event of a write of one of the server's own controllers. The function that it
-// returns closes the event with what the write came to.
-func (t *trail) open(ctx context.Context, received time.Time, verb string, w write.Request) (_ context.Context, finish func(error)) {
+// record makes an event of a write of one of the server's own controllers, which run carries
+// out in the context with the event. The event is what the request would have that a real
+// controller sends.
+func (t *trail) record(ctx context.Context, received time.Time, userAgent, verb string, w write.Request,
+	run func(context.Context) (write.Result, error)) (err error) {
 	if t == nil {
-		return ctx, func(error) {}
+		_, err := run(ctx)
+		return err
 	}
 	ctx = t.newEvent(ctx, "")
+	logController(ctx, received, userAgent, verb, w)
+	var result write.Result
+	defer func() {
+		if p := recover(); p != nil {
+			logPanic(ctx, p)
+			panic(p)
+		}
+		logResult(ctx, w, result, err)
+		audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageResponseComplete)
+	}()
+	logChange(ctx, w)
+	result, err = run(ctx)
+	return err
+}
+
+// logController says in an event which controller asks for what.
+func logController(ctx context.Context, received time.Time, userAgent, verb string, w write.Request) {
 	gv := w.Version.GroupVersion()
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -33,16 +61,57 @@ func (t *trail) open(ctx context.Context, received time.Time, verb string, w wri
 		path += "/" + w.Subresource
 	}
 	by, _ := apirequest.UserFrom(ctx)
-	logRequest(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}, &apirequest.RequestInfo{
+	logRequest(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{"User-Agent": {userAgent}}}, &apirequest.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
 		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
 	}, received, by)
-	return ctx, func(err error) {
-		ac := audit.AuditContextFrom(ctx)
-		ac.SetEventResponseStatusCode(http.StatusOK)
-		if err != nil {
-			ac.LogResponseObject(toStatus(err), nil)
+}
+
+// logChange puts into an event what a controller would send: the object, the apply
+// configuration or the options of the delete. An Amend is a function, and the patch that a real
+// controller sends in its place is not known: the event has none then.
+func logChange(ctx context.Context, w write.Request) {
+	gvr := w.Version.GroupVersionResource()
+	switch change := w.Change.(type) {
+	case write.Replace:
+		if obj, err := change.Object(w.Version); err == nil { // the write fails with the error
+			audit.LogRequestObject(ctx, obj, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
-		ac.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
+	case write.Apply:
+		audit.LogRequestPatch(ctx, change.Body)
+	case write.Delete:
+		audit.LogRequestObject(ctx, change.Options, corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
 	}
+}
+
+// logResult puts into an event what the API would answer a write with.
+func logResult(ctx context.Context, w write.Request, result write.Result, err error) {
+	event := audit.AuditContextFrom(ctx)
+	var status *metav1.Status // nil: the answer is the object
+	if _, ok := w.Change.(write.Delete); ok && err == nil && result.Deleted {
+		status, err = deleted(result)
+	}
+	code := int32(http.StatusOK)
+	if err != nil {
+		status = toStatus(err)
+		code = status.Code
+	}
+	if status != nil {
+		audit.LogResponseObject(ctx, status, corev1.SchemeGroupVersion, scheme.Codecs)
+	} else if event.GetEventLevel() == auditinternal.LevelRequestResponse {
+		event.LogResponseObject(nil, &runtime.Unknown{Raw: []byte(result.Text), ContentType: runtime.ContentTypeJSON})
+	}
+	event.SetEventResponseStatusCode(code)
+}
+
+// userAgent is what the controller calls itself in its requests. As in a cluster whose
+// kube-controller-manager uses a service account for each controller, that of a service
+// account names it.
+func (c controller) userAgent() string {
+	v := discovery.Version
+	agent := fmt.Sprintf("%s/%s (%s) kubernetes/unknown", c.manager, v.GitVersion, v.Platform) // no commit is known
+	if name := c.user.GetName(); strings.HasPrefix(name, "system:serviceaccount:") {
+		agent += "/" + name
+	}
+	return agent
 }

@@ -32,17 +32,25 @@ func deleteOne(r *request) error {
 		}
 		return r.answer(code, result.Text)
 	}
-	metadata, err := meta.Accessor(result.Object)
+	status, err := deleted(result)
 	if err != nil {
 		return err
 	}
-	writeObject(r.w, r.http, http.StatusOK, &metav1.Status{
-		Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{
-			Name: metadata.GetName(), Group: r.version.Resource.Group, Kind: r.version.Resource.Names.Plural, UID: metadata.GetUID(),
-		},
-	})
+	writeObject(r.w, r.http, http.StatusOK, status)
 	return nil
+}
+
+// deleted is the Status that answers a delete after which the object is gone.
+func deleted(result write.Result) (*metav1.Status, error) {
+	metadata, err := meta.Accessor(result.Object)
+	if err != nil {
+		return nil, err
+	}
+	of := result.Version.Resource
+	return &metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: metadata.GetName(), Group: of.Group, Kind: of.Names.Plural, UID: metadata.GetUID()},
+	}, nil
 }
 
 // remove is the write that deletes the object that the path names.

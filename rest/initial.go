@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -14,11 +15,12 @@ import (
 // createInitialNamespaces makes the namespaces that every cluster has.
 func (s *Server) createInitialNamespaces() error {
 	for _, name := range builtin.NamespaceNames {
-		ctx, w := s.controllers.write(context.Background(), apiServer, s.builtin.namespaces, "", name)
+		w := apiServer.write(s.builtin.namespaces, "", name)
 		w.Change = write.Create{Managed: true, Object: func(*resource.Version) (runtime.Object, error) {
 			return builtin.InitialNamespace(name, w.Manager, s.controllers.now()), nil
 		}}
-		if _, err := s.writes.Run(s.controllers.inform(ctx, w), w); err != nil && !apierrors.IsAlreadyExists(err) {
+		ctx := s.controllers.inform(apirequest.WithUser(context.Background(), apiServer.user), w)
+		if _, err := s.writes.Run(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

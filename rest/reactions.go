@@ -104,14 +104,16 @@ func (r reactions) All() (store.List, error)              { return r.store.List(
 func (r reactions) Watch(after int64) (*store.Cursor, error) { return r.store.Watch("", after) }
 
 func (r reactions) Update(ctx context.Context, res *resource.Resource, subresource string, was store.Record, obj runtime.Object, require ...store.Precondition) error {
-	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	by := r.keeperOf(res)
+	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
 	w.Change = write.Replace{Object: func(v *resource.Version) (runtime.Object, error) { return judged(v, obj) }}
-	return r.carryOut(ctx, "update", w)
+	return r.carryOut(ctx, by, "update", w)
 }
 
 func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
-	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	by := r.keeperOf(res)
+	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Manager = "status", was.Revision, manager
 	status.SetGroupVersionKind(w.Version.Kind())
 	status.SetNamespace(w.Namespace)
@@ -121,32 +123,34 @@ func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was 
 		return err
 	}
 	w.Change = write.Apply{Body: body, Force: true, Validation: metav1.FieldValidationIgnore}
-	return r.carryOut(ctx, "patch", w)
+	return r.carryOut(ctx, by, "patch", w)
 }
 
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
-	ctx, w := r.write(ctx, r.keeperOf(res), res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
+	by := r.keeperOf(res)
+	w := by.write(res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
 	w.Change = write.Amend{Alter: func(runtime.Object) error { return nil }}
-	return r.carryOut(ctx, "patch", w)
+	return r.carryOut(ctx, by, "patch", w)
 }
 
 func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
-	ctx, w := r.write(ctx, namespaceController, res, namespace, name)
+	w := namespaceController.write(res, namespace, name)
 	policy := metav1.DeletePropagationBackground
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
 	w.Collection = true
-	return r.carryOut(ctx, "delete", w)
+	return r.carryOut(ctx, namespaceController, "delete", w)
 }
 
 func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, namespace, name string) error {
-	ctx, w := r.write(ctx, r.keeperOf(res), res, namespace, name)
+	by := r.keeperOf(res)
+	w := by.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
 	w.SkipAdmission = true
-	return r.carryOut(ctx, "delete", w)
+	return r.carryOut(ctx, by, "delete", w)
 }
 
 func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
-	ctx, w := r.write(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Revision = was.Revision
 	w.Change = write.Amend{Alter: func(obj runtime.Object) error {
 		metadata, err := meta.Accessor(obj)
@@ -155,23 +159,23 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 		}
 		return err
 	}}
-	return r.carryOut(ctx, "patch", w)
+	return r.carryOut(ctx, garbageCollector, "patch", w)
 }
 
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
-	ctx, w := r.write(ctx, garbageCollector, res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
 	w.Revision = was.Revision
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}}
-	return r.carryOut(ctx, "delete", w)
+	return r.carryOut(ctx, garbageCollector, "delete", w)
 }
 
 // controller is who makes writes that follow from others.
 type controller struct {
 	user    user.Info
-	manager string // of the fields that it sets
+	manager string // of the fields that it sets; also the program that it is part of
 	// prefers says that the controller writes in the preferred version of a kind, as a
 	// client does that learns kinds from discovery. Otherwise it writes in the stored one.
 	prefers bool
@@ -202,13 +206,13 @@ func (r reactions) keeperOf(res *resource.Resource) controller {
 	return apiServer
 }
 
-// write is the request for a controller's write. The caller adds the change.
-func (r reactions) write(ctx context.Context, by controller, res *resource.Resource, namespace, name string) (context.Context, write.Request) {
-	w := write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: by.manager}
-	if by.prefers {
+// write is the request for a write of the controller. The caller adds the change.
+func (c controller) write(res *resource.Resource, namespace, name string) write.Request {
+	w := write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: c.manager}
+	if c.prefers {
 		w.Version = preferred(res)
 	}
-	return apirequest.WithUser(ctx, by.user), w
+	return w
 }
 
 // preferred is the version that a client uses if it learns kinds from discovery.
@@ -243,16 +247,16 @@ func (r reactions) inform(ctx context.Context, w write.Request) context.Context 
 // It fails with lifecycle.ErrConflict if the controller has to read the object again. If
 // the write names a revision, that happens exactly when the revision is obsolete: any other
 // 409 or 404 is the answer of admission, and the write fails with it.
-func (r reactions) carryOut(ctx context.Context, verb string, w write.Request) error {
-	ctx, finish := r.trail.open(ctx, r.now().Time, verb, w)
-	_, err := r.writes.Run(r.inform(ctx, w), w)
+func (r reactions) carryOut(ctx context.Context, by controller, verb string, w write.Request) error {
+	err := r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
+		return r.writes.Run(r.inform(ctx, w), w)
+	})
 	switch {
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed):
 		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
 	case w.Revision != 0 && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		err = fmt.Errorf("refused: %s", err.Error())
 	}
-	finish(err)
 	return err
 }
 

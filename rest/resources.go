@@ -112,7 +112,7 @@ func (r *request) findVersion() error {
 // them; a list or watch may go across all.
 func (r *request) inScope(res *resource.Resource) bool {
 	if !res.Namespaced {
-		return r.info.Namespace == "" || res.Group == "" && res.Names.Plural == "namespaces"
+		return r.info.Namespace == "" || res.NamespaceOfItself
 	}
 	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -94,9 +93,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	}
 	k := builtinKinds{definitions: crd.Definitions(o.LegacyAPIs)}
 	k.all = builtin.Resources(builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}, k.definitions)
-	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool {
-		return r.GroupResource() == schema.GroupResource{Resource: "namespaces"}
-	})]
+	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil
 }
 

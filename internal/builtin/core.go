@@ -64,7 +64,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Namespace", plural: "namespaces", singular: "namespace", short: []string{"ns"},
-		clusterScoped: true, versions: v1, verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
+		clusterScoped: true, ofItself: true, versions: v1, verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
 		strategy: namespace.Strategy, attributes: namespace.GetAttrs, content: namespaceContent,
 		subresources: map[string]subresource{
 			"finalize": {strategy: namespace.FinalizeStrategy, verbs: []string{"update"}},

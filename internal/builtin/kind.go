@@ -32,6 +32,7 @@ type kind struct {
 	short            []string
 	categories       []string
 	clusterScoped    bool
+	ofItself         bool     // Resource.NamespaceOfItself
 	verbs            []string // nil: all
 
 	// versions are those that are always served, the preferred one first. Those of
@@ -130,8 +131,9 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 		Names: resource.Names{
 			Plural: k.plural, Singular: k.singular, ShortNames: k.short, Categories: k.categories, Kind: k.kind, ListKind: k.kind + "List",
 		},
-		Namespaced: !k.clusterScoped,
-		Verbs:      k.verbs,
+		Namespaced:        !k.clusterScoped,
+		NamespaceOfItself: k.ofItself,
+		Verbs:             k.verbs,
 	}
 	if r.Verbs == nil {
 		r.Verbs = allVerbs

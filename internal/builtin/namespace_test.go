@@ -131,3 +131,15 @@ func TestANamespaceIsLabelledWithItsNameWhenItIsDecoded(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyANamespaceIsInItself(t *testing.T) {
+	var got []string
+	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
+		if r.NamespaceOfItself {
+			got = append(got, r.GroupResource().String())
+		}
+	}
+	if diff := cmp.Diff([]string{"namespaces"}, got); diff != "" {
+		t.Errorf("the kinds whose objects are namespaces (-want +got):\n%s", diff)
+	}
+}

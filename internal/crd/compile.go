@@ -76,8 +76,13 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	}
 
 	preserve := crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields
-	compiled := make(map[string]*compiledSchema, len(crd.Spec.Versions))
-	identities := make(map[string]string, len(crd.Spec.Versions))
+	all := shared{
+		schemas:    make(map[string]*compiledSchema, len(crd.Spec.Versions)),
+		identities: make(map[string]string, len(crd.Spec.Versions)),
+		preserve:   preserve,
+		definition: record.Value,
+		types:      sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) }),
+	}
 	ids := known(&crd.Spec).schemaIDs(record.Value)
 	for _, v := range crd.Spec.Versions {
 		validation, err := apiextensions.GetSchemaForVersion(crd, v.Name)
@@ -89,24 +94,21 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 			props = validation.OpenAPIV3Schema
 		}
 		id := ids[v.Name]
-		if compiled[v.Name], err = cachedSchema(id, props, preserve); err != nil {
+		if all.schemas[v.Name], err = cachedSchema(id, props, preserve); err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
-		identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
+		all.identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
 	}
 
-	types := sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) })
-	var converter func() (runtime.ObjectConvertor, error)
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
-		converter = webhookConverter(record.Value, services)
+		all.webhook = webhookConverter(record.Value, services)
 		r.CallsOut = true
 	}
 	for _, v := range crd.Spec.Versions {
-		compiledVersion, err := compileVersion(r, crd, v, compiled, identities, preserve, types, record.Value)
+		compiledVersion, err := compileVersion(r, crd, v, all)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
-		compiledVersion.Codec.(*codec).webhook = converter
 		r.Versions = append(r.Versions, compiledVersion)
 		if v.Storage {
 			r.Storage = compiledVersion
@@ -136,9 +138,17 @@ func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string
 // specOf is the text of the spec of a stored definition.
 func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
 
-func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion,
-	compiled map[string]*compiledSchema, identities map[string]string, preserve bool,
-	types func() (managedfields.TypeConverter, error), definition string) (*resource.Version, error) {
+// shared is what the versions of a definition have in common.
+type shared struct {
+	schemas    map[string]*compiledSchema // by version
+	identities map[string]string          // by version
+	preserve   bool                       // spec.preserveUnknownFields
+	definition string                     // its text
+	types      func() (managedfields.TypeConverter, error)
+	webhook    func() (runtime.ObjectConvertor, error) // converts objects; nil: there is none
+}
+
+func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion, all shared) (*resource.Version, error) {
 	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
 	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
 	if err != nil {
@@ -158,21 +168,21 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	}
 	strategy := customStrategy{
 		ObjectTyper: typer{}, NameGenerator: names.SimpleNameGenerator,
-		kind: kind, namespaced: r.Namespaced, schema: compiled[v.Name],
+		kind: kind, namespaced: r.Namespaced, schema: all.schemas[v.Name],
 	}
 	c := &codec{
-		kind: kind, namespaced: r.Namespaced, preserve: preserve, schemas: compiled, identities: identities, selectable: selectable,
-		owners: &owners{},
+		kind: kind, namespaced: r.Namespaced, preserve: all.preserve, schemas: all.schemas, identities: all.identities, selectable: selectable,
+		owners: &owners{}, webhook: all.webhook,
 	}
 	out := &resource.Version{
-		Resource: r, Name: v.Name, Served: v.Served, Identity: identities[v.Name],
+		Resource: r, Name: v.Name, Served: v.Served, Identity: all.identities[v.Name],
 		Codec:       c,
 		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},
 		Table:       table,
 		ReadCells:   table.ReadCells,
-		OpenAPI:     publish(definition, v.Name),
-		Types:       types,
+		OpenAPI:     publish(all.definition, v.Name),
+		Types:       all.types,
 		Subresource: map[string]*resource.Subresource{},
 	}
 	if v.Deprecated {
@@ -184,7 +194,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		if strategy.hasStatus {
 			out.Subresource["status"] = &resource.Subresource{
 				Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: newCustomFields(types, c, "status", resetByVersion(crd, "metadata", "spec")),
+				FieldManager: newCustomFields(all.types, c, "status", resetByVersion(crd, "metadata", "spec")),
 			}
 		}
 	}
@@ -196,7 +206,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		}
 		out.Subresource["scale"] = &resource.Subresource{
 			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
-			FieldManager: scaleFieldManager(types),
+			FieldManager: scaleFieldManager(all.types),
 			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
 		}
 	}
@@ -204,7 +214,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	if strategy.hasStatus {
 		reset[kind.GroupVersion().String()] = []string{"status"}
 	}
-	out.FieldManager = newCustomFields(types, c, "", reset)
+	out.FieldManager = newCustomFields(all.types, c, "", reset)
 	return out, nil
 }
 

@@ -151,8 +151,9 @@ func (r *Reactor) unblock(ctx context.Context, it *item) error {
 	return r.server.Amend(ctx, it.resource, it.record, func(metadata metav1.Object) {
 		owners := metadata.GetOwnerReferences()
 		for i := range owners {
-			// Custom objects get a merge patch, which replaces the whole list.
-			if blocks(owners[i]) || !it.resource.Storage.Typed {
+			// A kind without strategic merge patches gets a merge patch, which replaces
+			// the whole list.
+			if blocks(owners[i]) || it.resource.Storage.Patches.StrategicMerge == nil {
 				owners[i].BlockOwnerDeletion = new(bool)
 			}
 		}

@@ -24,6 +24,10 @@ type Resource struct {
 	Group      string
 	Names      Names
 	Namespaced bool
+	// NamespaceOfItself says that each object is a namespace and is in itself: the path of
+	// an object names it as a namespace, too, and admission is told that it is in the
+	// namespace of its own name.
+	NamespaceOfItself bool
 	// Verbs are those that discovery shows.
 	Verbs []string
 	// Routing says how requests find the resource.

@@ -123,8 +123,8 @@ func (a attempt) validate(operation admission.Operation, obj, old runtime.Object
 // asked is the write in the form that the chain of admission takes.
 func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
 	namespace := a.request.Namespace
-	if a.version.Resource == a.p.Namespaces {
-		namespace = a.name // a namespace is in itself
+	if a.version.Resource.NamespaceOfItself {
+		namespace = a.name
 	}
 	as := a.shownAs()
 	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)

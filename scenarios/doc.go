@@ -1,19 +1,19 @@
-// Package scenarios plays scenario files: requests to a Kubernetes API server and
-// what is expected of the answers, written in YAML. Each scenario gets a cluster of
-// its own, in this process, and has the same seed every time.
+// Package scenarios plays scenario files. A scenario is written in YAML: it sends requests
+// to a Kubernetes API server and says what the answers must be. Each scenario gets a
+// cluster of its own, in this process, and the cluster has the same seed every time.
 //
-// In a Go test it is
+// In a Go test:
 //
 //	func TestScenarios(t *testing.T) { scenarios.Run(t, "testdata/scenarios") }
 //
-// and in a shell
+// In a shell:
 //
 //	fakecluster run testdata/scenarios
 //
 // # A scenario
 //
-// This one creates a definition and an object, reads it back, and is refused a
-// second object of the name:
+// This scenario creates a definition and an object, and reads the object back. Then it
+// tries to create a second object with the same name, which the server refuses:
 //
 //	scenario: A name is taken once
 //	setup:
@@ -39,32 +39,32 @@
 //
 // The fields of a scenario:
 //
-//   - scenario: its name, a sentence that says the rule it proves.
-//   - cluster: what kind of cluster it needs; left out, the usual one. Its fields are
-//     flags: legacyAPIs: true serves definitions and policies in v1beta1, too;
+//   - scenario: its name, a sentence that says which rule the scenario proves.
+//   - cluster: how its cluster differs from the usual one. It may be left out. Its fields
+//     are flags: legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     garbageCollection: true deletes dependents with their owners;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
 //   - webhooks: a list of webhooks that the cluster can reach.
-//   - setup: a list of manifests, created in order before the first step. A manifest
-//     that is refused fails the scenario.
-//   - steps: a list of steps, played in order. The first that does not go as expected
-//     ends the scenario.
+//   - setup: a list of manifests, created in order before the first step. If the server
+//     refuses one, the scenario fails.
+//   - steps: a list of steps, played in order. The first step that does not go as expected
+//     ends the scenario, which has failed then.
 //
 // A file holds one scenario, or several separated by "---", each with a cluster of
-// its own. Fields and steps that are not in this manual are mistakes, reported with
-// file and line before anything is played.
+// its own. Fields and steps that are not in this manual are mistakes. The runner reports
+// them with file and line before it plays anything.
 //
 // # Manifests
 //
-// A manifest stands where it is used, or in a file: {file: PATH} takes its place, with
-// the path relative to the scenario's file. In a setup that file may hold several
-// documents. A manifest that is used twice is written once and given a YAML anchor, as
-// above, and <<: *crontab merges it into another.
+// A manifest stands where it is used, or in a file. Then {file: PATH} stands in its place,
+// with a path relative to the scenario's file. In a setup the file may hold several
+// documents. To use a manifest twice, write it once and give it a YAML anchor, as above.
+// <<: *crontab merges it into another manifest.
 //
 // A manifest from a file may be changed where it is used: set names paths in it and the
-// values that stand there instead. A path is fields, or indices from 0 of a list, with
-// dots between them; mappings on the way that are not there are made.
+// values to put there. A path consists of fields, or indices of lists from 0, with dots
+// between them. If a mapping on the way does not exist, set makes it.
 //
 //	setup:
 //	- file: crontab-crd.yaml
@@ -72,15 +72,15 @@
 //	    spec.names.shortNames: !absent
 //	    spec.versions.0.schema.openAPIV3Schema.properties.spec.required: [cronSpec]
 //
-// A manifest is sent as it is written. Of its apiVersion, kind, and metadata the runner
-// only makes the path, and asks the server's discovery which resource serves the kind; if
-// none does any more, it is the one that did. As with kubectl, a namespaced object
-// without a namespace goes to "default". Scalars are read as YAML 1.2: yes and on are
-// strings, true is not.
+// The runner sends a manifest as it is written. It makes the path of the request from
+// apiVersion, kind and metadata, and asks the server's discovery which resource serves the
+// kind. If the server no longer serves the kind, the runner takes the resource that did. As
+// with kubectl, a namespaced object without a namespace goes to "default". Scalars are read
+// as YAML 1.2: yes and on are strings, true is not.
 //
 // # Steps
 //
-// A step is one request, or something about a webhook, and the field that says which:
+// A step is one request, or concerns a webhook. One of these fields says which step it is:
 //
 //   - create: MANIFEST: sends the manifest as a new object.
 //   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or whatever
@@ -101,13 +101,13 @@
 //   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects
 //     that list reads, with the same options.
 //   - calls: NAME: reads the calls that a webhook got since the last step that read them.
-//   - webhook: {name, response, ...}: has a webhook answer otherwise from now on.
+//   - webhook: {name, response, ...}: changes how a webhook answers from now on.
 //
-// A path is the whole of a request's path, and may have a query: get: {path:
-// "/apis/stable.example.com/v1/crontabs?limit=1"}. It reaches what has no kind, or no
-// kind any more.
+// A path is the whole path of a request, and may have a query: get: {path:
+// "/apis/stable.example.com/v1/crontabs?limit=1"}. Use it for what has no kind, such as
+// /version, and for kinds that the server no longer serves.
 //
-// Beside the request may stand more about it:
+// These fields say more about the request:
 //
 //   - subresource: NAME: the request goes to this subresource of the object.
 //   - options: {fieldManager, force, ...}: options of the request, as Kubernetes names
@@ -120,7 +120,7 @@
 //   - headers: {NAME: VALUE}: headers of the request, in place of those that the runner
 //     sends.
 //
-// This sets a status, and is a change that the server makes only on paper:
+// This patches a status in a dry run, so that the server stores nothing:
 //
 //	steps:
 //	- patch: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
@@ -129,38 +129,37 @@
 //	  body: {status: {replicas: 1}}
 //	  options: {dryRun: All, fieldManager: me}
 //
-// And beside every request may stand
+// These fields name the step and say what its answer must be:
 //
-//   - name: a few words that a failure is reported with;
-//   - as: the name of the answer, for later steps;
-//   - expect: what the answer is like; or
-//   - error: which error the request is refused with;
-//   - code: the HTTP status, where it matters which of the good ones it is;
-//   - warnings: the texts of the warnings, in order; [] says that there are none;
-//   - table: what kubectl get prints, or wide: what it prints with -o wide;
-//   - that: conditions that have to be true.
+//   - name: a few words about the step, shown if it fails.
+//   - as: a name for the answer, for use in later steps.
+//   - expect: fields that the answer must have.
+//   - error: the error that the server must answer. It cannot be combined with expect.
+//   - code: the HTTP status, if it matters which status of success it is.
+//   - warnings: the texts of the warnings, in order; [] means that there are none.
+//   - table: what kubectl get prints, or wide: what it prints with -o wide.
+//   - that: conditions that must be true.
 //
-// A step without error has to succeed, with or without expect, and one with error must
-// not.
+// A step without error must succeed, even if it has no expect. A step with error must fail.
 //
 // # Expectations
 //
-// An answer is as expected if every field that is named is there and equal; what is not
-// named may be anything. This goes for mappings at any depth. Lists compare whole: as many
-// items, each of them as expected. 1 and 1.0 are the same number; a body that is not JSON
-// is a string.
+// An answer is as expected if it has every field that expect names, with an equal value. It
+// may have other fields. This holds for mappings at any depth. A list must have as many items
+// as the expected one, and each item must be as expected. 1 and 1.0 are the same number. A
+// body that is not JSON is a string.
 //
-// What error: names are the fields of the Status that the server sends: code, reason,
-// message, details, status. An error without a Status, as at a path that nothing serves,
-// has code, and body with the text.
+// The fields of error are those of the Status that the server sends: code, reason, message,
+// details, status. An error without a Status, for example at a path that the server does not
+// know, has the fields code, and body with the text.
 //
-// A watch expects a list of events, in order, and reads no further than that. It is best
-// played after what it is to see, from a resourceVersion before that: nothing has to be
-// waited for then.
+// A watch expects a list of events, in order, and reads only as many. It is best to make the
+// changes first and then to watch from a resourceVersion before them: then the step does not
+// have to wait.
 //
-// A table is a list of rows, and a row a list of cells. The first row is the names of the
-// columns as kubectl prints them, in capitals; the other cells are the values that the
-// server sends, and numbers are numbers. The answer to such a step is a Table:
+// A table is a list of rows, and a row is a list of cells. The first row has the names of the
+// columns as kubectl prints them, in capitals. The other rows have the values that the server
+// sends, in which numbers are numbers. The answer to such a step is a Table:
 //
 //	steps:
 //	- list: {apiVersion: stable.example.com/v1, kind: CronTab}
@@ -168,11 +167,11 @@
 //	  - [NAME, SPEC, REPLICAS, AGE]
 //	  - [my-cron, "* * * * *", 1, !present ]
 //
-// Conditions are for what is not equality. They are expressions in the Common Expression
+// Conditions are for all that is not an equality. They are expressions in the Common Expression
 // Language (CEL), with its extensions for strings, lists, sets, math, encoders, bindings and
-// optional values, and with one function more: object.merge(patch) is the object, changed as
-// by a merge patch. The variable answer is the body of the answer, and each earlier answer
-// is a variable of its name:
+// optional values. One more function is object.merge(patch): it applies a merge patch to the
+// object. The variable answer is the body of the answer. Each earlier answer with a name (as)
+// is a variable of that name:
 //
 //	steps:
 //	- get: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
@@ -182,10 +181,10 @@
 //
 // # Webhooks
 //
-// A webhook is a server, behind a service that is there for the cluster alone, over TLS.
-// It gets a review (a ConversionReview, an AdmissionReview) and answers with one, of the
-// same kind and version, whose response stands in the scenario. It is fixed, or it has
-// expressions in it, marked !cel, of the request that came:
+// A webhook is a server with TLS behind a service that only the scenario's cluster can reach.
+// It receives a review (a ConversionReview or an AdmissionReview) and answers with a review of
+// the same kind and version. The scenario says the response in it, as a fixed value or with
+// expressions, marked !cel, over the request of the review:
 //
 //	scenario: Each version has the fields of its schema
 //	webhooks:
@@ -210,45 +209,45 @@
 //
 // The fields of a webhook:
 //
-//   - name: what steps call it.
-//   - service: {namespace, name, port, path}: the reference that reaches it. The port is
-//     443, and the path any, if they are left out. Webhooks may share a service.
-//   - response: the response of the review. It gets the uid of the request, unless it says
-//     something else about it.
-//   - body: what is sent, in place of a whole review: a value, or a text that is sent as it
+//   - name: the name of the webhook in steps.
+//   - service: {namespace, name, port, path}: the reference that reaches it. Without port it
+//     is 443, without path the webhook answers at every path. Webhooks may share a service.
+//   - response: the response of the review. The runner adds the uid of the request, unless
+//     the response has a uid or !absent there.
+//   - body: what the webhook sends instead of a review: a value, or a text that is sent as it
 //     is.
 //   - code: the HTTP status, 200 if left out.
 //   - headers: {NAME: VALUE}: headers of the answer, in place of those that it has.
-//   - silent: close or hang: it does not answer: it closes the connection, or waits until
-//     its caller gives up, after the timeoutSeconds of an admission webhook, or the 30
-//     seconds that a conversion has.
+//   - silent: close or hang: the webhook does not answer. It closes the connection, or waits
+//     until its caller gives up: after the timeoutSeconds of an admission webhook, or after 30
+//     seconds for a conversion.
 //
-// One of response, body, and silent has to be there. A webhook step has name and, of the
-// others, what stands from then on in place of all that stood before.
+// A webhook must have response, body or silent. A webhook step has the name and some of the
+// other fields, which from then on replace all that the webhook had before.
 //
-// Under the name of a webhook, !from and conditions find what a configuration needs:
-// caBundle, by which its certificate is verified, and url, for a configuration without a
-// service.
+// A webhook's name is also a variable for !from and conditions, with what a configuration
+// needs: caBundle, which verifies the webhook's certificate, and url, for a configuration
+// without a service.
 //
-// The answer to a calls step is a list of the calls, in the order in which they came, each
-// with its method, its path and query, its headers, and the review. An expression that fails
-// fails the step in which the call was made.
+// The answer to a calls step is the list of the calls, in the order in which they came. Each
+// has its method, its path and query, its headers, and the review. If an expression of the
+// response fails, the step fails in which the call was made.
 //
 // # Marks
 //
-// A YAML tag in the place of a value says what no value can say:
+// A YAML tag in the place of a value, called a mark, says what no value can say:
 //
-//   - !absent: the field is not there. In a manifest: it is not sent, which says so where
-//     the runner would have added it.
+//   - !absent: the field is not there. In a manifest: the field is not sent, even if the
+//     runner would have added it.
 //   - !present: the field is there, whatever its value.
 //   - !only: the mapping has these fields and no others, as in spec: !only {replicas: 1}.
 //   - !unordered: the list has these items and no others, in any order.
 //   - !from: the value in the answer to an earlier step, as in
 //     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
 //     the answer, the others are fields, or indices from 0 of a list.
-//   - !cel: what an expression makes of the request of the review that a webhook got.
+//   - !cel: the value of an expression over the request of the review that a webhook got.
 //
-// Inside of braces YAML wants a space after a tag: {status: !absent }.
+// Inside braces YAML wants a space after a tag: {status: !absent }.
 //
 // Manifests, bodies and options take !absent and !from, references (apiVersion, kind, ...)
 // take !from, responses and bodies of webhooks !absent and !cel, and expectations all but !cel.
@@ -256,15 +255,14 @@
 // # Which files are scenarios
 //
 // A file that is named is read, whatever it is called. A folder stands for every file in
-// and below it that ends in .yaml or .yml, without exception: nothing is skipped in
-// silence. A YAML file with "scenario" or "steps" at the top of a document is a scenario
-// file, and any other has to be one that a scenario of the same run takes manifests from,
-// or it is a mistake.
+// and below it that ends in .yaml or .yml. The runner skips none of them in silence. A YAML
+// file with "scenario" or "steps" at the top of a document is a scenario file. Any other file
+// must be one that a scenario of the same run takes manifests from, or it is a mistake.
 //
 // # The log
 //
-// [Reporter] writes one timed line for each scenario that passed. One that failed shows
+// [Reporter] writes one timed line for each scenario that passed. For one that failed it shows
 // the step's file and line, its number, what it did to which object, and the difference
-// between the expected answer and the one that came, (-want +got). The last line is
+// between the expected answer and the actual one (-want +got). The last line is
 // "N passed, N failed".
 package scenarios

@@ -24,8 +24,8 @@ func TestTheManualListsTheSteps(t *testing.T) {
 		from, to string
 		want     []string
 	}{
-		{"A step is one request, or something", "A path is the whole", steps},
-		{"Beside the request may stand more", "This sets a status", more},
+		{"A step is one request, or concerns a webhook", "A path is the whole", steps},
+		{"These fields say more about the request", "This patches a status", more},
 	} {
 		_, section, _ := strings.Cut(manualText(t), list.from)
 		section, _, _ = strings.Cut(section, list.to)

@@ -42,7 +42,7 @@ var verbs = []*verb{
 	{"delete", objectReference, "deletes one object.", remove},
 	{"deletecollection", listReference, "deletes the objects that list reads, with the same options.", removeAll},
 	{"calls", webhookName, "reads the calls that a webhook got since the last step that read them.", calls},
-	{"webhook", webhookReply, "has a webhook answer otherwise from now on.", turn},
+	{"webhook", webhookReply, "changes how a webhook answers from now on.", turn},
 }
 
 func verbNames() []string {

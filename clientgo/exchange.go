@@ -245,7 +245,7 @@ func (b responseBody) Read(p []byte) (int, error) {
 		if empty && x.complete() {
 			return 0, io.EOF
 		}
-		// After the handler has returned nobody watches the context. Before that, a
+		// After the handler has returned, nothing watches the context. Before that, a
 		// client that cancels and then reads should not depend on who was first.
 		if ctx := x.client.Context(); ctx.Err() != nil {
 			return 0, context.Cause(ctx)

@@ -38,7 +38,7 @@ import (
 //
 // sends it SIGINT as soon as it has printed the lines beneath.
 //
-// "?" beneath a command stands for an outcome that nobody has written down yet: an
+// "?" beneath a command stands for an outcome that is not written down yet: an
 // update writes what the command did. It changes no other outcome, because what a real
 // kubectl prints to a real server does not depend on us.
 type session struct {

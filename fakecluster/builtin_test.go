@@ -84,7 +84,7 @@ func TestAnApplyStartsFromNothing(t *testing.T) {
 	if *d.Spec.Replicas != 1 || len(d.ManagedFields) != 1 || d.ManagedFields[0].Manager != "m" {
 		t.Errorf("applied: %+v", d)
 	}
-	equal(t, "owned", string(d.ManagedFields[0].FieldsV1.Raw),
+	equal(t, "owned", string(d.ManagedFields[0].FieldsV1.GetRawBytes()),
 		`{"f:spec":{"f:selector":{},"f:template":{"f:metadata":{"f:labels":{"f:app":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{}}}}}}}`)
 	patched, err := client.Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"j"},{"name":"d","image":"k"}]}}}}`), metav1.PatchOptions{FieldManager: "other"})
 	if err != nil || len(patched.Spec.Template.Spec.Containers) != 2 {

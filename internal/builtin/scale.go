@@ -106,7 +106,7 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 		gr := p.of.Resource.GroupResource()
 		gr.Resource += "/scale"
 		return nil, apierrors.NewConflict(gr, metadata.GetName(),
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID()))
+			fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", "Precondition failed", uid, metadata.GetUID())) // upstream's text, capitalized
 	}
 	metadata.SetResourceVersion(scale.ResourceVersion)
 	p.write(out, scale.Spec.Replicas)

@@ -29,7 +29,6 @@ import (
 
 // kind is a kind of random schemas, which may change.
 type kind struct {
-	versions   []string
 	schemas    map[string]map[string]any // by apiVersion; nil: none
 	structural map[string]*structuralschema.Structural
 	trees      map[string]*Tree

@@ -107,7 +107,7 @@ func parseEntry(value any) (e *entry, canonical, ok bool) {
 		return nil, false, false
 	}
 	canonical = e.fields != nil
-	if e.fields != nil && len(e.fields) > 0 {
+	if len(e.fields) > 0 {
 		var exact, ok bool
 		if e.set, exact, ok = parseSet(e.fields); !ok || ownsServerMade(e.set) {
 			return nil, false, false

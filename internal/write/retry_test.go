@@ -260,11 +260,16 @@ func TestAWriteIsNotTriedAgainOnceItsContextIsDone(t *testing.T) {
 	}
 }
 
-func TestOnlyACreateRefusesAResourceVersion(t *testing.T) {
+func TestAnApplyThatCreatesMaySayAResourceVersion(t *testing.T) {
 	b := newBench(t)
-	_, err := b.Run(t.Context(), b.request(write.Apply{Body: []byte(
+	result, err := b.Run(t.Context(), b.request(write.Apply{Body: []byte(
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","resourceVersion":"3"},"spec":{"size":"xl"}}`)}))
-	if err != nil {
-		t.Errorf("an apply that creates: %v", err)
+	if err != nil || !result.Created {
+		t.Fatalf("created is %t, the error %v", result.Created, err)
 	}
+	record, err := b.Store.Get(b.key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "resourceVersion of the record", read(record.Value, "metadata.resourceVersion"), []string{fmt.Sprint(record.Revision)})
 }

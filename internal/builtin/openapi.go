@@ -82,7 +82,7 @@ func (d *document) v3() (*spec3.OpenAPI, error) {
 		return nil, err
 	}
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(&common.OpenAPIV3Config{
-		Definitions: definitionsV3(), GetDefinitionName: definitionNames().GetDefinitionName,
+		Definitions: forBuilding(definitionsV3()), GetDefinitionName: definitionNames().GetDefinitionName,
 	}, names...)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,9 @@ func (d *document) v2() (*spec.Swagger, error) {
 }
 
 // definitionsV2 describes all types, with references as OpenAPI v2 has them.
-func definitionsV2(common.ReferenceCallback) map[string]common.OpenAPIDefinition { return allV2() }
+func definitionsV2(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	return forBuilding(allV2())
+}
 
 var allV2 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	return openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +27,17 @@ var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 		return spec.MustCreateRef("#/components/schemas/" + common.EscapeJsonPointer(name))
 	})
 })
+
+// forBuilding returns definitions for one build of a document. A builder of kube-openapi
+// writes to the extensions of the definitions it is given, so each build gets its own.
+func forBuilding(definitions map[string]common.OpenAPIDefinition) map[string]common.OpenAPIDefinition {
+	own := make(map[string]common.OpenAPIDefinition, len(definitions))
+	for name, d := range definitions {
+		d.Schema.Extensions = maps.Clone(d.Schema.Extensions)
+		own[name] = d
+	}
+	return own
+}
 
 const kindsExtension = "x-kubernetes-group-version-kind"
 
@@ -55,7 +67,7 @@ func modelsV3(scheme *runtime.Scheme, kinds []schema.GroupVersionKind) (map[stri
 		extensions[names[i]] = spec.Extensions{kindsExtension: []any{kindExtension(kind)}}
 	}
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(&common.OpenAPIV3Config{
-		Definitions:       definitionsV3(),
+		Definitions:       forBuilding(definitionsV3()),
 		GetDefinitionName: func(name string) (string, spec.Extensions) { return name, extensions[name] },
 	}, names...)
 	if err != nil {

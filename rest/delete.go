@@ -25,9 +25,9 @@ func deleteOne(r *request) error {
 	if err != nil {
 		return err
 	}
-	if !result.Deleted {
+	if !result.Deleted || result.Version.Resource.AnswersDeleted {
 		code := http.StatusOK
-		if orphan := write.OrphanDependents(options); orphan != nil && !*orphan {
+		if orphan := write.OrphanDependents(options); !result.Deleted && orphan != nil && !*orphan {
 			code = http.StatusAccepted
 		}
 		return r.answer(code, result.Text)

@@ -64,7 +64,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Namespace", plural: "namespaces", singular: "namespace", short: []string{"ns"},
-		clusterScoped: true, ofItself: true, versions: v1, verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
+		answersDeleted: true, clusterScoped: true, ofItself: true, versions: v1, verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
 		strategy: namespace.Strategy, attributes: namespace.GetAttrs, content: namespaceContent,
 		subresources: map[string]subresource{
 			"finalize": {strategy: namespace.FinalizeStrategy, verbs: []string{"update"}},
@@ -81,17 +81,17 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "PersistentVolume", plural: "persistentvolumes", singular: "persistentvolume", short: []string{"pv"},
-		clusterScoped: true, versions: v1, strategy: persistentvolume.Strategy, attributes: persistentvolume.GetAttrs,
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: persistentvolume.Strategy, attributes: persistentvolume.GetAttrs,
 		subresources: status(persistentvolume.StatusStrategy),
 	},
 	{
 		kind: "PersistentVolumeClaim", plural: "persistentvolumeclaims", singular: "persistentvolumeclaim", short: []string{"pvc"},
-		versions: v1, strategy: persistentvolumeclaim.Strategy, attributes: persistentvolumeclaim.GetAttrs,
+		answersDeleted: true, versions: v1, strategy: persistentvolumeclaim.Strategy, attributes: persistentvolumeclaim.GetAttrs,
 		subresources: status(persistentvolumeclaim.StatusStrategy),
 	},
 	{
 		kind: "Pod", plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"},
-		versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs,
+		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs,
 		subresources: map[string]subresource{
 			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, missing: noKubelet},
 			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, missing: noScheduler},
@@ -107,7 +107,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "PodTemplate", plural: "podtemplates", singular: "podtemplate",
-		versions: v1, strategy: podtemplate.Strategy,
+		answersDeleted: true, versions: v1, strategy: podtemplate.Strategy,
 	},
 	{
 		kind: "ReplicationController", plural: "replicationcontrollers", singular: "replicationcontroller", short: []string{"rc"},
@@ -119,7 +119,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "ResourceQuota", plural: "resourcequotas", singular: "resourcequota", short: []string{"quota"},
-		versions: v1, strategy: resourcequota.Strategy, subresources: status(resourcequota.StatusStrategy),
+		answersDeleted: true, versions: v1, strategy: resourcequota.Strategy, subresources: status(resourcequota.StatusStrategy),
 	},
 	{
 		kind: "Secret", plural: "secrets", singular: "secret",
@@ -127,7 +127,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Service", plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
-		versions: v1, strategy: service.Strategy, attributes: service.GetAttrs,
+		answersDeleted: true, versions: v1, strategy: service.Strategy, attributes: service.GetAttrs,
 		subresources: map[string]subresource{
 			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), verbs: proxyVerbs, missing: noBackends},
 			"status": {strategy: service.StatusStrategy},
@@ -135,7 +135,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "ServiceAccount", plural: "serviceaccounts", singular: "serviceaccount", short: []string{"sa"},
-		versions: v1, strategy: serviceaccount.Strategy,
+		answersDeleted: true, versions: v1, strategy: serviceaccount.Strategy,
 		subresources: map[string]subresource{
 			"token": {kind: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), verbs: createVerb, missing: noTokens},
 		},

@@ -33,6 +33,7 @@ type kind struct {
 	categories       []string
 	clusterScoped    bool
 	ofItself         bool     // Resource.NamespaceOfItself
+	answersDeleted   bool     // Resource.AnswersDeleted
 	verbs            []string // nil: all
 
 	// versions are those that are always served, the preferred one first. Those of
@@ -133,6 +134,7 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 		},
 		Namespaced:        !k.clusterScoped,
 		NamespaceOfItself: k.ofItself,
+		AnswersDeleted:    k.answersDeleted,
 		Verbs:             k.verbs,
 	}
 	if r.Verbs == nil {

@@ -20,11 +20,11 @@ import (
 var volumes = group{name: "storage.k8s.io", kinds: []kind{
 	{
 		kind: "CSIDriver", plural: "csidrivers", singular: "csidriver",
-		clusterScoped: true, versions: v1, strategy: csidriver.Strategy,
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: csidriver.Strategy,
 	},
 	{
 		kind: "CSINode", plural: "csinodes", singular: "csinode",
-		clusterScoped: true, versions: v1, strategy: csinode.Strategy, subresources: status(csinode.StatusStrategy),
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: csinode.Strategy, subresources: status(csinode.StatusStrategy),
 	},
 	{
 		kind: "CSIStorageCapacity", plural: "csistoragecapacities", singular: "csistoragecapacity",
@@ -32,15 +32,15 @@ var volumes = group{name: "storage.k8s.io", kinds: []kind{
 	},
 	{
 		kind: "StorageClass", plural: "storageclasses", singular: "storageclass", short: []string{"sc"},
-		clusterScoped: true, versions: v1, strategy: storageclass.Strategy,
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: storageclass.Strategy,
 	},
 	{
 		kind: "VolumeAttachment", plural: "volumeattachments", singular: "volumeattachment",
-		clusterScoped: true, versions: v1, strategy: volumeattachment.Strategy, subresources: status(volumeattachment.StatusStrategy),
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: volumeattachment.Strategy, subresources: status(volumeattachment.StatusStrategy),
 	},
 	{
 		kind: "VolumeAttributesClass", plural: "volumeattributesclasses", singular: "volumeattributesclass", short: []string{"vac"},
-		clusterScoped: true, versions: v1, strategy: volumeattributesclass.Strategy,
+		answersDeleted: true, clusterScoped: true, versions: v1, strategy: volumeattributesclass.Strategy,
 	},
 }}
 
@@ -52,7 +52,7 @@ var (
 var devices = group{name: "resource.k8s.io", kinds: []kind{
 	{
 		kind: "DeviceClass", plural: "deviceclasses", singular: "deviceclass",
-		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"}, strategy: deviceclass.Strategy,
+		answersDeleted: true, clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"}, strategy: deviceclass.Strategy,
 	},
 	{
 		kind: "DeviceTaintRule", plural: "devicetaintrules", singular: "devicetaintrule",
@@ -61,22 +61,22 @@ var devices = group{name: "resource.k8s.io", kinds: []kind{
 	},
 	{
 		kind: "ResourceClaim", plural: "resourceclaims", singular: "resourceclaim",
-		versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		answersDeleted: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
 		strategy: claims, attributes: resourceclaim.GetAttrs, subresources: status(resourceclaim.NewStatusStrategy(claims)),
 	},
 	{
 		kind: "ResourceClaimTemplate", plural: "resourceclaimtemplates", singular: "resourceclaimtemplate",
-		versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		answersDeleted: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
 		strategy: claimTemplates, attributes: resourceclaimtemplate.GetAttrs,
 	},
 	{
 		kind: "ResourcePoolStatusRequest", plural: "resourcepoolstatusrequests", singular: "resourcepoolstatusrequest",
-		clusterScoped: true, optional: []string{"v1alpha3"},
+		answersDeleted: true, clusterScoped: true, optional: []string{"v1alpha3"},
 		strategy: resourcepoolstatusrequest.Strategy, subresources: status(resourcepoolstatusrequest.StatusStrategy),
 	},
 	{
 		kind: "ResourceSlice", plural: "resourceslices", singular: "resourceslice",
-		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
+		answersDeleted: true, clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
 		strategy: resourceslice.Strategy, attributes: resourceslice.GetAttrs,
 	},
 }}

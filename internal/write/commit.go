@@ -56,39 +56,53 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 // commitUpdate stores the new state of an object, if it differs from the one
 // that the record holds.
 func (a attempt) commitUpdate(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+	is, err := a.put(record, obj, require)
+	return a.resultOf(is, obj, err)
+}
+
+// put is commitUpdate, and returns the record that holds the object then. In a dry run it
+// is one that is not in the store.
+func (a attempt) put(record store.Record, obj runtime.Object, require []store.Precondition) (store.Record, error) {
 	text, err := a.encode(obj, record.Revision)
 	if err != nil {
-		return Result{}, err
+		return record, err
 	}
 	if a.request.isDryRun() || text == record.Value {
 		unchanged := record
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
-		return a.result(unchanged, obj)
+		return unchanged, nil
 	}
 	committed, err := a.p.Store.Update(record.Key, record.Revision, a.toStore(text, require))
 	if err != nil {
-		return Result{}, err
+		return record, err
 	}
 	a.remember(committed, obj)
 	a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
-	return a.result(committed, obj)
+	return committed, nil
 }
 
 // commitDelete removes an object. Watchers see it as it was last stored, at the
 // revision of the removal; the client whose update led to it sees its update.
 func (a attempt) commitDelete(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+	result, _, err := a.drop(record, obj, require)
+	return result, err
+}
+
+// drop is commitDelete, and also returns what watchers see. In a dry run that is the
+// record as it is.
+func (a attempt) drop(record store.Record, obj runtime.Object, require []store.Precondition) (Result, store.Record, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
-		return Result{}, err
+		return Result{}, record, err
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
 	text, err := a.version.Codec.Encode(obj)
 	if err != nil {
-		return Result{}, err
+		return Result{}, record, err
 	}
 	result := Result{Text: string(text), Object: obj, Deleted: true}
 	if a.request.isDryRun() {
-		return result, nil
+		return result, record, nil
 	}
 	last := record.Value
 	gone, err := a.p.Store.Delete(record.Key, record.Revision, store.Write{
@@ -98,10 +112,10 @@ func (a attempt) commitDelete(record store.Record, obj runtime.Object, require [
 		Require: require,
 	})
 	if err != nil {
-		return Result{}, err
+		return Result{}, record, err
 	}
 	a.react(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true})
-	return result, nil
+	return result, gone, nil
 }
 
 // encode is the one encoding of a write: the object in the storage version, with
@@ -149,6 +163,14 @@ func (a attempt) remember(record store.Record, obj runtime.Object) {
 func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
 	text, err := view.Text(a.version, record)
 	return Result{Text: text, Object: obj}, err
+}
+
+// resultOf is result, or the error of the write.
+func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (Result, error) {
+	if err != nil {
+		return Result{}, err
+	}
+	return a.result(record, obj)
 }
 
 // react carries out the consequences of a commit, even if the client goes away meanwhile.

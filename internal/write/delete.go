@@ -2,17 +2,19 @@ package write
 
 import (
 	"errors"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// remove deletes an object. If a finalizer or content holds the object back, remove marks
-// it as being deleted, once. It alters the options.
+// remove deletes an object. If a finalizer, content or a grace period holds the object back,
+// remove marks it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {
@@ -22,7 +24,8 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 		return Result{}, err
 	}
 	obj := a.version.Codec.Copy(current)
-	if _, _, err := registryrest.BeforeDelete(a.version.Strategy, a.ctx, obj, options); err != nil {
+	graceful, pending, err := a.beforeDelete(obj, options)
+	if err != nil {
 		return Result{}, err
 	}
 	metadata, err := meta.Accessor(obj)
@@ -30,36 +33,74 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 		return Result{}, err
 	}
 	content := a.version.ContentFirst
-	if content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
-		// The deletion has begun and waits for the content. As upstream does, answer with
-		// the object as it is, without a write and without admission.
+	if pending || content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
+		// The deletion has begun and waits. As upstream does, answer with the object as it
+		// is, without a write and without admission.
 		return a.result(record, obj)
 	}
-	asked := obj
-	if !a.chain.Empty() {
-		asked = obj.DeepCopyObject()
-	}
-	admitted, err := a.admit(admission.Delete, nil, asked)
+	require, err := a.admitDelete(current)
 	if err != nil {
-		return Result{}, err
-	}
-	if err := a.validate(admission.Delete, nil, asked, admitted); err != nil {
 		return Result{}, err
 	}
 	if content != nil && metadata.GetDeletionTimestamp() == nil {
 		if content.SettlesDependents {
-			metadata.SetFinalizers(propagationFinalizers(metadata.GetFinalizers(), options))
+			metadata.SetFinalizers(a.propagationFinalizers(metadata.GetFinalizers(), options))
 		}
 		content.Begin(obj, a.p.Now())
-		return a.commitUpdate(record, obj, admitted.require)
+		return a.commitUpdate(record, obj, require)
 	}
-	finalizers := propagationFinalizers(metadata.GetFinalizers(), options)
-	if len(finalizers) == 0 {
-		return a.commitDelete(record, obj, admitted.require)
+	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
+	if !graceful && len(finalizers) == 0 {
+		return a.removeNow(record, obj, require)
 	}
 	metadata.SetFinalizers(finalizers)
-	markAsDeleting(metadata, a.p.Now())
-	return a.commitUpdate(record, obj, admitted.require)
+	if !graceful {
+		markAsDeleting(metadata, a.p.Now())
+	}
+	marked, err := a.put(record, obj, require)
+	if err != nil || len(finalizers) > 0 || *options.GracePeriodSeconds > 0 {
+		return a.resultOf(marked, obj, err)
+	}
+	// Nothing holds the object back. Still, upstream first records that the deletion is
+	// graceful and over, and watchers see that.
+	if a.request.isDryRun() {
+		result, err := a.result(marked, obj)
+		result.Deleted = true
+		return result, err
+	}
+	if require, err = a.admitDelete(obj); err != nil {
+		return Result{}, err
+	}
+	return a.removeNow(marked, obj.DeepCopyObject(), require) // others have obj by now
+}
+
+// admitDelete asks admission about the deletion of an object, which it does not alter.
+// require is what must still hold when the deletion commits.
+func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, err error) {
+	if !a.chain.Empty() {
+		obj = obj.DeepCopyObject()
+	}
+	admitted, err := a.admit(admission.Delete, nil, obj)
+	if err != nil {
+		return nil, err
+	}
+	return admitted.require, a.validate(admission.Delete, nil, obj, admitted)
+}
+
+// removeNow removes an object, which it alters. The client that asked for that sees it at the revision of
+// the removal.
+func (a attempt) removeNow(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+	result, gone, err := a.drop(record, obj, require)
+	if err != nil {
+		return Result{}, err
+	}
+	result.Text = view.WithResourceVersion(result.Text, gone.Revision)
+	metadata, err := meta.Accessor(result.Object)
+	if err != nil {
+		return Result{}, err
+	}
+	metadata.SetResourceVersion(strconv.FormatInt(gone.Revision, 10))
+	return result, nil
 }
 
 // markAsDeleting stamps an object that finalizers hold back.

@@ -4,15 +4,24 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
 // propagationFinalizers are the finalizers of an object that is to be deleted by
 // the given options: what is to become of its dependents is left to the garbage
-// collector in the form of a finalizer.
-func propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
+// collector in the form of a finalizer. If neither the options nor the finalizers of the object
+// say it, the kind does: the dependents of a Job are orphaned, Events have none.
+func (a attempt) propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
+	byDefault := registryrest.DeleteDependents
+	if strategy, ok := a.version.Strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
+		byDefault = strategy.DefaultGarbageCollectionPolicy(a.ctx)
+	}
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := !orphan && slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	orphan = orphan || !foreground && byDefault == registryrest.OrphanDependents
 	switch deprecated := OrphanDependents(options); {
+	case byDefault == registryrest.Unsupported:
+		orphan, foreground = false, false
 	case deprecated != nil:
 		orphan, foreground = *deprecated, false
 	case options.PropagationPolicy != nil:

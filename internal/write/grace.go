@@ -1,0 +1,42 @@
+package write
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+)
+
+// beforeDelete checks the preconditions of a delete, and tells whether the kind deletes the
+// object gracefully: a Pod on a node is marked, and its kubelet deletes it once its containers
+// have ended. graceful says that obj has been marked, pending that it was marked before and
+// stays as it is. It alters the object and the options.
+//
+// It is upstream's registry/rest.BeforeDelete, by the clock of the cluster.
+func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions) (graceful, pending bool, err error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return false, false, err
+	}
+	was, had := metadata.GetDeletionTimestamp(), metadata.GetDeletionGracePeriodSeconds()
+	graceful, pending, err = registryrest.BeforeDelete(a.version.Strategy, a.ctx, obj, options)
+	if err != nil || !graceful {
+		return graceful, pending, err
+	}
+	period := *options.GracePeriodSeconds
+	ends := a.p.Now()
+	if was == nil {
+		ends = metav1.NewTime(ends.Add(seconds(period)))
+	} else if shortened := was.Add(seconds(period - *had)); shortened.After(ends.Time) {
+		ends = metav1.NewTime(shortened)
+	} else if shortened.Before(ends.Time) && period != 0 {
+		period = 1 // it is over, but the kubelet is to find out and to end it
+	}
+	metadata.SetDeletionTimestamp(&ends)
+	metadata.SetDeletionGracePeriodSeconds(&period)
+	return graceful, pending, nil
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

@@ -56,8 +56,8 @@ type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 // nil. The option may be given more than once; the functions are called in that order until
 // one returns an error.
 //
-// They are called for what WithCRDPaths and WithObjects create, but not for the four initial
-// namespaces.
+// They are called for what WithCRDPaths and WithObjects create, but not for the objects that
+// every cluster has from its start.
 //
 // Default: only the webhooks and policies in the cluster judge writes.
 func WithAdmission(mutate, validate AdmissionFunc) Option {

@@ -322,8 +322,8 @@ func ExampleWithSeed() {
 		c.Close()
 	}
 	// Output:
-	// nightly-tss2m
-	// nightly-tss2m
+	// nightly-j5qsz
+	// nightly-j5qsz
 }
 
 // A webhook refuses ConfigMaps. The cluster reaches its handler by a reference to a service.

@@ -74,7 +74,9 @@ func WithCRDPaths(paths ...string) Option {
 // the server refuses an object, for example because its kind or namespace does not exist.
 // The option may be given more than once.
 //
-// Default: a cluster has the four initial namespaces.
+// Default: a cluster has what kube-apiserver makes at its start: four namespaces, the Service
+// kubernetes with its Endpoints, ClusterRoles, Roles and their bindings, FlowSchemas,
+// PriorityClasses and APIServices.
 func WithObjects(objs ...runtime.Object) Option {
 	return func(s *settings) { s.objects = append(s.objects, objs...) }
 }

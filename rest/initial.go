@@ -1,26 +1,29 @@
 package rest
 
 import (
-	"context"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"errors"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
 )
 
-// createInitialNamespaces makes the namespaces that every cluster has.
-func (s *Server) createInitialNamespaces() error {
-	for _, name := range builtin.NamespaceNames {
-		w := apiServer.write(s.builtin.namespaces, "", name)
-		w.Change = write.Create{Managed: true, Object: func(*resource.Version) (runtime.Object, error) {
-			return builtin.InitialNamespace(name, w.Manager, s.controllers.now()), nil
-		}}
-		ctx := s.controllers.inform(apirequest.WithUser(context.Background(), apiServer.user), w)
-		if _, err := s.writes.Run(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
+// fill gives a store what every cluster has from its start. A store that has been written to
+// gets what it lacks of that.
+func (s *Server) fill(kinds builtin.Options) error {
+	uid := func() string { return string(s.writes.Random.UID()) }
+	newest := s.store.Revision()
+	records := builtin.InitialRecords(kinds, s.options.Now(), uid, newest+1)
+	if newest == store.FirstRevision {
+		return s.store.Fill(records)
+	}
+	for _, r := range records {
+		_, err := s.store.Create(r.Key, store.Write{
+			Make: func(revision int64) string { return view.WithResourceVersion(r.Value, revision) },
+			Tag:  r.Tag, Index: r.Index,
+		})
+		var exists *store.ExistsError
+		if err != nil && !errors.As(err, &exists) {
 			return err
 		}
 	}

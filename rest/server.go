@@ -41,7 +41,7 @@ type Options struct {
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
 	// Admission is called for each write after the webhooks and policies that the cluster
-	// is configured with, except for the initial namespaces; nil: nothing is called. Its
+	// is configured with, except for the initial objects; nil: nothing is called. Its
 	// type is internal: package fakecluster sets it, from the functions of its WithAdmission.
 	Admission admission.Plugin
 	// LegacyAPIs serves versions that a server of this release does not serve any more, as
@@ -81,6 +81,7 @@ type Server struct {
 
 // builtinKinds are the kinds that every server has.
 type builtinKinds struct {
+	options     builtin.Options
 	all         []*resource.Resource // in the order of discovery
 	namespaces  *resource.Resource   // among all
 	definitions *resource.Resource   // among all
@@ -92,7 +93,8 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
 	}
 	k := builtinKinds{definitions: crd.Definitions(o.LegacyAPIs)}
-	k.all = builtin.Resources(builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}, k.definitions)
+	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}
+	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil
 }
@@ -109,15 +111,13 @@ func New(s *store.Store, o Options) (*Server, error) {
 		return nil, err
 	}
 	server := assemble(s, o, kinds, write.NewRandom(o.Seed))
+	if err := server.fill(kinds.options); err != nil {
+		return nil, fmt.Errorf("filling the store: %w", err)
+	}
 	server.catalogue.inherit(nil)
 	if err := server.catalogue.refresh(); err != nil {
 		return nil, err
 	}
-	if err := server.createInitialNamespaces(); err != nil {
-		return nil, err
-	}
-	// Nothing is asked about the initial namespaces: the webhooks of a store that is not
-	// new may be out of reach.
 	if err := server.chain.refresh(); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,19 @@ type run struct {
 
 const maxRun = 256
 
+// sortedKeys returns the set of keys that are sorted and different.
+func sortedKeys(n int, key func(i int) string) keys {
+	var k keys
+	for i := range n {
+		if i%maxRun == 0 {
+			k.runs = append(k.runs, run{keys: make([]string, 0, min(maxRun, n-i))})
+		}
+		last := &k.runs[len(k.runs)-1]
+		last.keys = append(last.keys, key(i))
+	}
+	return k
+}
+
 // copy returns a set that changes independently of k. It marks the runs of k as shared; if they are already, as in a
 // copy, it does not write to k.
 func (k *keys) copy() keys {

@@ -71,19 +71,19 @@ type log struct {
 // smallestRing is the length of the ring of a new store.
 const smallestRing = 64
 
-// firstRevision is the revision of a store before its first write, as in etcd.
-const firstRevision = 1
+// FirstRevision is the revision of a store before its first write, as in etcd.
+const FirstRevision = 1
 
 // init fills the log with events. The newest of them has the given revision, and bytes is the size of all.
 func (l *log) init(o Options, revision int64, events []*Event, bytes int64) {
 	l.maxRevisions, l.maxBytes, l.bytes = int64(o.HistoryRevisions), o.HistoryBytes, bytes
-	l.revision.Store(revision)
-	l.oldest.Store(revision - int64(len(events)))
 	slots := newRing(len(events))
 	for i, e := range events {
 		slots.slot(revision - int64(len(events)) + 1 + int64(i)).Store(e)
 	}
+	l.oldest.Store(revision - int64(len(events)))
 	l.ring.Store(&slots)
+	l.revision.Store(revision) // from now on readers look for the events
 	l.trim()
 }
 

@@ -56,7 +56,7 @@ type Store struct {
 
 // Open returns an empty store at revision 1. The caller closes it.
 func Open(o Options) (*Store, error) {
-	return Load(&Snapshot{revision: firstRevision}, o)
+	return Load(&Snapshot{revision: FirstRevision}, o)
 }
 
 // Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Closing again

@@ -20,6 +20,15 @@ type Options struct {
 	RuntimeConfig RuntimeConfig
 }
 
+// key tells options apart.
+func (o Options) key() string {
+	key := o.RuntimeConfig.String()
+	if o.LegacyAPIs {
+		key += "+legacy"
+	}
+	return key
+}
+
 // groups has all groups in the order of discovery. The group of CustomResourceDefinitions
 // has no kinds here; newResources leaves a gap for them.
 var groups = []*group{
@@ -37,10 +46,7 @@ var made = content.NewCache[string, []*resource.Resource](16)
 // nil, it is the resource of CustomResourceDefinitions and stands where it belongs. All
 // clusters with the same options share the other resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
-	key := o.RuntimeConfig.String()
-	if o.LegacyAPIs {
-		key += "+legacy"
-	}
+	key := o.key()
 	known, ok := made.Get(key)
 	if !ok {
 		known = made.Put(key, newResources(o), 1)

@@ -13,6 +13,7 @@
 //	fakecluster                readFiles           the manifests of a file                      32 MiB of text
 //	internal/admission/policy  compiledMutating    a compiled MutatingAdmissionPolicy           256
 //	internal/admission/policy  compiledValidating  a compiled ValidatingAdmissionPolicy         256
+//	internal/builtin           initials            the initial objects of a set of options      16
 //	internal/builtin           made                the built-in resources of a set of options   16
 //	internal/crd               compiledSchemas     the compiled schema of a version             1024
 //	internal/crd               knownSpecs          what is known of a definition's spec         16 MiB of text

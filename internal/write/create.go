@@ -12,13 +12,13 @@ import (
 )
 
 // createNew is a Create: the name must be free.
-func (a attempt) createNew(obj runtime.Object, managed bool) (Result, error) {
+func (a attempt) createNew(obj runtime.Object) (Result, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
 		return Result{}, apierrors.NewInternalError(err)
 	}
 	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	result, err := a.create(newObject{object: obj, managed: managed, owners: beforeAdmission, unversioned: true})
+	result, err := a.create(newObject{object: obj, owners: beforeAdmission, unversioned: true})
 	var exists *store.ExistsError
 	if errors.As(err, &exists) {
 		err = a.alreadyExists(exists)

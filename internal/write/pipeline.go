@@ -88,7 +88,7 @@ func (a attempt) run() (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return a.createNew(obj, change.Managed)
+		return a.createNew(obj)
 	case Delete:
 		return a.remove(change.Options.DeepCopy())
 	case Replace:
@@ -157,7 +157,7 @@ func (a attempt) create(n newObject) (Result, error) {
 
 	// The metadata that the server sets, then the kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
-	metadata.SetUID(a.p.Random.uid())
+	metadata.SetUID(a.p.Random.UID())
 	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
 		metadata.SetName(a.p.Random.name(metadata.GetGenerateName()))
 	}

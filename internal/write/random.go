@@ -28,8 +28,8 @@ func NewRandom(seed *uint64) *Random {
 	return &Random{source: rand.NewChaCha8(key)}
 }
 
-// uid is a new version 4 UUID.
-func (r *Random) uid() types.UID {
+// UID is a new version 4 UUID.
+func (r *Random) UID() types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, err := uuid.NewRandomFromReader(r.source)

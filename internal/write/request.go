@@ -77,11 +77,7 @@ type Change interface{ isChange() }
 type Source func(v *resource.Version) (runtime.Object, error)
 
 // Create makes a new object.
-type Create struct {
-	Object Source
-	// Managed says that the object's managedFields are already those of this write.
-	Managed bool
-}
+type Create struct{ Object Source }
 
 // Replace puts an object in the place of the current one. Kinds that allow it
 // (AllowCreateOnUpdate) get a new object where there is none.

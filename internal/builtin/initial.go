@@ -1,0 +1,131 @@
+package builtin
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// initialText has the objects that every cluster has from its start, but for APIServices: a
+// line has a store key, a space, and the object as it is stored. Upstream's code has made
+// it: TestInitialObjects makes the objects anew, and with -update writes the file. Placeholders
+// stand for what differs between clusters.
+//
+//go:embed initial.txt
+var initialText string
+
+// The placeholders in the texts of initial objects.
+const (
+	placeUID      = "$(uid)"
+	placeTime     = "$(time)"     // when the cluster started, as in metadata
+	placeDate     = "$(date)"     // the same day
+	placeRevision = "$(revision)" // the object's resourceVersion
+)
+
+// initial is an object that every cluster has from its start.
+type initial struct {
+	key, tag, index string
+	parts           []string // texts and placeholders, in turn
+	size            int      // of the text with its placeholders filled in, about
+}
+
+// newInitial reads an object whose text has placeholders.
+func newInitial(key, text string) initial {
+	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: gjson.Get(text, "metadata.labels").Raw, size: len(text)}
+	for {
+		before, after, found := strings.Cut(text, "$(")
+		i.parts = append(i.parts, before)
+		if !found {
+			return i
+		}
+		name, rest, _ := strings.Cut(after, ")")
+		i.parts = append(i.parts, "$("+name+")")
+		i.size += len("00000000-0000-0000-0000-000000000000")
+		text = rest
+	}
+}
+
+// ofInitialText are the objects of initialText.
+var ofInitialText = sync.OnceValue(func() []initial {
+	var all []initial
+	for line := range strings.Lines(initialText) {
+		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		all = append(all, newInitial(key, text))
+	}
+	return all
+})
+
+// initials keeps the initial objects of each set of options, for 16 sets.
+var initials = content.NewCache[string, []initial](16)
+
+// initialsOf are the initial objects of a cluster that serves what the options say, in the
+// order of their keys.
+func initialsOf(o Options) []initial {
+	key := o.key()
+	if known, ok := initials.Get(key); ok {
+		return known
+	}
+	all := slices.Clone(ofInitialText())
+	for _, gv := range servedVersions(o) {
+		if text, ok := localAPIService(gv); ok {
+			all = append(all, newInitial("/registry/apiservices/"+apiServiceName(gv), text))
+		}
+	}
+	slices.SortFunc(all, func(a, b initial) int { return strings.Compare(a.key, b.key) })
+	return initials.Put(key, all, 1)
+}
+
+// InitialRecords are the records that a cluster has from its start, in the order of their
+// keys: those that kube-apiserver makes without the help of controllers. uid is called for
+// each of them in turn. The first record has the given revision, the next one the next.
+func InitialRecords(o Options, now time.Time, uid func() string, revision int64) []store.Record {
+	all := initialsOf(o)
+	at := now.UTC().Format(time.RFC3339)
+	date := now.UTC().Format(time.DateOnly)
+
+	// The texts lie one after the other in memory that is allocated once.
+	size := 0
+	for i := range all {
+		size += all[i].size
+	}
+	var text strings.Builder
+	text.Grow(size)
+	ends := make([]int, len(all))
+	for i := range all {
+		for n, part := range all[i].parts {
+			switch {
+			case n%2 == 0:
+				text.WriteString(part)
+			case part == placeUID:
+				text.WriteString(uid())
+			case part == placeTime:
+				text.WriteString(at)
+			case part == placeDate:
+				text.WriteString(date)
+			case part == placeRevision:
+				var digits [20]byte
+				text.Write(strconv.AppendInt(digits[:0], revision+int64(i), 10))
+			}
+		}
+		ends[i] = text.Len()
+	}
+
+	records := make([]store.Record, len(all))
+	begin := 0
+	for i, end := range ends {
+		r := revision + int64(i)
+		records[i] = store.Record{
+			Key: all[i].key, Value: text.String()[begin:end], Tag: all[i].tag, Index: all[i].index, Revision: r, Created: r,
+		}
+		begin = end
+	}
+	return records
+}

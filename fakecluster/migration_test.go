@@ -62,3 +62,26 @@ func TestAForkTakesUpAMigration(t *testing.T) {
 		}
 	}
 }
+
+// The store has migrations in v1beta1, which is served only if somebody asks for it.
+func TestAMigrationIsCarriedOutWhateverVersionsAreServed(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithRuntimeConfig("storagemigration.k8s.io/v1beta1=true"))
+	for _, version := range []string{"v1", "v1beta1"} {
+		migrations := c.Dynamic().Resource(schema.GroupVersionResource{Group: "storagemigration.k8s.io", Version: version, Resource: "storageversionmigrations"})
+		migration := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "storagemigration.k8s.io/" + version, "kind": "StorageVersionMigration", "metadata": map[string]any{"name": "in-" + version},
+			"spec": map[string]any{"resource": map[string]any{"group": "", "resource": "namespaces"}},
+		}}
+		if _, err := migrations.Create(t.Context(), migration, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("in %s: %v", version, err)
+		}
+		m, err := migrations.Get(t.Context(), "in-"+version, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(m.Object, "status", "conditions")
+		if len(conditions) != 2 || conditions[1].(map[string]any)["type"] != "Succeeded" {
+			t.Errorf("in %s: conditions %v", version, conditions)
+		}
+	}
+}

@@ -115,10 +115,11 @@ func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } 
 //
 //	fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")
 //
-// Several versions are joined by commas, or come by several options; api/beta=true and
-// api/alpha=true mean all of that stability. A version that fakecluster does not have is
-// an error that lists those that it has. Kinds that need a feature gate which is off by
-// default are not among them.
+// Several versions are joined by commas, or come by several options; api/all=true,
+// api/beta=true and api/alpha=true mean all versions, and all of that stability. A version
+// that fakecluster does not have is an error that lists those that it has. Kinds that need a
+// feature gate which is off by default are not among them. Versions that a server serves
+// without the flag cannot be turned off.
 //
 // Default: the versions that a server serves without the flag.
 func WithRuntimeConfig(versions ...string) Option {

@@ -24,6 +24,15 @@ func TestWithRuntimeConfig(t *testing.T) {
 		"all of a stability, but for one": {[]fakecluster.Option{
 			fakecluster.WithRuntimeConfig("api/beta=true,resource.k8s.io/v1beta1=false"),
 		}, []string{"v1", "v1beta2"}},
+		"all versions, but for one": {[]fakecluster.Option{
+			fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta1=false,api/all=true"),
+		}, []string{"v1", "v1beta2", "v1alpha3"}},
+		"what is said of a stability counts more than what is said of all, in whatever order they stand": {[]fakecluster.Option{
+			fakecluster.WithRuntimeConfig("api/beta=false,api/all"),
+		}, []string{"v1", "v1alpha3"}},
+		"a version that is served anyway": {[]fakecluster.Option{
+			fakecluster.WithRuntimeConfig("api/ga=true,resource.k8s.io/v1,apiextensions.k8s.io/v1=true"),
+		}, []string{"v1"}},
 		"several options": {[]fakecluster.Option{
 			fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true"), fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta1=true"),
 		}, []string{"v1", "v1beta2", "v1beta1"}},
@@ -49,9 +58,11 @@ func TestWithRuntimeConfig(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"resource.k8s.io/v1beta9=true":    "fakecluster has no such version that is off by default; it has",
+		"resource.k8s.io/v1beta9=true":    "fakecluster has no such version; of those that are off by default it has",
 		"resource.k8s.io/v1beta2=perhaps": "the value must be true or false",
-		"api/all=true":                    "fakecluster knows api/beta and api/alpha",
+		"api/legacy=true":                 `"api/legacy": fakecluster knows api/all, api/ga, api/beta and api/alpha`,
+		"api/ga=false":                    `"api/ga=false": fakecluster cannot turn off the versions that a server serves by default`,
+		"apps/v1=false":                   `"apps/v1=false": fakecluster cannot turn off the versions that a server serves by default`,
 	} {
 		if got := refused(t, fakecluster.WithRuntimeConfig(text)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", text, got)

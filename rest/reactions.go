@@ -81,7 +81,8 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 	}
 	obj := v.Codec.Copy(current.Object)
 	if res != r.Definitions() { // whose internal type the reactor works on
-		obj, err = shown(v, obj)
+		// The reactor knows the types of clients, whatever the store has.
+		obj, err = shown(preferred(res), obj)
 	}
 	return obj, record, err
 }

@@ -14,15 +14,21 @@ type RuntimeConfig struct {
 	versions map[schema.GroupVersion]bool
 }
 
+// stabilities are the names for many versions at once; a later one counts more. The mark
+// is in the names of those of the versions that are off by default; none is stable.
+var stabilities = []struct{ name, mark string }{{"api/all", "v"}, {"api/ga", ""}, {"api/beta", "beta"}, {"api/alpha", "alpha"}}
+
 // ParseRuntimeConfig reads what kube-apiserver takes as --runtime-config: versions with
 // true or false, joined by commas, as in
 //
 //	resource.k8s.io/v1beta2=true,coordination.k8s.io/v1beta1=true
 //
-// A version without a value is served. api/beta and api/alpha mean all versions of
-// that stability.
+// A version without a value is served. api/all, api/ga, api/beta and api/alpha mean all
+// versions, and all of that stability. What is said of a version itself counts more, and
+// of two that say the same name the later one.
 func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 	c := RuntimeConfig{versions: map[schema.GroupVersion]bool{}}
+	said := map[string]bool{}
 	for _, text := range texts {
 		for _, one := range strings.Split(text, ",") {
 			if one = strings.TrimSpace(one); one == "" {
@@ -32,35 +38,68 @@ func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 			if given && value != "true" && value != "false" {
 				return c, fmt.Errorf("%q: the value must be true or false", one)
 			}
-			if err := c.set(name, value != "false"); err != nil {
-				return c, err
+			said[name] = value != "false"
+		}
+	}
+	for _, stability := range stabilities {
+		served, ok := said[stability.name]
+		if !ok {
+			continue
+		}
+		delete(said, stability.name)
+		if !served && stability.mark != "beta" && stability.mark != "alpha" {
+			return c, fmt.Errorf("%q: fakecluster cannot turn off the versions that a server serves by default", stability.name+"=false")
+		}
+		for gv := range optional() {
+			if stability.mark != "" && strings.Contains(gv.Version, stability.mark) {
+				c.versions[gv] = served
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		if err := c.set(name, said[name]); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
 }
 
 func (c RuntimeConfig) set(name string, served bool) error {
-	if stability, ok := strings.CutPrefix(name, "api/"); ok {
-		if stability != "beta" && stability != "alpha" {
-			return fmt.Errorf("%q: fakecluster knows api/beta and api/alpha", name)
-		}
-		for gv := range optional() {
-			if strings.Contains(gv.Version, stability) {
-				c.versions[gv] = served
-			}
-		}
-		return nil
+	if strings.HasPrefix(name, "api/") {
+		return fmt.Errorf("%q: fakecluster knows api/all, api/ga, api/beta and api/alpha", name)
 	}
 	gv, err := schema.ParseGroupVersion(name)
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
-	if !optional()[gv] {
-		return fmt.Errorf("%q: fakecluster has no such version that is off by default; it has %s", name, strings.Join(OptionalVersions(), ", "))
+	switch {
+	case optional()[gv]:
+		c.versions[gv] = served
+	case !servedByDefault(gv):
+		return fmt.Errorf("%q: fakecluster has no such version; of those that are off by default it has %s", name, strings.Join(OptionalVersions(), ", "))
+	case !served:
+		return fmt.Errorf("%q: fakecluster cannot turn off the versions that a server serves by default", name+"=false")
 	}
-	c.versions[gv] = served
 	return nil
+}
+
+// servedByDefault says whether a version is one of those that a server serves without
+// the flag.
+func servedByDefault(gv schema.GroupVersion) bool {
+	for _, g := range groups {
+		if g.name != gv.Group {
+			continue
+		}
+		if g == &definitions {
+			return gv.Version == "v1"
+		}
+		for _, k := range g.kinds {
+			if slices.Contains(k.versions, gv.Version) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // optional are the versions that are off by default.

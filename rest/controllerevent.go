@@ -56,7 +56,10 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 	if w.Version.Resource.Namespaced {
 		path += "/namespaces/" + w.Namespace
 	}
-	path += "/" + w.Version.Resource.Names.Plural + "/" + w.Name
+	path += "/" + w.Version.Resource.Names.Plural
+	if w.Name != "" {
+		path += "/" + w.Name
+	}
 	if w.Subresource != "" {
 		path += "/" + w.Subresource
 	}
@@ -73,6 +76,10 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 func logChange(ctx context.Context, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
 	switch change := w.Change.(type) {
+	case write.Create:
+		if obj, err := change.Object(w.Version); err == nil { // as below
+			audit.LogRequestObject(ctx, obj, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
+		}
 	case write.Replace:
 		if obj, err := change.Object(w.Version); err == nil { // the write fails with the error
 			audit.LogRequestObject(ctx, obj, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
@@ -92,6 +99,9 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 		status, err = deleted(result)
 	}
 	code := int32(http.StatusOK)
+	if result.Created {
+		code = http.StatusCreated
+	}
 	if err != nil {
 		status = toStatus(err)
 		code = status.Code

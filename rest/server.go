@@ -145,8 +145,9 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, token: o.Token, now: now, memory: memory}
+	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, random}
 	server.controllers = reactions{
-		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: known,
+		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now,
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, o.GarbageCollection)
@@ -158,7 +159,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Reactor: aftermath{server.chain, server.reactor},
 	}
 	server.handler = behind(server.filters(), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, known, server.verbs(), server.subresourceVerbs()},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs()},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 	})

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -23,6 +26,30 @@ type Cluster interface {
 
 	// AuthenticateRequest implements authenticator.Request.
 	AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error)
+
+	// Object returns a copy of an object of a built-in kind, and Objects returns those of a
+	// namespace, or of all namespaces for the empty one. They are of upstream's internal type.
+	// If there is no such object, the error is a NotFound.
+	Object(of schema.GroupResource, namespace, name string) (runtime.Object, error)
+	Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error)
+
+	// Create creates an object, and Delete deletes one, as the server itself asks for it.
+	Create(of schema.GroupResource, namespace string, obj runtime.Object) error
+	Delete(of schema.GroupResource, namespace, name string) error
+
+	// Put stores what change makes of the current object, and Drop removes the object if check
+	// allows it. They pass neither admission nor the strategy of the kind: they are for
+	// upstream's own storages, which do so. Both return the object as it is then, or was last.
+	Put(ctx context.Context, of schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
+	Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
+
+	// NodePorts are those that the services of the cluster have taken.
+	NodePorts() *NodePorts
+	// Random is a number from 0 up to the bound, which it is not. With a seed, the numbers of
+	// a cluster repeat.
+	Random(bound int) int
+	// Now is the time of the cluster.
+	Now() time.Time
 }
 
 type clusterKey struct{}

@@ -127,7 +127,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Service", plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
-		answersDeleted: true, versions: v1, strategy: service.Strategy, attributes: service.GetAttrs,
+		answersDeleted: true, versions: v1, strategy: service.Strategy, attributes: service.GetAttrs, claims: serviceClaims,
 		subresources: map[string]subresource{
 			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), verbs: proxyVerbs, missing: noBackends},
 			"status": {strategy: service.StatusStrategy},

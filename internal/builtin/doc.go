@@ -19,6 +19,10 @@
 //     environment variables such as KUBE_FEATURE_WatchListClient no longer have an effect. Containers may be
 //     privileged (pkg/capabilities, which the first caller in a process sets). This package reads legacyscheme.Scheme
 //     and never changes it.
+//   - Upstream's storages of kinds do more than strategies say: they give a Service its addresses. Such code works on the
+//     objects of the cluster in the context (storages.go). What a Service has taken stands in the store: an address is
+//     an IPAddress object, and node ports are those of the stored Services, looked up once and then kept up to date. So a
+//     fork begins with what its store has.
 //   - If a real server has a subresource that this one cannot serve, discovery lists it, and requests get an error that
 //     says what is missing.
 package builtin

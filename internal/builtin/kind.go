@@ -54,6 +54,8 @@ type kind struct {
 	// the fields metadata.name and metadata.namespace.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 
+	claims *resource.Claims // of objects; nil: none
+
 	table   registryrest.TableConvertor // nil: upstream's printer
 	content *resource.ContentFirst
 	answer  resource.Review // of a kind that is not stored
@@ -168,6 +170,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,
 		ContentFirst: k.content,
+		Claims:       k.claims,
 		Review:       k.answer,
 		Missing:      k.missing,
 		Types:        g.types,

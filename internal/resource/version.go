@@ -55,6 +55,9 @@ type Version struct {
 	// have none.
 	ContentFirst *ContentFirst
 
+	// Claims are what the objects take of the cluster; nil: nothing.
+	Claims *Claims
+
 	// FieldManager knows who owns which field of an object.
 	FieldManager Fields
 	// Types are the field manager's types of the kind, for admission policies that merge
@@ -203,6 +206,22 @@ type ContentFirst struct {
 	// SettlesDependents says that the first delete decides what becomes of dependents:
 	// the finalizers of foreground and orphan deletion are set then.
 	SettlesDependents bool
+}
+
+// Claims are what objects take of the cluster that it has only once, such as the IP addresses
+// of Services. What an object has taken stands in the object, and is its own until it is
+// deleted or says otherwise.
+type Claims struct {
+	// Take takes what a new object, or the new state of the current one, asks for, and writes
+	// into it what it was given. It alters nothing but obj. A dry run takes nothing.
+	//
+	// The caller calls settle once: with true when the object has been stored as it is then,
+	// so that what the current one had and it has not is free again; or with false, so that
+	// all that was taken is free again. If Take fails, nothing has been taken.
+	Take func(ctx context.Context, obj, current runtime.Object, dryRun bool) (settle func(committed bool), err error)
+
+	// Release frees what an object has taken that has been deleted. It does not alter it.
+	Release func(ctx context.Context, obj runtime.Object)
 }
 
 // Patches are the forms of a patch that a version takes beside JSON patch and

@@ -114,6 +114,7 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 	if err != nil {
 		return Result{}, record, err
 	}
+	a.giveBack(record)
 	a.react(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true})
 	return result, gone, nil
 }

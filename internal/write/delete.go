@@ -1,7 +1,6 @@
 package write
 
 import (
-	"errors"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,10 +15,7 @@ import (
 // remove deletes an object. If a finalizer, content or a grace period holds the object back,
 // remove marks it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
-	record, current, err := a.load()
-	if errors.Is(err, store.ErrNotFound) {
-		return Result{}, a.notFound(err)
-	}
+	record, current, err := a.loadOrNotFound()
 	if err != nil {
 		return Result{}, err
 	}

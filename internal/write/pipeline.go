@@ -109,6 +109,10 @@ func (a attempt) run() (Result, error) {
 			obj := a.version.Codec.Copy(shown)
 			return obj, false, change.Alter(obj)
 		}})
+	case Put:
+		return a.putDirectly(change)
+	case Drop:
+		return a.dropDirectly(change)
 	}
 	return Result{}, fmt.Errorf("a write without a change: %T", a.request.Change)
 }
@@ -126,7 +130,7 @@ type newObject struct {
 }
 
 // create commits a new object, which it alters.
-func (a attempt) create(n newObject) (Result, error) {
+func (a attempt) create(n newObject) (result Result, err error) {
 	obj := n.object
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -155,12 +159,19 @@ func (a attempt) create(n newObject) (Result, error) {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, then the kind's strategy, then validation.
+	// The metadata that the server sets, what the object takes of the cluster, then the
+	// kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.UID())
 	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
 		metadata.SetName(a.p.Random.name(metadata.GetGenerateName()))
 	}
+	committed := false
+	settle, err := a.claim(obj, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { settle(committed) }()
 	if err := a.beforeCreate(obj); err != nil {
 		return Result{}, err
 	}
@@ -173,7 +184,9 @@ func (a attempt) create(n newObject) (Result, error) {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
 		}
 	}
-	return a.commitCreate(metadata.GetName(), obj, admitted.require)
+	result, err = a.commitCreate(metadata.GetName(), obj, admitted.require)
+	committed = err == nil
+	return result, err
 }
 
 // edit is what an update makes of an object.
@@ -232,7 +245,14 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, then the kind's strategy, then validation.
+	// The metadata that the server sets, what the object takes of the cluster, then the
+	// kind's strategy, then validation.
+	committed := false
+	settle, err := a.claim(obj, current)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { settle(committed) }()
 	if err := a.beforeUpdate(obj, current); err != nil {
 		return Result{}, err
 	}
@@ -245,5 +265,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if a.completesDeletion(obj, current) {
 		return a.commitDelete(record, obj, admitted.require)
 	}
-	return a.commitUpdate(record, obj, admitted.require)
+	result, err := a.commitUpdate(record, obj, admitted.require)
+	committed = err == nil
+	return result, err
 }

@@ -61,6 +61,13 @@ func (r *Random) name(base string) string {
 	return string(name)
 }
 
+// Below is a number from 0 up to the bound, which must be positive and which it is not.
+func (r *Random) Below(bound int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int(r.source.Uint64() % uint64(bound))
+}
+
 // Fork is a source of its own that continues from this one.
 func (r *Random) Fork() *Random {
 	r.mu.Lock()

@@ -68,8 +68,8 @@ type Result struct {
 	Deleted bool
 }
 
-// Change is what a write makes of an object: Create, Replace, Patch, Apply, Amend
-// or Delete.
+// Change is what a write makes of an object: Create, Replace, Patch, Apply, Amend,
+// Delete, Put or Drop.
 type Change interface{ isChange() }
 
 // Source decodes the body of the request as an object of the version. Each call makes a
@@ -110,9 +110,25 @@ type Amend struct {
 // being deleted.
 type Delete struct{ Options *metav1.DeleteOptions }
 
+// Put stores what Make makes of a copy of the current object, as it is. It passes neither
+// admission nor the kind's strategy, and no manager owns what it changes. The storages of
+// upstream write in this way where they do more than a strategy says, for example to bind a
+// pod. Make is called once for each attempt.
+type Put struct {
+	Make func(obj runtime.Object) (runtime.Object, error)
+}
+
+// Drop removes the object if Check, which must not alter it, allows that. It passes neither
+// admission nor the kind's strategy, and finalizers do not matter.
+type Drop struct {
+	Check func(obj runtime.Object) error
+}
+
 func (Create) isChange()  {}
 func (Replace) isChange() {}
 func (Patch) isChange()   {}
 func (Apply) isChange()   {}
 func (Amend) isChange()   {}
 func (Delete) isChange()  {}
+func (Put) isChange()     {}
+func (Drop) isChange()    {}

@@ -1,0 +1,255 @@
+package builtin
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/api/servicecidr"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	networkingapi "k8s.io/kubernetes/pkg/apis/networking"
+	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
+	netutils "k8s.io/utils/net"
+)
+
+var (
+	ipAddresses  = networkingapi.Resource("ipaddresses")
+	serviceCIDRs = networkingapi.Resource("servicecidrs")
+)
+
+// defaultServiceCIDR is the range of the ServiceCIDR "kubernetes", which a server makes from
+// its --service-cluster-ip-range and makes again if somebody deletes it.
+const (
+	defaultServiceCIDR     = "10.0.0.0/24"
+	defaultServiceCIDRName = "kubernetes"
+)
+
+// addresses are the IPv4 addresses of the cluster's ServiceCIDRs. An address is taken if there is
+// an IPAddress of its name: creating that is what takes it, so that of two services that want it
+// only one can have it.
+//
+// This is upstream's MetaAllocator, which learns of ServiceCIDRs by informers and a queue, and
+// draws addresses by a seed from the clock.
+type addresses struct{ *taking }
+
+var _ ipallocator.Interface = addresses{}
+
+// serviceRange is a range of addresses, in use unless its ServiceCIDR is not ready.
+type serviceRange struct {
+	prefix netip.Prefix
+	ready  bool
+}
+
+// ranges are those of the ServiceCIDRs, by their names.
+func (a addresses) ranges() ([]serviceRange, error) {
+	all, err := a.cluster.Objects(serviceCIDRs, "")
+	if err != nil {
+		return nil, err
+	}
+	var ranges []serviceRange
+	missing := true
+	for _, obj := range all {
+		cidr := obj.(*networkingapi.ServiceCIDR)
+		missing = missing && cidr.Name != defaultServiceCIDRName
+		for _, text := range cidr.Spec.CIDRs {
+			if prefix, err := netip.ParsePrefix(text); err == nil && prefix.Addr().Is4() {
+				ranges = append(ranges, serviceRange{prefix.Masked(), isReady(cidr)})
+			}
+		}
+	}
+	if missing {
+		ranges = append(ranges, serviceRange{netip.MustParsePrefix(defaultServiceCIDR), true})
+	}
+	return ranges, nil
+}
+
+// isReady tells whether addresses of a ServiceCIDR may be given. Without a condition, they may.
+func isReady(cidr *networkingapi.ServiceCIDR) bool {
+	if cidr.DeletionTimestamp != nil {
+		return false
+	}
+	for _, c := range cidr.Status.Conditions {
+		if c.Type == networkingv1.ServiceCIDRConditionReady {
+			return c.Status == metav1.ConditionTrue
+		}
+	}
+	return true
+}
+
+// Allocate implements ipallocator.Interface.
+func (a addresses) Allocate(ip net.IP) error {
+	ranges, err := a.ranges()
+	if err != nil {
+		return err
+	}
+	address := servicecidr.IPToAddr(ip)
+	for _, r := range ranges {
+		if r.ready && servicecidr.PrefixContainsIP(r.prefix, address) {
+			return a.take(address)
+		}
+	}
+	return ipallocator.ErrMismatchedNetwork
+}
+
+// AllocateNext implements ipallocator.Interface.
+func (a addresses) AllocateNext() (net.IP, error) {
+	ranges, err := a.ranges()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ranges {
+		if !r.ready {
+			continue
+		}
+		for _, part := range r.parts() {
+			ip, err := a.takeOneOf(part)
+			if err == nil {
+				return ip, nil
+			}
+			if !errors.Is(err, ipallocator.ErrFull) {
+				return nil, err
+			}
+		}
+	}
+	return nil, ipallocator.ErrFull
+}
+
+// addressRange is a number of addresses, one after the other.
+type addressRange struct {
+	first netip.Addr
+	size  int
+}
+
+// parts are the addresses of a range in the order in which they are given: first the upper part,
+// then the lower one, which so stays free for who asks for one of its addresses.
+func (r serviceRange) parts() []addressRange {
+	const most, least, share = 256, 16, 16
+	size := 1<<(32-r.prefix.Bits()) - 2 // without the addresses of the network and of the broadcast
+	lower := 0
+	if size+2 > least {
+		lower = min(max(least, (size+2)/share), most)
+	}
+	first := r.prefix.Addr().Next()
+	return []addressRange{{plus(first, lower), size - lower}, {first, lower}}
+}
+
+// plus is the IPv4 address so many addresses later.
+func plus(a netip.Addr, n int) netip.Addr {
+	b := a.As4()
+	sum := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	sum += uint32(n)
+	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+}
+
+// takeOneOf takes a free address, or fails with ipallocator.ErrFull.
+func (a addresses) takeOneOf(r addressRange) (net.IP, error) {
+	if r.size <= 0 {
+		return nil, ipallocator.ErrFull
+	}
+	start := a.cluster.Random(r.size)
+	for i := range r.size {
+		address := plus(r.first, (start+i)%r.size)
+		if a.Has(address.AsSlice()) {
+			continue
+		}
+		err := a.take(address)
+		if err == nil {
+			return address.AsSlice(), nil
+		}
+		if !errors.Is(err, ipallocator.ErrAllocated) { // by another write, since we looked
+			return nil, err
+		}
+	}
+	return nil, ipallocator.ErrFull
+}
+
+// take creates the IPAddress of an address.
+func (a addresses) take(address netip.Addr) error {
+	err := a.cluster.Create(ipAddresses, "", &networkingapi.IPAddress{
+		ObjectMeta: metav1.ObjectMeta{Name: address.String(), Labels: map[string]string{
+			networkingv1.LabelIPAddressFamily: string(a.IPFamily()),
+			networkingv1.LabelManagedBy:       ipallocator.ControllerName,
+		}},
+		Spec: networkingapi.IPAddressSpec{ParentRef: &networkingapi.ParentReference{
+			Resource: "services", Namespace: a.service.Namespace, Name: a.service.Name,
+		}},
+	})
+	if apierrors.IsAlreadyExists(err) {
+		return ipallocator.ErrAllocated
+	}
+	if err == nil {
+		a.took(address.AsSlice())
+	}
+	return err
+}
+
+// Has implements ipallocator.Interface.
+func (a addresses) Has(ip net.IP) bool {
+	_, err := a.cluster.Object(ipAddresses, "", ip.String())
+	return err == nil
+}
+
+// Release implements ipallocator.Interface. Upstream calls it for what a failed write has taken,
+// all of which takeForService frees.
+func (a addresses) Release(net.IP) error { return nil }
+
+// ForEach implements ipallocator.Interface.
+func (a addresses) ForEach(f func(net.IP)) {
+	all, err := a.cluster.Objects(ipAddresses, "")
+	if err != nil {
+		return
+	}
+	for _, obj := range all {
+		ip := obj.(*networkingapi.IPAddress)
+		if ip.Labels[networkingv1.LabelIPAddressFamily] == string(a.IPFamily()) && ip.Labels[networkingv1.LabelManagedBy] == ipallocator.ControllerName {
+			f(netutils.ParseIPSloppy(ip.Name))
+		}
+	}
+}
+
+// CIDR implements ipallocator.Interface. There is no single one.
+func (a addresses) CIDR() net.IPNet { return net.IPNet{} }
+
+// IPFamily implements ipallocator.Interface.
+func (a addresses) IPFamily() api.IPFamily { return api.IPv4Protocol }
+
+// Destroy implements ipallocator.Interface.
+func (a addresses) Destroy() {}
+
+// EnableMetrics implements ipallocator.Interface.
+func (a addresses) EnableMetrics() {}
+
+// DryRun implements ipallocator.Interface.
+func (a addresses) DryRun() ipallocator.Interface { return triedAddresses{a} }
+
+// triedAddresses are addresses for a dry run, in which none is taken. As upstream does, it looks
+// at one range alone, and does not look whether an address is free.
+type triedAddresses struct{ addresses }
+
+// Allocate implements ipallocator.Interface.
+func (t triedAddresses) Allocate(ip net.IP) error {
+	ranges, err := t.ranges()
+	if err != nil {
+		return err
+	}
+	if r := ranges[0]; !servicecidr.PrefixContainsIP(r.prefix, servicecidr.IPToAddr(ip)) {
+		return &ipallocator.ErrNotInRange{IP: ip, ValidRange: r.prefix.String()}
+	}
+	return nil
+}
+
+// AllocateNext implements ipallocator.Interface. It returns the address of the network, which no
+// service can have.
+func (t triedAddresses) AllocateNext() (net.IP, error) {
+	ranges, err := t.ranges()
+	if err != nil {
+		return nil, err
+	}
+	return ranges[0].prefix.Addr().AsSlice(), nil
+}
+
+// DryRun implements ipallocator.Interface.
+func (t triedAddresses) DryRun() ipallocator.Interface { return t }

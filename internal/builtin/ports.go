@@ -1,0 +1,147 @@
+package builtin
+
+import (
+	"fmt"
+	"sync"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/registry/core/service/allocator"
+	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
+)
+
+// nodePortRange is the default of kube-apiserver's --service-node-port-range.
+var nodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}
+
+// NodePorts are the node ports that the services of a cluster have taken, and those that a
+// write in progress has taken. Nothing of it is stored: it is looked up in the services when
+// it is first needed. The zero value is ready for use. It is safe for concurrent use.
+type NodePorts struct {
+	mu    sync.Mutex
+	ports *portallocator.PortAllocator // nil: not looked up yet
+
+	storages sync.Pool // of *serviceStorage, which take a while to make
+}
+
+// storage returns a storage of services, which the caller puts back when it is done.
+func (n *NodePorts) storage() (*serviceStorage, error) {
+	if s, ok := n.storages.Get().(*serviceStorage); ok {
+		return s, nil
+	}
+	return newServiceStorage()
+}
+
+func (n *NodePorts) putBack(s *serviceStorage) {
+	*s.taking = taking{}
+	n.storages.Put(s)
+}
+
+// of returns the node ports of the cluster.
+func (n *NodePorts) of(c Cluster) (*portallocator.PortAllocator, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ports != nil {
+		return n.ports, nil
+	}
+	services, err := c.Objects(api.Resource("services"), "")
+	if err != nil {
+		return nil, err
+	}
+	ports, err := portallocator.New(nodePortRange, func(size int, _ string, reserved int) (allocator.Interface, error) {
+		return &places{random: c.Random, size: size, reserved: reserved, taken: map[int]bool{}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range services {
+		for _, port := range held(s.(*api.Service)).ports {
+			_ = ports.Allocate(port) // which several services may have, for different protocols
+		}
+	}
+	n.ports = ports
+	return ports, nil
+}
+
+// places are numbers from 0 up to a size, of which some are taken. Upstream's implementation
+// differs in that it draws numbers by a seed from the clock.
+type places struct {
+	random func(bound int) int
+	size   int
+	// reserved is how many of the first places are given last, so that they stay free for
+	// those who ask for one of them.
+	reserved int
+
+	mu    sync.Mutex
+	taken map[int]bool
+}
+
+var _ allocator.Interface = &places{}
+
+// Allocate implements allocator.Interface.
+func (p *places) Allocate(place int) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place < 0 || place >= p.size {
+		return false, fmt.Errorf("place %d is not one of %d", place, p.size)
+	}
+	if p.taken[place] {
+		return false, nil
+	}
+	p.taken[place] = true
+	return true, nil
+}
+
+// AllocateNext implements allocator.Interface.
+func (p *places) AllocateNext() (int, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, part := range [...]struct{ from, size int }{{p.reserved, p.size - p.reserved}, {0, p.reserved}} {
+		if part.size == 0 {
+			continue
+		}
+		start := p.random(part.size)
+		for i := range part.size {
+			if place := part.from + (start+i)%part.size; !p.taken[place] {
+				p.taken[place] = true
+				return place, true, nil
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+// Release implements allocator.Interface.
+func (p *places) Release(place int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.taken, place)
+	return nil
+}
+
+// ForEach implements allocator.Interface.
+func (p *places) ForEach(f func(int)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place := range p.size {
+		if p.taken[place] {
+			f(place)
+		}
+	}
+}
+
+// Has implements allocator.Interface.
+func (p *places) Has(place int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken[place]
+}
+
+// Free implements allocator.Interface.
+func (p *places) Free() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size - len(p.taken)
+}
+
+// Destroy implements allocator.Interface.
+func (p *places) Destroy() {}

@@ -1,0 +1,197 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	apiservice "k8s.io/kubernetes/pkg/api/service"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
+	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
+	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
+	netutils "k8s.io/utils/net"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// serviceClaims gives services their cluster IPs and node ports. Upstream's storage of
+// services decides what a service needs, and in which words it is refused. The addresses and
+// ports are those of the cluster in the context.
+var serviceClaims = &resource.Claims{Take: takeForService, Release: releaseOfService}
+
+func takeForService(ctx context.Context, obj, current runtime.Object, dryRun bool) (func(committed bool), error) {
+	c, err := clusterFrom(ctx)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	ports, err := c.NodePorts().of(c)
+	if err != nil {
+		return nil, apierrors.NewInternalError(fmt.Errorf("looking up the node ports of services: %w", err))
+	}
+	service := obj.(*api.Service)
+	storage, err := c.NodePorts().storage()
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	defer c.NodePorts().putBack(storage)
+	*storage.taking = taking{cluster: c, service: service, ports: ports}
+	var options []string
+	if dryRun {
+		options = []string{metav1.DryRunAll}
+	}
+	// These return a function that ends upstream's own transaction. It is not called: it logs each
+	// address, and what to free is plain from the two states of the service.
+	was := holdings{}
+	if current == nil {
+		_, err = storage.BeginCreate(ctx, service, &metav1.CreateOptions{DryRun: options})
+	} else {
+		old := current.(*api.Service).DeepCopy() // which upstream alters
+		was = held(old)
+		_, err = storage.BeginUpdate(ctx, service, old, &metav1.UpdateOptions{DryRun: options})
+	}
+	taken := storage.taking.holdings
+	if err != nil {
+		taken.release(c, ports)
+		return nil, err
+	}
+	storage.Decorator(service) // drops what is shown of no service of this type
+	return func(committed bool) {
+		switch {
+		case dryRun:
+		case committed:
+			was.without(held(service)).release(c, ports)
+		default:
+			taken.release(c, ports)
+		}
+	}, nil
+}
+
+func releaseOfService(ctx context.Context, obj runtime.Object) {
+	c, err := clusterFrom(ctx)
+	if err == nil {
+		var ports portallocator.Interface
+		if ports, err = c.NodePorts().of(c); err == nil {
+			held(obj.(*api.Service)).release(c, ports)
+		}
+	}
+	if err != nil {
+		klog.ErrorS(err, "The addresses of a deleted service are not free again", "service", klog.KObj(obj.(*api.Service)))
+	}
+}
+
+// taking is what a write of a service has taken so far.
+type taking struct {
+	cluster Cluster
+	service *api.Service
+	ports   portallocator.Interface
+	holdings
+}
+
+// serviceStorage is upstream's storage of services, for one write at a time: what it allocates
+// is taken for that.
+type serviceStorage struct {
+	*servicestorage.REST
+	taking *taking
+}
+
+func newServiceStorage() (*serviceStorage, error) {
+	t := &taking{}
+	storage, _, _, err := servicestorage.NewREST(overCluster{}, api.IPv4Protocol,
+		map[api.IPFamily]ipallocator.Interface{api.IPv4Protocol: addresses{t}}, nodePorts{t}, nil, nil, nil)
+	return &serviceStorage{storage, t}, err
+}
+
+// holdings are addresses and node ports.
+type holdings struct {
+	ips   []string
+	ports []int
+}
+
+// held is what a stored service has taken.
+func held(s *api.Service) holdings {
+	var h holdings
+	if s.Spec.Type != api.ServiceTypeExternalName {
+		for _, ip := range s.Spec.ClusterIPs {
+			if ip != api.ClusterIPNone && ip != "" {
+				h.ips = append(h.ips, ip)
+			}
+		}
+	}
+	for _, p := range s.Spec.Ports {
+		if p.NodePort != 0 {
+			h.ports = append(h.ports, int(p.NodePort))
+		}
+	}
+	if apiservice.NeedsHealthCheck(s) && s.Spec.HealthCheckNodePort != 0 {
+		h.ports = append(h.ports, int(s.Spec.HealthCheckNodePort))
+	}
+	return h
+}
+
+// without is what the others do not have.
+func (h holdings) without(others holdings) holdings {
+	return holdings{
+		ips:   slices.DeleteFunc(slices.Clone(h.ips), func(ip string) bool { return slices.Contains(others.ips, ip) }),
+		ports: slices.DeleteFunc(slices.Clone(h.ports), func(p int) bool { return slices.Contains(others.ports, p) }),
+	}
+}
+
+// release frees them. What is free already stays so.
+func (h holdings) release(c Cluster, ports portallocator.Interface) {
+	for _, port := range h.ports {
+		_ = ports.Release(port) // of a bit in memory: it does not fail
+	}
+	for _, ip := range h.ips {
+		err := c.Delete(ipAddresses, "", netutils.ParseIPSloppy(ip).String())
+		if err != nil && !apierrors.IsNotFound(err) {
+			klog.ErrorS(err, "The IP address of a service is not free again", "ip", ip)
+		}
+	}
+}
+
+// nodePorts are the node ports of the cluster. They record which ones a write takes.
+type nodePorts struct{ *taking }
+
+var _ portallocator.Interface = nodePorts{}
+
+// Allocate implements portallocator.Interface.
+func (p nodePorts) Allocate(port int) error {
+	err := p.ports.Allocate(port)
+	if err == nil {
+		p.holdings.ports = append(p.holdings.ports, port)
+	}
+	return err
+}
+
+// AllocateNext implements portallocator.Interface.
+func (p nodePorts) AllocateNext() (int, error) {
+	port, err := p.ports.AllocateNext()
+	if err == nil {
+		p.holdings.ports = append(p.holdings.ports, port)
+	}
+	return port, err
+}
+
+// Release implements portallocator.Interface. As with addresses, takeForService frees ports.
+func (p nodePorts) Release(int) error { return nil }
+
+// Has implements portallocator.Interface.
+func (p nodePorts) Has(port int) bool { return p.ports.Has(port) }
+
+// ForEach implements portallocator.Interface.
+func (p nodePorts) ForEach(f func(int)) { p.ports.ForEach(f) }
+
+// Destroy implements portallocator.Interface.
+func (p nodePorts) Destroy() {}
+
+// EnableMetrics implements portallocator.Interface.
+func (p nodePorts) EnableMetrics() {}
+
+// took records that the write has taken an address.
+func (t *taking) took(ip net.IP) { t.holdings.ips = append(t.holdings.ips, ip.String()) }

@@ -1,0 +1,173 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+)
+
+// overCluster lets upstream's storages of kinds work on the objects of the cluster in the
+// context. They are used for what they do beside strategies: binding and evicting pods, the
+// addresses of services, tokens.
+type overCluster struct{}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (overCluster) GetRESTOptions(of schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	versions := legacyscheme.Scheme.PrioritizedVersionsForGroup(of.Group)
+	config := storagebackend.Config{Codec: legacyscheme.Codecs.LegacyCodec(versions...)}
+	return generic.RESTOptions{
+		StorageConfig:           config.ForResource(of),
+		ResourcePrefix:          of.Resource,
+		EnableGarbageCollection: true,
+		Decorator: func(config *storagebackend.ConfigForResource, _ string, _ func(runtime.Object) (string, error), _, _ func() runtime.Object,
+			_ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
+			return objects{of: of}, func() {}, nil
+		},
+	}, nil
+}
+
+// objects are those of one kind in the cluster of the context, as upstream's storages see
+// them: it reads and changes single objects.
+type objects struct {
+	of schema.GroupResource
+}
+
+// errSingleObjects is the error of all other methods. No storage that is in use calls them.
+var errSingleObjects = errors.New("fakecluster: upstream's storages reach single objects alone")
+
+// place is the cluster, namespace and name of a key.
+func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, name string, err error) {
+	c, err = clusterFrom(ctx)
+	return c, apirequest.NamespaceValue(ctx), key[strings.LastIndexByte(key, '/')+1:], err
+}
+
+// assign sets what a pointer of upstream's points to.
+func assign(to, from runtime.Object) error {
+	target, err := conversion.EnforcePtr(to)
+	if err != nil {
+		return err
+	}
+	source, err := conversion.EnforcePtr(from)
+	if err != nil {
+		return err
+	}
+	target.Set(source)
+	return nil
+}
+
+// asStorage is an error in the form that upstream's storages expect.
+func asStorage(key string, err error) error {
+	if apierrors.IsNotFound(err) {
+		return storage.NewKeyNotFoundError(key, 0)
+	}
+	return err
+}
+
+// Versioner implements storage.Interface.
+func (objects) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
+
+// Get implements storage.Interface.
+func (o objects) Get(ctx context.Context, key string, _ storage.GetOptions, into runtime.Object) error {
+	c, namespace, name, err := o.place(ctx, key)
+	if err != nil {
+		return err
+	}
+	obj, err := c.Object(o.of, namespace, name)
+	if err != nil {
+		return asStorage(key, err)
+	}
+	return assign(into, obj)
+}
+
+// GuaranteedUpdate implements storage.Interface.
+func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.Object, _ bool, conditions *storage.Preconditions,
+	update storage.UpdateFunc, _ runtime.Object) error {
+	c, namespace, name, err := o.place(ctx, key)
+	if err != nil {
+		return err
+	}
+	updated, err := c.Put(ctx, o.of, namespace, name, func(current runtime.Object) (runtime.Object, error) {
+		if err := conditions.Check("/registry"+key, current); err != nil {
+			return nil, err
+		}
+		revision, err := o.Versioner().ObjectResourceVersion(current)
+		if err != nil {
+			return nil, err
+		}
+		obj, _, err := update(current, storage.ResponseMeta{ResourceVersion: revision})
+		return obj, err
+	})
+	if err != nil {
+		return asStorage(key, err)
+	}
+	return assign(into, updated)
+}
+
+// Delete implements storage.Interface.
+func (o objects) Delete(ctx context.Context, key string, into runtime.Object, conditions *storage.Preconditions,
+	validate storage.ValidateObjectFunc, _ runtime.Object, _ storage.DeleteOptions) error {
+	c, namespace, name, err := o.place(ctx, key)
+	if err != nil {
+		return err
+	}
+	last, err := c.Drop(ctx, o.of, namespace, name, func(current runtime.Object) error {
+		if err := conditions.Check("/registry"+key, current); err != nil {
+			return err
+		}
+		return validate(ctx, current)
+	})
+	if err != nil {
+		return asStorage(key, err)
+	}
+	return assign(into, last)
+}
+
+// Create implements storage.Interface.
+func (objects) Create(context.Context, string, runtime.Object, runtime.Object, uint64) error {
+	return errSingleObjects
+}
+
+// Watch implements storage.Interface.
+func (objects) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+	return nil, errSingleObjects
+}
+
+// GetList implements storage.Interface.
+func (objects) GetList(context.Context, string, storage.ListOptions, runtime.Object) error {
+	return errSingleObjects
+}
+
+// Stats implements storage.Interface.
+func (objects) Stats(context.Context) (storage.Stats, error) {
+	return storage.Stats{}, errSingleObjects
+}
+
+// ReadinessCheck implements storage.Interface.
+func (objects) ReadinessCheck() error { return nil }
+
+// RequestWatchProgress implements storage.Interface.
+func (objects) RequestWatchProgress(context.Context) error { return errSingleObjects }
+
+// GetCurrentResourceVersion implements storage.Interface.
+func (objects) GetCurrentResourceVersion(context.Context) (uint64, error) {
+	return 0, errSingleObjects
+}
+
+// EnableResourceSizeEstimation implements storage.Interface.
+func (objects) EnableResourceSizeEstimation(storage.KeysFunc) error { return errSingleObjects }
+
+// CompactRevision implements storage.Interface.
+func (objects) CompactRevision() int64 { return 0 }

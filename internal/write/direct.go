@@ -1,0 +1,43 @@
+package write
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// putDirectly is a Put.
+func (a attempt) putDirectly(change Put) (Result, error) {
+	record, current, err := a.loadOrNotFound()
+	if err != nil {
+		return Result{}, err
+	}
+	obj, err := change.Make(a.version.Codec.Copy(current))
+	if err != nil {
+		return Result{}, err
+	}
+	return a.commitUpdate(record, obj, nil)
+}
+
+// dropDirectly is a Drop.
+func (a attempt) dropDirectly(change Drop) (Result, error) {
+	record, current, err := a.loadOrNotFound()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := change.Check(current); err != nil {
+		return Result{}, err
+	}
+	return a.removeNow(record, a.version.Codec.Copy(current), nil)
+}
+
+// loadOrNotFound is load with the error that a client sees if there is no object.
+func (a attempt) loadOrNotFound() (store.Record, runtime.Object, error) {
+	record, current, err := a.load()
+	if errors.Is(err, store.ErrNotFound) {
+		err = a.notFound(err)
+	}
+	return record, current, err
+}

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// forKinds is the server as the code of built-in kinds sees it.
+type forKinds struct {
+	cluster
+	controllers *reactions
+	nodePorts   *builtin.NodePorts
+	random      *write.Random
+}
+
+var _ builtin.Cluster = forKinds{}
+
+// resource is a built-in resource.
+func (k forKinds) resource(of schema.GroupResource) (*resource.Resource, error) {
+	res := k.catalogue.Load().Resource(of.Group, of.Resource)
+	if res == nil {
+		return nil, fmt.Errorf("there is no resource %s", of)
+	}
+	return res, nil
+}
+
+// Object implements builtin.Cluster.
+func (k forKinds) Object(of schema.GroupResource, namespace, name string) (runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	record, err := k.store.Get(res.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, apierrors.NewNotFound(of, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := written(res)
+	current, err := k.memory.Decode(v, record)
+	if err != nil {
+		return nil, err
+	}
+	return v.Codec.Copy(current.Object), nil
+}
+
+// Objects implements builtin.Cluster.
+func (k forKinds) Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.store.List(res.PrefixOf(namespace), store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return written(res).Codec.DecodeAllStored(list.Records)
+}
+
+// Create implements builtin.Cluster.
+func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.Object) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	w := apiServer.write(res, namespace, "")
+	w.Change = write.Create{Object: func(*resource.Version) (runtime.Object, error) { return obj.DeepCopyObject(), nil }}
+	return k.controllers.carryOut(context.Background(), apiServer, "create", w)
+}
+
+// Delete implements builtin.Cluster.
+func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	w := apiServer.write(res, namespace, name)
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
+	return k.controllers.carryOut(context.Background(), apiServer, "delete", w)
+}
+
+// Put implements builtin.Cluster.
+func (k forKinds) Put(ctx context.Context, of schema.GroupResource, namespace, name string,
+	change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+	return k.direct(ctx, of, namespace, name, write.Put{Make: change})
+}
+
+// Drop implements builtin.Cluster.
+func (k forKinds) Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
+	return k.direct(ctx, of, namespace, name, write.Drop{Check: check})
+}
+
+// direct makes a write that is a part of a client's request, and returns a copy of the object.
+func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	v := written(res)
+	result, err := k.controllers.writes.Run(ctx, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	if err != nil {
+		return nil, err
+	}
+	return v.Codec.Copy(result.Object), nil
+}
+
+// NodePorts implements builtin.Cluster.
+func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
+
+// Random implements builtin.Cluster.
+func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
+
+// Now implements builtin.Cluster.
+func (k forKinds) Now() time.Time { return k.now().Time }

@@ -158,6 +158,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if a.request.unmanaged {
+		metadata.SetManagedFields(nil)
+	}
 
 	// The metadata that the server sets, what the object takes of the cluster, then the
 	// kind's strategy, then validation.
@@ -236,6 +239,13 @@ func (a attempt) update(e edit) (Result, error) {
 	admitted, err := a.admit(admission.Update, wanted, shown)
 	if err != nil {
 		return Result{}, err
+	}
+	if a.request.unmanaged {
+		metadata, err := meta.Accessor(wanted)
+		if err != nil {
+			return Result{}, apierrors.NewInternalError(err)
+		}
+		metadata.SetManagedFields(nil)
 	}
 	obj, err := a.unproject(current, wanted)
 	if err != nil {

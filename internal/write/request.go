@@ -43,6 +43,9 @@ type Request struct {
 	Collection bool
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
+
+	// unmanaged stores the object without managedFields, with which it is too large.
+	unmanaged bool
 }
 
 // Options are those that the client gave. For a delete, admission sees the options of

@@ -41,6 +41,8 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 //     served any more, Run fails with ErrNotServed.
 //   - A generated name is taken: the next attempt generates another one, at most
 //     nameAttempts.
+//   - The object is too large for etcd: the next attempt stores it without its
+//     managedFields, unless it is an apply, which is nothing without them.
 //
 // An attempt fails in the first two cases only if another write has succeeded, so they
 // need no other limit than the context: once it is done, Run fails with its error in place
@@ -61,6 +63,8 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 				return Result{}, apierrors.NewGenerateNameConflict(version.Resource.GroupResource(), nameIn(taken), 1)
 			}
 			names++
+		case errors.Is(err, errTooLarge) && !r.unmanaged && !r.isApply():
+			r.unmanaged = true
 		case !isObsolete(err):
 			return Result{}, err
 		case ctx.Err() != nil:
@@ -74,6 +78,11 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 			}
 		}
 	}
+}
+
+func (r *Request) isApply() bool {
+	_, is := r.Change.(Apply)
+	return is
 }
 
 // isObsolete tells whether a write failed because the object, or what it was

@@ -45,14 +45,14 @@ func (r *request) readBody() ([]byte, error) {
 
 // decode reads the body as an object of the version, by the rules of the
 // fieldValidation directive: Ignore, Warn or Strict.
-func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.Object, error) {
+func (r *request) decode(v *resource.Version, fieldValidation string) (resource.Decoded, error) {
 	info, err := negotiation.NegotiateInputSerializer(r.http, false, v.Serializer)
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	body, err := r.readBody()
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	serializer := info.StrictSerializer
 	if fieldValidation == metav1.FieldValidationIgnore || serializer == nil {
@@ -61,18 +61,18 @@ func (r *request) decode(v *resource.Version, fieldValidation string) (runtime.O
 	obj, kind, err := v.Codec.Decode(body, serializer)
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
-		if !isStrict || obj == nil || fieldValidation == metav1.FieldValidationStrict {
-			return nil, decodeError(err, v.Kind().Kind, kind, body)
+		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {
+			return resource.Decoded{}, decodeError(err, v.Kind().Kind, kind, body)
 		}
 		for _, complaint := range strict.Errors() {
 			write.WarnOf(r.ctx, complaint)
 		}
 	}
 	if kind.GroupVersion() != v.GroupVersion() {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), v.GroupVersion()))
 	}
-	logObject(r, obj, v.GroupVersion(), v.Serializer)
+	logObject(r, obj.Object, v.GroupVersion(), v.Serializer)
 	return obj, nil
 }
 

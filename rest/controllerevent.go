@@ -78,11 +78,11 @@ func logChange(ctx context.Context, w write.Request) {
 	switch change := w.Change.(type) {
 	case write.Create:
 		if obj, err := change.Object(w.Version); err == nil { // as below
-			audit.LogRequestObject(ctx, obj, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
+			audit.LogRequestObject(ctx, obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	case write.Replace:
 		if obj, err := change.Object(w.Version); err == nil { // the write fails with the error
-			audit.LogRequestObject(ctx, obj, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
+			audit.LogRequestObject(ctx, obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	case write.Apply:
 		audit.LogRequestPatch(ctx, change.Body)

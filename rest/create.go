@@ -30,11 +30,12 @@ func create(r *request) error {
 
 // review answers what the body asks. Admission is not asked about what is not stored.
 func (r *request) review(options *metav1.CreateOptions) error {
-	obj, err := r.decode(r.version, options.FieldValidation)
+	sent, err := r.decode(r.version, options.FieldValidation)
 	if err != nil {
 		return err
 	}
-	if obj, err = r.writes.Manage(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), obj); err != nil {
+	obj, err := r.writes.Manage(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
+	if err != nil {
 		return err
 	}
 	answered, err := r.version.Review(r.ctx, obj)

@@ -77,7 +77,9 @@ func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.
 		return err
 	}
 	w := apiServer.write(res, namespace, "")
-	w.Change = write.Create{Object: func(*resource.Version) (runtime.Object, error) { return obj.DeepCopyObject(), nil }}
+	w.Change = write.Create{Object: func(*resource.Version) (resource.Decoded, error) {
+		return resource.Decoded{Object: obj.DeepCopyObject()}, nil
+	}}
 	return k.controllers.carryOut(context.Background(), apiServer, "create", w)
 }
 

@@ -108,7 +108,10 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	by := r.keeperOf(res)
 	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
-	w.Change = write.Replace{Object: func(v *resource.Version) (runtime.Object, error) { return judged(v, obj) }}
+	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
+		wanted, err := judged(v, obj)
+		return resource.Decoded{Object: wanted}, err
+	}}
 	return r.carryOut(ctx, by, "update", w)
 }
 

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -24,7 +23,7 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 
 // source decodes the body, as often as the write is tried.
 func (r *request) source(fieldValidation string) write.Source {
-	return func(v *resource.Version) (runtime.Object, error) { return r.decode(v, fieldValidation) }
+	return func(v *resource.Version) (resource.Decoded, error) { return r.decode(v, fieldValidation) }
 }
 
 // carryOut carries out a write, and answers with what has become of the object.

@@ -195,7 +195,7 @@ func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text s
 	metadata, err = meta.Accessor(obj)
 	must(err)
 	metadata.SetResourceVersion("1")
-	stored, err := v.Resource.Storage.Codec.EncodeToStore(obj)
+	stored, _, err := v.Resource.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
 	must(err)
 	text = regexp.MustCompile(`"(time|creationTimestamp|lastTransitionTime)":"[^"]*"`).ReplaceAllString(string(stored), `"$1":"`+strings.ReplaceAll(placeTime, "$", "$$")+`"`)
 	text = strings.Replace(text, `"resourceVersion":"1"`, `"resourceVersion":"`+placeRevision+`"`, 1)
@@ -328,7 +328,7 @@ func TestAClusterBeginsWithTheObjectsOfARealServer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", r.Key, err)
 		}
-		again, err := of.Storage.Codec.EncodeToStore(obj)
+		again, _, err := of.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
 		if err != nil || string(again) != r.Value {
 			t.Errorf("%s: it is stored as\n%s\nand encoded (%v) as\n%s", r.Key, r.Value, err, again)
 		}

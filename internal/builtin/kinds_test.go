@@ -139,10 +139,11 @@ func TestPreparingASecret(t *testing.T) {
 				t.Fatal(err)
 			}
 			info, _ := runtime.SerializerInfoForMediaType(v.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
-			secret, _, err := v.Codec.Decode(body, info.Serializer)
+			decoded, _, err := v.Codec.Decode(body, info.Serializer)
 			if err != nil {
 				t.Fatal(err)
 			}
+			secret := decoded.Object
 			v.Strategy.PrepareForCreate(context.Background(), secret)
 			want := &corev1.Secret{Type: c.wantType, Data: c.wantData}
 			if diff := cmp.Diff(want, versioned(t, v, secret, &corev1.Secret{})); diff != "" {

@@ -126,7 +126,7 @@ func TestANamespaceIsLabelledWithItsNameWhenItIsDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := obj.(metav1.Object).GetLabels()["kubernetes.io/metadata.name"]; got != want {
+		if got := obj.Object.(metav1.Object).GetLabels()["kubernetes.io/metadata.name"]; got != want {
 			t.Errorf("%s: the label is %q, want %q", body, got, want)
 		}
 	}

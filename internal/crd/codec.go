@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -65,28 +67,29 @@ func (c *codec) New() runtime.Object {
 }
 
 // Decode implements resource.Codec.
-func (c *codec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
+func (c *codec) Decode(body []byte, serializer runtime.Serializer) (resource.Decoded, *runtimeschema.GroupVersionKind, error) {
 	u, actual, err := c.parse(body, serializer)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if err != nil && !isStrict {
-		return nil, actual, err
+		return resource.Decoded{}, actual, err
 	}
 	var complaints []error
 	if isStrict {
 		complaints = strict.Errors()
 	}
 	js, ok := serializer.(*serializerjson.Serializer)
-	unknown, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict(), setDefaults: true})
+	found, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict(), setDefaults: true, ask: asked})
 	if err != nil {
-		return nil, actual, err
+		return resource.Decoded{}, actual, err
 	}
-	for _, field := range unknown {
+	decoded := resource.Decoded{Object: u, Known: found.Parts}
+	for _, field := range found.Unknown {
 		complaints = append(complaints, fmt.Errorf("unknown field %q", field))
 	}
 	if len(complaints) > 0 {
-		return u, actual, runtime.NewStrictDecodingError(complaints)
+		return decoded, actual, runtime.NewStrictDecodingError(complaints)
 	}
-	return u, actual, nil
+	return decoded, actual, nil
 }
 
 // parse reads a body as it is. Strict JSON, the usual case, it reads itself, as
@@ -116,30 +119,44 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 }
 
 // MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour
-// through JSON.
-func (c *codec) MergePatch(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error) {
-	u := &unstructured.Unstructured{Object: mergeMaps(current.(*unstructured.Unstructured).Object, patch)}
-	unknown, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true})
+// through JSON. Only what the patch touches is looked at.
+func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
+	was := current.Object.(*unstructured.Unstructured).Object
+	u := &unstructured.Unstructured{Object: mergeMaps(was, patch)}
+	if _, patched := patch["metadata"]; !patched {
+		ownMetadata(u.Object)
+	}
+	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: asked, like: was, likeKnown: current.Known})
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
-	if len(unknown) == 0 {
-		return u, nil
+	decoded := resource.Decoded{Object: u, Known: found.Parts}
+	if len(found.Unknown) == 0 {
+		return decoded, nil
 	}
-	complaints := make([]error, len(unknown))
-	for i, field := range unknown {
+	complaints := make([]error, len(found.Unknown))
+	for i, field := range found.Unknown {
 		complaints[i] = fmt.Errorf("unknown field %q", field)
 	}
-	return u, runtime.NewStrictDecodingError(complaints)
+	return decoded, runtime.NewStrictDecodingError(complaints)
 }
 
-// mergeMaps is a copy of the document with the patch merged into it; it shares
-// nothing with either.
+// ownMetadata gives an object a map of metadata of its own: the pipeline sets fields in
+// it, and alters nothing below them.
+func ownMetadata(obj map[string]any) {
+	if m, ok := obj["metadata"].(map[string]any); ok {
+		obj["metadata"] = maps.Clone(m)
+	}
+}
+
+// mergeMaps is the document with the patch merged into it. It shares with the document
+// what the patch does not touch, and with the patch what comes from there; the patch may
+// be altered.
 func mergeMaps(document, patch map[string]any) map[string]any {
 	merged := make(map[string]any, len(document)+len(patch))
 	for key, value := range document {
 		if _, patched := patch[key]; !patched {
-			merged[key] = runtime.DeepCopyJSONValue(value)
+			merged[key] = value
 		}
 	}
 	for key, value := range patch {
@@ -151,28 +168,32 @@ func mergeMaps(document, patch map[string]any) map[string]any {
 		default:
 			// What takes the place of an object the patch library leaves as it is.
 			if _, ok := document[key].(map[string]any); ok {
-				merged[key] = runtime.DeepCopyJSONValue(value)
+				merged[key] = value
 			} else {
-				merged[key] = withoutNulls(value)
+				dropNulls(value)
+				merged[key] = value
 			}
 		}
 	}
 	return merged
 }
 
-// withoutNulls is a copy of a patch's value in which no object has a null.
-func withoutNulls(value any) any {
+// dropNulls drops the nulls of all objects in a value.
+func dropNulls(value any) {
 	switch value := value.(type) {
 	case []any:
-		items := make([]any, len(value))
-		for i, item := range value {
-			items[i] = withoutNulls(item)
+		for _, item := range value {
+			dropNulls(item)
 		}
-		return items
 	case map[string]any:
-		return mergeMaps(nil, value)
+		for key, field := range value {
+			if field == nil {
+				delete(value, key)
+			} else {
+				dropNulls(field)
+			}
+		}
 	}
-	return value
 }
 
 // DecodeStored implements resource.Codec.
@@ -238,17 +259,29 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 }
 
 // EncodeToStore implements resource.Codec: a status that the pipeline has reset
-// gets its defaults again.
-func (c *codec) EncodeToStore(obj runtime.Object) ([]byte, error) {
-	u := obj.(*unstructured.Unstructured)
-	if u.GetAPIVersion() != c.kind.GroupVersion().String() {
+// gets its defaults again. What is stored is the object itself, if it was in the version
+// that it is stored in, and reading its JSON gives each of its values again.
+func (c *codec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
+	u := obj.Object.(*unstructured.Unstructured)
+	converted := u.GetAPIVersion() != c.kind.GroupVersion().String()
+	if converted {
 		var err error
 		if u, err = c.convert(u.DeepCopy(), c.kind.Version); err != nil {
-			return nil, err
+			return nil, resource.Decoded{}, err
+		}
+		obj.Known = schema.Parts{}
+	}
+	if u.GetKind() == c.kind.Kind {
+		filled := c.schemas[c.kind.Version].node.Settle(u.Object, schema.Walk{Do: schema.Default, Known: obj.Known})
+		if filled.Changed {
+			obj.Known = schema.Parts{}
 		}
 	}
-	c.setDefaults(u)
-	return json.Encode(u.Object)
+	text, same, err := json.EncodeAndCompare(u.Object)
+	if err != nil || converted || !same {
+		return text, resource.Decoded{}, err
+	}
+	return text, obj, nil
 }
 
 // Fields implements resource.Codec.
@@ -290,45 +323,60 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 func (c *codec) setDefaults(u *unstructured.Unstructured) {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
 		if s := c.schemas[k.Version]; s != nil {
-			s.node.Settle(u.Object, schema.Default, false, 0)
+			s.node.Settle(u.Object, schema.Walk{Do: schema.Default})
 		}
 	}
 }
+
+// asked are the facts that a write needs of an object.
+const asked = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
 
 type coerceOptions struct {
 	stored        bool // drop malformed metadata instead of refusing it
 	reportUnknown bool // name the fields that are dropped
 	setDefaults   bool // fill in the defaults, as setDefaults would afterwards
+
+	ask       schema.Facts   // to find out
+	like      map[string]any // see schema.Walk
+	likeKnown schema.Parts
+}
+
+// coerced is what coerce has found out.
+type coerced struct {
+	// Unknown are the paths of what was dropped, if they are to be named.
+	Unknown []string
+	// Parts are the facts that were asked for, of an object in the codec's version.
+	schema.Parts
 }
 
 // coerce does for maps what decoding into a Go type does for built-in kinds: it
 // checks and prunes metadata, drops fields the schema does not know, and nulls
-// where none may be. It returns the paths of what it dropped, if asked to.
-func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string, error) {
+// where none may be.
+func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, error) {
 	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
 	if err != nil {
-		return nil, err
+		return coerced{}, err
 	}
 	apiVersion, hasVersion, err := unstructured.NestedString(u.Object, "apiVersion")
 	if err != nil {
-		return nil, err
+		return coerced{}, err
 	}
+	var found coerced
 	var rewritten *metav1.ObjectMeta // if it has to be written back
-	var unknown []string
 	hasMetadata := false
 	asIs, isMap := u.Object["metadata"].(map[string]any)
 	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
 	if !canonical {
-		rewritten, hasMetadata, unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
+		rewritten, hasMetadata, found.Unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
 			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
 		})
 		if err != nil {
-			return nil, err
+			return coerced{}, err
 		}
 	}
 	version, err := runtimeschema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return nil, err
+		return coerced{}, err
 	}
 	var defaults *schema.Node // to be filled in at the end
 	if version.Group == c.kind.Group && kind == c.kind.Kind {
@@ -336,13 +384,16 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 		if s == nil {
 			s = noSchema
 		}
-		dropped, complete, err := c.settle(u, s, o)
+		settled, complete, err := c.settle(u, s, o)
 		if err != nil {
-			return nil, err
+			return coerced{}, err
 		}
-		unknown = append(unknown, dropped...)
-		if o.setDefaults && !complete {
+		found.Unknown = append(found.Unknown, settled.Unknown...)
+		switch {
+		case !complete && o.setDefaults:
 			defaults = s.node
+		case complete && version.Version == c.kind.Version:
+			found.Parts = settled.Parts
 		}
 		if o.stored && rewritten != nil && rewritten.Generation == 0 {
 			rewritten.Generation = 1
@@ -359,13 +410,13 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) ([]string,
 		u.Object["metadata"] = asIs
 	} else if hasMetadata {
 		if err := objectmeta.SetObjectMeta(u.Object, rewritten); err != nil {
-			return nil, err
+			return coerced{}, err
 		}
 	}
 	if defaults != nil {
-		defaults.Settle(u.Object, schema.Default, false, 0)
+		defaults.Settle(u.Object, schema.Walk{Do: schema.Default})
 	}
-	return unknown, nil
+	return found, nil
 }
 
 // noSchema is the schema of versions that the definition does not have: nothing is known.
@@ -373,24 +424,31 @@ var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
 
 // settle drops what the schema does not know, and has embedded resources in the one form
 // of their metadata. Where defaults cannot depend on what comes later it fills them in on
-// the same walk, and says that the object is complete.
-func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (unknown []string, complete bool, err error) {
-	var actions schema.Action
+// the same walk, and says that the object is complete: then what it has found out holds.
+func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Settled, complete bool, err error) {
+	walk := schema.Walk{Ask: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeKnown: o.likeKnown}
 	if !c.preserve {
-		actions = schema.Prune | schema.DropNulls
+		walk.Do = schema.Prune | schema.DropNulls
 	}
 	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
-	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
-		actions |= schema.Default
+	if !asTheyAre { // they are rewritten in place
+		if o.like != nil {
+			u.Object = runtime.DeepCopyJSON(u.Object)
+		}
+		walk.Like, walk.Ask = nil, 0
 	}
-	unknown = s.node.Settle(u.Object, actions, o.reportUnknown, 0).Unknown
+	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
+		walk.Do |= schema.Default
+	}
+	found = s.node.Settle(u.Object, walk)
 	if asTheyAre {
-		return unknown, complete, nil
+		return found, complete, nil
 	}
 	invalid, embedded := objectmeta.CoerceWithOptions(nil, u.Object, s.structural, false,
 		objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
 	if invalid != nil {
-		return nil, false, invalid
+		return found, false, invalid
 	}
-	return append(unknown, embedded...), complete, nil
+	found.Unknown = append(found.Unknown, embedded...)
+	return found, false, nil
 }

@@ -70,7 +70,7 @@ func TestObjectsAreCoercedAsUpstreamDoesIt(t *testing.T) {
 			o := coerceOptions{stored: g.IntN(2) == 0, reportUnknown: g.IntN(2) == 0, setDefaults: g.IntN(4) > 0}
 			want, got := runtime.DeepCopyJSON(obj), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 			wantUnknown, wantErr := coerceAsUpstream(want, compiled.structural, o)
-			unknown, err := c.coerce(got, o)
+			found, err := c.coerce(got, o)
 			if compiled.node.HasEmbedded() {
 				embedded++
 			}
@@ -91,9 +91,9 @@ func TestObjectsAreCoercedAsUpstreamDoesIt(t *testing.T) {
 				t.Fatalf("%+v: %v becomes (-upstream +here):\n%s\nschema:\n%s", o, obj, diff, s)
 			}
 			slices.Sort(wantUnknown)
-			slices.Sort(unknown)
-			if !slices.Equal(wantUnknown, unknown) {
-				t.Fatalf("%+v: %v: unknown are %v, upstream says %v; schema:\n%s", o, obj, unknown, wantUnknown, s)
+			slices.Sort(found.Unknown)
+			if !slices.Equal(wantUnknown, found.Unknown) {
+				t.Fatalf("%+v: %v: unknown are %v, upstream says %v; schema:\n%s", o, obj, found.Unknown, wantUnknown, s)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -192,13 +193,14 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		strategy.hasStatus = subresources.Status != nil
 		strategy.scale = subresources.Scale
 		if strategy.hasStatus {
+			status := customStatus{strategy}
 			out.Subresource["status"] = &resource.Subresource{
-				Strategy: customStatus{strategy}, Verbs: []string{"get", "patch", "update"},
+				Strategy: status, Informed: status.inform, Verbs: []string{"get", "patch", "update"},
 				FieldManager: newCustomFields(all.types, c, "status", resetByVersion(crd, "metadata", "spec")),
 			}
 		}
 	}
-	out.Strategy, out.MetadataIsValid = strategy, strategy.MetadataIsValid
+	out.Strategy, out.Informed, out.MetadataIsValid = strategy, strategy.inform, strategy.MetadataIsValid
 	if strategy.scale != nil {
 		view, err := newScaleView(r)
 		if err != nil {
@@ -206,6 +208,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		}
 		out.Subresource["scale"] = &resource.Subresource{
 			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
+			Informed:     func(of resource.Informed) registryrest.RESTUpdateStrategy { return strategy.inform(of) },
 			FieldManager: scaleFieldManager(all.types),
 			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
 		}

@@ -33,8 +33,8 @@ status:
 		if _, strict := runtime.AsStrictDecodingError(err); err != nil && !strict {
 			t.Fatal(err)
 		}
-		obj.(*unstructured.Unstructured).SetGeneration(1)
-		text, err := c.EncodeToStore(obj)
+		obj.Object.(*unstructured.Unstructured).SetGeneration(1)
+		text, _, err := c.EncodeToStore(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ status:
 			t.Fatal(err)
 		}
 		// A field that sorts before apiVersion is the one thing that is not seen through.
-		if _, early := obj.(*unstructured.Unstructured).Object["a"]; ok == early || ok && got != string(want) {
+		if _, early := obj.Object.(*unstructured.Unstructured).Object["a"]; ok == early || ok && got != string(want) {
 			t.Fatalf("%s\n got %s\nwant %s", text, got, want)
 		}
 		if _, ok := v3.View(record); ok {
@@ -77,7 +77,7 @@ status:
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, err := v1.Codec.EncodeToStore(obj)
+	text, _, err := v1.Codec.EncodeToStore(obj)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -93,7 +93,7 @@ status:
 	})
 	b.Run("another schema", func(b *testing.B) {
 		b.ReportAllocs()
-		c, u := v1.Resource.Version("v3").Codec.(*codec), obj.(*unstructured.Unstructured)
+		c, u := v1.Resource.Version("v3").Codec.(*codec), obj.Object.(*unstructured.Unstructured)
 		for to := "v3"; b.Loop(); {
 			if _, err := c.convert(u, to); err != nil {
 				b.Fatal(err)

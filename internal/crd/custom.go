@@ -24,10 +24,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
@@ -42,6 +44,31 @@ type customStrategy struct {
 	schema     *compiledSchema
 	hasStatus  bool
 	scale      *apiextensions.CustomResourceSubresourceScale
+
+	informed *resource.Informed // what is known of the objects of one write; nil: nothing
+}
+
+// inform is the strategy for one write.
+func (s customStrategy) inform(of resource.Informed) resource.Strategy {
+	s.informed = &of
+	return s
+}
+
+// facts are what is known of an object that is validated, as an update of another one or of
+// none, and notes them. Only what is not known before is looked at.
+func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Settled {
+	walk := schema.Walk{Ask: asked}
+	if s.informed != nil {
+		walk.Known, walk.LikeKnown = *s.informed.Known, s.informed.Was
+	}
+	if was != nil {
+		walk.Like = was.Object
+	}
+	found := s.schema.node.Settle(u.Object, walk)
+	if s.informed != nil {
+		*s.informed.Known = found.Parts
+	}
+	return found
 }
 
 func (s customStrategy) NamespaceScoped() bool { return s.namespaced }
@@ -50,6 +77,7 @@ func (s customStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) 
 	u := obj.(*unstructured.Unstructured)
 	if s.hasStatus {
 		delete(u.Object, "status")
+		s.statusIs(asked)
 	}
 	u.SetGeneration(1)
 }
@@ -58,18 +86,28 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	if s.hasStatus {
 		take(u.Object, was.Object, "status")
+		if s.informed != nil {
+			s.statusIs(s.informed.Was.Status)
+		}
 	}
 	if !json.EqualBut("metadata", u.Object, was.Object) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
 }
 
+// statusIs notes what is known of the status that the object has now.
+func (s customStrategy) statusIs(known schema.Facts) {
+	if s.informed != nil {
+		s.informed.Known.Status = known
+	}
+}
+
 func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	u := obj.(*unstructured.Unstructured)
-	told := s.schema.node.Inspect(u.Object, schema.Valid|schema.Distinct|schema.EmbeddedValid)
+	told := s.facts(u, nil).Facts
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.MetadataIsValid(u, nil) {
+		if !s.metadataIsValid(u, nil) {
 			errs = append(errs, s.validateMetadata(ctx, u)...)
 		}
 		if !told.Has(schema.Valid) {
@@ -86,11 +124,11 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 
 func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	told := s.schema.node.Inspect(u.Object, schema.Valid|schema.Distinct|schema.EmbeddedValid)
+	told := s.facts(u, was).Facts
 	ratchet := s.correlate(u, was, told)
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.MetadataIsValid(u, was) {
+		if !s.metadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
 		if !told.Has(schema.Valid) {
@@ -299,10 +337,16 @@ func finalizerWarnings(finalizers, known []string) []string {
 // customStatus is the strategy of the status subresource.
 type customStatus struct{ customStrategy }
 
+// inform is the strategy for one write.
+func (s customStatus) inform(of resource.Informed) registryrest.RESTUpdateStrategy {
+	s.informed = &of
+	return s
+}
+
 // PrepareForUpdate takes the status, and the record of who set it, and nothing else.
 // The object shares the rest with the old one: later stages set fields of its metadata,
 // and alter nothing below them.
-func (customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	sent, sentMetadata := u.Object, metadataOf(u)
 	u.Object = maps.Clone(was.Object)
@@ -311,6 +355,10 @@ func (customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object)
 		take(m, sentMetadata, "managedFields")
 	}
 	take(u.Object, sent, "status")
+	if s.informed != nil {
+		s.informed.Known.Rest = s.informed.Was.Rest
+		s.informed.ValidMetadata = false
+	}
 }
 
 // take gives a map the field of another, or takes its own away if the other has none.
@@ -331,12 +379,11 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 // rules and lists.
 func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	told := s.schema.node.Inspect(u.Object, schema.Distinct)
-	status, ok := u.Object["status"]
-	if ok {
-		told |= s.schema.statusNode.Inspect(status, schema.Valid)
-	} else {
-		told |= schema.Valid // the status is all that is validated
+	found := s.facts(u, was)
+	told := found.Facts &^ schema.Valid
+	status, ok := u.Object["status"] // it is all that the schema validates
+	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
+		told |= schema.Valid
 	}
 	ratchet := s.correlate(u, was, told)
 	errs := s.validateType(u)
@@ -355,6 +402,11 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 
 func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
+}
+
+// metadataIsValid is MetadataIsValid, unless the pipeline has asked already.
+func (s customStrategy) metadataIsValid(u, was *unstructured.Unstructured) bool {
+	return s.informed != nil && s.informed.ValidMetadata || s.MetadataIsValid(u, was)
 }
 
 // MetadataIsValid is resource.Version.MetadataIsValid.

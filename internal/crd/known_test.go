@@ -94,12 +94,12 @@ func TestAKnownDefinitionIsReadAndWrittenAsAnUnknownOne(t *testing.T) {
 						crd.Spec.Versions[0].Served = false
 					},
 				} {
-					what(got)
-					text, err := c.Encode(got)
+					what(got.Object)
+					text, err := c.Encode(got.Object)
 					if err != nil {
 						t.Fatal(err)
 					}
-					whole, err := c.TypedCodec.Encode(got)
+					whole, err := c.TypedCodec.Encode(got.Object)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -117,10 +117,11 @@ func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
 	v := Definitions(false).Storage
 	for name, body := range knownDefinitions(t) {
 		t.Run(name, func(t *testing.T) {
-			obj, _, err := c.Decode(body, serializer)
+			decoded, _, err := c.Decode(body, serializer)
 			if err != nil {
 				t.Fatal(err)
 			}
+			obj := decoded.Object
 			short, none, ok := c.abridge(obj, c.New())
 			if !ok {
 				t.Fatal("not abridged")
@@ -189,8 +190,8 @@ func TestWhatWasValidIsJudgedAgainOnceItDiffers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		strategy.PrepareForCreate(t.Context(), obj)
-		return obj.(*apiextensions.CustomResourceDefinition)
+		strategy.PrepareForCreate(t.Context(), obj.Object)
+		return obj.Object.(*apiextensions.CustomResourceDefinition)
 	}
 	for range 2 {
 		if errs := strategy.Validate(t.Context(), read()); len(errs) > 0 {
@@ -228,9 +229,9 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		crd := obj.(*apiextensions.CustomResourceDefinition)
+		crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 		Judge(crd, nil, metav1.NewTime(time.Unix(0, 0)))
-		text, err := c.EncodeToStore(crd)
+		text, _, err := c.EncodeToStore(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +260,7 @@ func TestADefinitionWhoseSpecChangesIsNotAbridged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return obj
+		return obj.Object
 	}
 	is, was := read("two versions alike"), read("two versions that differ")
 	if _, _, ok := c.abridge(is, is); !ok {

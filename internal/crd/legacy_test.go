@@ -145,10 +145,11 @@ func TestAKnownDefinitionIsReadAndWrittenInV1beta1AsAnUnknownOne(t *testing.T) {
 	serializer := v1.Serializer().SupportedMediaTypes()[0].Serializer
 	for name, body := range knownDefinitions(t) {
 		t.Run(name, func(t *testing.T) {
-			obj, _, err := v1.Decode(body, serializer)
+			decoded, _, err := v1.Decode(body, serializer)
 			if err != nil {
 				t.Fatal(err)
 			}
+			obj := decoded.Object
 			whole, err := v1beta1.TypedCodec.Encode(obj)
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +171,7 @@ func TestAKnownDefinitionIsReadAndWrittenInV1beta1AsAnUnknownOne(t *testing.T) {
 				if err != nil || *kind != legacyKind {
 					t.Fatal(kind, err)
 				}
-				if diff := cmp.Diff(obj, again); diff != "" {
+				if diff := cmp.Diff(obj, again.Object); diff != "" {
 					t.Errorf("read in v1beta1 (-want +got):\n%s", diff)
 				}
 			}
@@ -184,10 +185,11 @@ func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
 	serializer := c.Serializer().SupportedMediaTypes()[0].Serializer
 	for name, body := range knownDefinitions(t) {
 		t.Run(name, func(t *testing.T) {
-			obj, _, err := definitions.Storage.Codec.Decode(body, serializer)
+			decoded, _, err := definitions.Storage.Codec.Decode(body, serializer)
 			if err != nil {
 				t.Fatal(err)
 			}
+			obj := decoded.Object
 			if _, _, ok := c.abridge(obj, c.New()); ok {
 				t.Error("a new definition in v1beta1, whose owner owns parts of it, is abridged")
 			}

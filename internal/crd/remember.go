@@ -22,19 +22,19 @@ type definitionCodec struct {
 }
 
 // Decode implements resource.Codec.
-func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (resource.Decoded, *schema.GroupVersionKind, error) {
 	id := content.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
 	if crd, ok := readDefinitions.Get(id); ok {
 		kind := c.kind
-		return copyDefinition(crd), &kind, nil
+		return resource.Decoded{Object: copyDefinition(crd)}, &kind, nil
 	}
 	obj, kind, err := c.TypedCodec.Decode(body, s)
 	if err != nil || *kind != c.kind {
 		return obj, kind, err
 	}
-	crd := obj.(*apiextensions.CustomResourceDefinition)
+	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 	remember(crd, len(body))
-	return copyDefinition(readDefinitions.Put(id, crd, len(body))), kind, nil
+	return resource.Decoded{Object: copyDefinition(readDefinitions.Put(id, crd, len(body)))}, kind, nil
 }
 
 // DecodeStored implements resource.Codec.
@@ -47,11 +47,6 @@ func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, err
 	return obj, nil
 }
 
-// AsStored implements resource.Codec. A definition is large, and to establish it takes
-// several looks at it, so it is worth not to read it. Nothing that looks at one tells
-// times to the nanosecond, or empty lists, from what JSON has.
-func (c *definitionCodec) AsStored(obj runtime.Object) runtime.Object { return obj }
-
 // Copy implements resource.Codec.
 func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
@@ -59,12 +54,17 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 
 // EncodeToStore implements resource.Codec. A definition without stored versions
 // gets those it has when it is read back from etcd.
-func (c *definitionCodec) EncodeToStore(obj runtime.Object) ([]byte, error) {
-	crd := obj.(*apiextensions.CustomResourceDefinition)
+//
+// A definition is large, and to establish it takes several looks at it, so it is worth not
+// to read it again. Nothing that looks at one tells times to the nanosecond, or empty
+// lists, from what JSON has.
+func (c *definitionCodec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
+	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 	if len(crd.Status.StoredVersions) == 0 {
 		recordStorageVersion(crd)
 	}
-	return c.Encode(crd)
+	text, err := c.Encode(crd)
+	return text, obj, err
 }
 
 // Encode implements resource.Codec.

@@ -2,6 +2,7 @@ package json
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,38 +12,60 @@ import (
 // Encode is json.Marshal for what unstructured objects are made of, byte for
 // byte, in a third of its time. What it does not know it leaves to json.Marshal.
 func Encode(obj map[string]any) ([]byte, error) {
-	return appendJSON(make([]byte, 0, 2048), obj)
+	text, _, err := EncodeAndCompare(obj)
+	return text, err
 }
 
-func appendJSON(b []byte, value any) ([]byte, error) {
+// EncodeAndCompare is Encode, and tells whether reading the text gives the same object. A
+// whole number that is no integer in Go, for example, is one when it is read: 1.0 becomes 1.
+func EncodeAndCompare(obj map[string]any) (text []byte, same bool, err error) {
+	e := encoder{make([]byte, 0, 2048), true}
+	err = e.value(obj)
+	return e.text, e.same, err
+}
+
+// encoder prints values behind a text.
+type encoder struct {
+	text []byte
+	same bool // what is printed so far reads as it is
+}
+
+func (e *encoder) value(value any) error {
 	switch v := value.(type) {
 	case nil:
-		return append(b, "null"...), nil
+		e.text = append(e.text, "null"...)
+		return nil
 	case bool:
-		return strconv.AppendBool(b, v), nil
+		e.text = strconv.AppendBool(e.text, v)
+		return nil
 	case int64:
-		return strconv.AppendInt(b, v, 10), nil
+		e.text = strconv.AppendInt(e.text, v, 10)
+		return nil
 	case string:
-		return appendString(b, v), nil
+		e.string(v)
+		return nil
 	case map[string]any:
 		if v != nil {
-			return appendMap(b, v)
+			return e.object(v)
 		}
 	case []any:
 		if v != nil {
-			return appendList(b, v)
+			return e.list(v)
 		}
 	}
+	if v, ok := value.(float64); !ok || v == math.Trunc(v) {
+		e.same = false
+	}
 	text, err := json.Marshal(value)
-	return append(b, text...), err
+	e.text = append(e.text, text...)
+	return err
 }
 
 const hexDigits = "0123456789abcdef"
 
-// appendString prints a string as json.Marshal does, which escapes what HTML might
-// misread.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
+// string prints a string as json.Marshal does, which escapes what HTML might misread.
+func (e *encoder) string(s string) {
+	b := append(e.text, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -66,6 +89,7 @@ func appendString(b []byte, s string) []byte {
 		case r == utf8.RuneError && size == 1:
 			b = append(append(b, s[from:i]...), `\ufffd`...)
 			from = i + size
+			e.same = false
 		case r == '\u2028' || r == '\u2029': // they end lines in JavaScript
 			b = append(append(b, s[from:i]...), `\u202`...)
 			b = append(b, hexDigits[r&0xf])
@@ -73,7 +97,7 @@ func appendString(b []byte, s string) []byte {
 		}
 		i += size
 	}
-	return append(append(b, s[from:]...), '"')
+	e.text = append(append(b, s[from:]...), '"')
 }
 
 // isPlain are the bytes that stand in JSON as they are.
@@ -97,11 +121,12 @@ type field struct {
 	value any
 }
 
-// appendMap prints the fields in the order of their names. It gathers them with their
+// object prints the fields in the order of their names. It gathers them with their
 // values, so that none has to be looked up.
-func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
+func (e *encoder) object(m map[string]any) error {
 	if len(m) == 0 {
-		return append(b, "{}"...), nil
+		e.text = append(e.text, "{}"...)
+		return nil
 	}
 	fields := make([]field, 0, 16) // on the stack, if there are no more
 	for name, value := range m {
@@ -121,23 +146,27 @@ func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 		if i == 0 {
 			c = '{'
 		}
-		b = append(appendString(append(b, c), fields[i].name), ':')
-		if b, err = appendJSON(b, fields[i].value); err != nil {
-			return nil, err
+		e.text = append(e.text, c)
+		e.string(fields[i].name)
+		e.text = append(e.text, ':')
+		if err := e.value(fields[i].value); err != nil {
+			return err
 		}
 	}
-	return append(b, '}'), nil
+	e.text = append(e.text, '}')
+	return nil
 }
 
-func appendList(b []byte, list []any) (_ []byte, err error) {
-	b = append(b, '[')
+func (e *encoder) list(list []any) error {
+	e.text = append(e.text, '[')
 	for i, item := range list {
 		if i > 0 {
-			b = append(b, ',')
+			e.text = append(e.text, ',')
 		}
-		if b, err = appendJSON(b, item); err != nil {
-			return nil, err
+		if err := e.value(item); err != nil {
+			return err
 		}
 	}
-	return append(b, ']'), nil
+	e.text = append(e.text, ']')
+	return nil
 }

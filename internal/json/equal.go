@@ -2,6 +2,7 @@ package json
 
 import (
 	"reflect"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 )
@@ -29,10 +30,37 @@ func EqualBut(but string, a, b map[string]any) bool {
 	return true
 }
 
+// Same tells of two values that they are one and need not be compared: the very same map
+// or list, or equal scalars. Of maps and lists in different places it says no.
+func Same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && isSameMap(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && isSameList(a, b)
+	case nil, string, bool, int64, float64:
+		return a == b
+	}
+	return false
+}
+
+func isSameMap(a, b map[string]any) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
+}
+
+func isSameList(a, b []any) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}
+
 func equal(a, b any, strict bool) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
+		if ok && isSameMap(a, b) {
+			return true
+		}
 		if !ok || len(a) != len(b) || strict && (a == nil) != (b == nil) {
 			return false
 		}
@@ -45,6 +73,9 @@ func equal(a, b any, strict bool) bool {
 		return true
 	case []any:
 		b, ok := b.([]any)
+		if ok && isSameList(a, b) {
+			return true
+		}
 		if !ok || len(a) != len(b) || strict && (a == nil) != (b == nil) {
 			return false
 		}

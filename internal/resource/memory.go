@@ -8,13 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Decoded is what is known of a stored object. It is shared, and nothing may alter
-// it.
+// Decoded is an object, with what is known of it. One of a stored object is shared, and
+// nothing may alter it.
 type Decoded struct {
 	Object runtime.Object
+	// Known is what the schema of the version that the object is in says of it. It goes
+	// along with the object through a write, so that no stage asks again, and whoever
+	// changes the object gives it up. The zero value says nothing.
+	Known schema.Parts
 }
 
 // Memory keeps stored objects decoded: the next write of an object, and a
@@ -77,13 +82,10 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	return decoded, nil
 }
 
-// Remember keeps an object that has been committed as a record of the version. The
-// object's resourceVersion must be that of the record.
-func (m *Memory) Remember(v *Version, record store.Record, obj runtime.Object) {
-	if stored := v.Codec.AsStored(obj); stored != nil {
-		m.put(record, Decoded{Object: stored})
-	}
-}
+// Remember keeps an object that has been committed as a record: what EncodeToStore says
+// that reading the record would give. The object's resourceVersion must be that of the
+// record.
+func (m *Memory) Remember(record store.Record, stored Decoded) { m.put(record, stored) }
 
 func (m *Memory) put(record store.Record, decoded Decoded) {
 	m.objects.Replace(record.Key, remembered{record.Value, decoded}, bytesOfAnything+bytesOfDecoded*len(record.Value))

@@ -25,9 +25,6 @@ func (c *counting) DecodeStored(record store.Record) (runtime.Object, error) {
 	return c.Codec.DecodeStored(record)
 }
 
-// AsStored implements resource.Codec: the objects of these tests are as JSON has them.
-func (c *counting) AsStored(obj runtime.Object) runtime.Object { return obj }
-
 // namespaces is the version of namespaces with a codec that counts.
 func namespaces() (*resource.Version, *counting) {
 	v := *resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces").Storage
@@ -45,7 +42,9 @@ func stored(t *testing.T, v *resource.Version, name, label string) (store.Record
 	info, _ := runtime.SerializerInfoForMediaType(v.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	text, err := v.Codec.Encode(ns)
 	if err == nil {
-		ns, _, err = v.Codec.Decode(text, info.Serializer) // with its defaults
+		var decoded resource.Decoded
+		decoded, _, err = v.Codec.Decode(text, info.Serializer) // with its defaults
+		ns = decoded.Object
 	}
 	if err == nil {
 		text, err = v.Codec.Encode(ns)
@@ -75,7 +74,7 @@ func TestARecordIsDecodedOnce(t *testing.T) {
 		}
 	}
 	next, ns := stored(t, v, "x", "2")
-	m.Remember(v, next, ns)
+	m.Remember(next, resource.Decoded{Object: ns})
 	if got := label(t, m, v, next); got != "2" || codec.decoded != 1 {
 		t.Errorf("label %q, decoded %d times", got, codec.decoded)
 	}
@@ -109,7 +108,7 @@ func TestAMemoryIsBounded(t *testing.T) {
 	for i := range 5 { // each counts 4 MB: there is room for three
 		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 512<<10))
 		records = append(records, record)
-		m.Remember(v, record, ns)
+		m.Remember(record, resource.Decoded{Object: ns})
 	}
 	for _, i := range []int{4, 3, 2, 0} {
 		label(t, m, v, records[i])
@@ -124,7 +123,7 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 	v, _ := namespaces()
 	m := resource.NewMemory()
 	record, ns := stored(t, v, "x", "1")
-	m.Remember(v, record, ns)
+	m.Remember(record, resource.Decoded{Object: ns})
 	if _, err := m.Decode(v, record); err != nil {
 		t.Fatal(err)
 	}

@@ -71,9 +71,10 @@ func (c *TypedCodec) New() runtime.Object {
 }
 
 // Decode implements Codec.
-func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error) {
 	kind := c.kind
-	return c.codecs.DecoderToVersion(serializer, c.hub).Decode(body, &kind, c.New())
+	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(body, &kind, c.New())
+	return Decoded{Object: obj}, actual, err
 }
 
 // DecodeStored implements Codec.
@@ -111,8 +112,12 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// EncodeToStore implements Codec.
-func (c *TypedCodec) EncodeToStore(obj runtime.Object) ([]byte, error) { return c.Encode(obj) }
+// EncodeToStore implements Codec. An object may have times to the nanosecond and empty
+// lists, which JSON has not: it takes reading the text to know what is stored.
+func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
+	text, err := c.Encode(obj.Object)
+	return text, Decoded{}, err
+}
 
 // Fields implements Codec.
 func (c *TypedCodec) Fields(obj runtime.Object) (fields.Set, error) {
@@ -146,10 +151,6 @@ func (c *TypedCodec) ReadField(string, string) (string, bool) { return "", false
 
 // View implements Codec: the bytes of a typed object are decoded for each version.
 func (c *TypedCodec) View(store.Record) (string, bool) { return "", false }
-
-// AsStored implements Codec. An object may have times to the nanosecond and empty
-// lists, which JSON has not.
-func (c *TypedCodec) AsStored(runtime.Object) runtime.Object { return nil }
 
 // Copy implements Codec.
 func (c *TypedCodec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }

@@ -31,7 +31,7 @@ func decode(t *testing.T, c *TypedCodec, text string) (*corev1.Secret, error) {
 		t.Fatal("there is no JSON")
 	}
 	obj, _, err := c.Decode([]byte(text), info.StrictSerializer)
-	secret, _ := obj.(*corev1.Secret)
+	secret, _ := obj.Object.(*corev1.Secret)
 	return secret, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
+	objectschema "github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -35,6 +36,7 @@ type Version struct {
 
 	Codec       Codec
 	Strategy    Strategy
+	Informed    func(Informed) Strategy // see Informed; nil: Strategy is told nothing
 	Serializer  runtime.NegotiatedSerializer
 	Subresource map[string]*Subresource
 
@@ -86,6 +88,8 @@ type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error
 type Subresource struct {
 	Strategy registryrest.RESTUpdateStrategy
 	Verbs    []string
+	// Informed is as that of Version.
+	Informed func(Informed) registryrest.RESTUpdateStrategy
 	// FieldManager is that of requests to the subresource.
 	FieldManager Fields
 
@@ -135,7 +139,7 @@ type Codec interface {
 	// Decode reads a request body with the given serializer, prunes and defaults
 	// it. What only a strict reader objects to (unknown and duplicate fields)
 	// comes as a strict decoding error beside the object.
-	Decode(body []byte, serializer runtime.Serializer) (runtime.Object, *schema.GroupVersionKind, error)
+	Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error)
 
 	// DecodeStored reads an object of the store, in whichever version it was
 	// written, as this version sees it. Its resourceVersion is set. Others may
@@ -150,17 +154,14 @@ type Codec interface {
 	Encode(obj runtime.Object) ([]byte, error)
 
 	// EncodeToStore is Encode for the store. It fills in what reading the object
-	// back would, so that the bytes are what readers see.
-	EncodeToStore(obj runtime.Object) ([]byte, error)
+	// back would, so that the bytes are what readers see. Stored is the object itself, if
+	// that is what DecodeStored would read of them, the resourceVersion aside. Without an
+	// object it takes reading the bytes to know.
+	EncodeToStore(obj Decoded) (text []byte, stored Decoded, err error)
 
 	// View is what Encode makes of what DecodeStored reads. If that cannot be told
 	// without doing so, ok is false.
 	View(record store.Record) (text string, ok bool)
-
-	// AsStored is what DecodeStored would read of the text that EncodeToStore has just
-	// made of the object; the resourceVersion aside. It may be the object itself. Nil: it
-	// takes reading the text to know.
-	AsStored(obj runtime.Object) runtime.Object
 
 	// Copy is a copy of an object that may be altered and put through the pipeline. It
 	// may share with the object what no stage alters.
@@ -191,6 +192,17 @@ type Codec interface {
 type Strategy interface {
 	registryrest.RESTCreateStrategy
 	registryrest.RESTUpdateStrategy
+}
+
+// Informed is what a strategy is told of the objects of one write, beside the objects. The
+// strategy notes in Known what it does to the object, and what it finds out.
+type Informed struct {
+	// Known is what is known of the object.
+	Known *objectschema.Parts
+	// Was is what is known of the current object; nothing for a create.
+	Was objectschema.Parts
+	// ValidMetadata says that the object's metadata is what MetadataIsValid accepts.
+	ValidMetadata bool
 }
 
 // ContentFirst is for kinds whose objects have content that must go before the object
@@ -233,10 +245,11 @@ type Patches struct {
 	// lists are merged.
 	StrategicMerge func(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
 
-	// Merge is a copy of the object with a merge patch merged into it, pruned and
-	// defaulted. If unknown fields are to be reported, they come as a strict decoding
-	// error beside it. Nil: the patch is merged into the JSON of the object.
-	Merge func(current runtime.Object, patch map[string]any, reportUnknown bool) (runtime.Object, error)
+	// Merge is the object with a merge patch merged into it, pruned and defaulted. It may
+	// share with the object what no stage alters, and takes over the patch. If unknown
+	// fields are to be reported, they come as a strict decoding error beside it. Nil: the
+	// patch is merged into the JSON of the object.
+	Merge func(current Decoded, patch map[string]any, reportUnknown bool) (Decoded, error)
 }
 
 // GroupVersion names the version with its group.

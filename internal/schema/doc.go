@@ -4,8 +4,12 @@
 //
 // One walk over an object both settles it (drops the fields that the schema does not
 // know and the nulls that may not be, and fills in the defaults) and finds out the facts
-// that later stages of a write ask for. For example, an update of a Certificate walks
-// the new object once when it is decoded; validation then looks at the facts.
+// that later stages of a write ask for. They go along with the object, those of its status
+// and those of the rest apart. For example, an update of a Certificate walks the new
+// object once when it is decoded. The update takes the status from the stored object, with
+// what is known of it; validation then looks at the facts, and only the metadata is walked
+// again. A merge patch makes an object that shares with the stored one what the patch does
+// not touch, and only what it touches is walked.
 //
 // Invariants: a tree is immutable once it is compiled, and safe for concurrent use.
 // Settling gives exactly upstream's result. A fact says that upstream's library would

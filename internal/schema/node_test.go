@@ -103,7 +103,7 @@ properties:
 		"apiVersion": "a/v1", "metadata": map[string]any{"any": "x"}, "e": int64(1),
 		"a": map[string]any{"c": nil, "f": "x"}, "l": []any{map[string]any{"d": int64(1), "g": "x"}},
 	}
-	found := n.Settle(obj, schema.Prune|schema.DropNulls|schema.Default, true, schema.All)
+	found := n.Settle(obj, schema.Walk{Do: schema.Prune | schema.DropNulls | schema.Default, Ask: schema.All, TrackUnknown: true})
 	if want := []string{"a.f", "e", "l[0].g"}; !found.Changed || !reflect.DeepEqual(found.Unknown, want) || !found.Has(schema.All) {
 		t.Errorf("found %+v", found)
 	}
@@ -112,7 +112,7 @@ properties:
 	}; !reflect.DeepEqual(obj, want) {
 		t.Errorf("the object is %v", obj)
 	}
-	if again := n.Settle(obj, schema.Prune|schema.DropNulls|schema.Default, true, 0); again.Changed || again.Unknown != nil {
+	if again := n.Settle(obj, schema.Walk{Do: schema.Prune | schema.DropNulls | schema.Default, TrackUnknown: true}); again.Changed || again.Unknown != nil {
 		t.Errorf("once more: %+v", again)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // Facts are what is known of an object, or a part of it, in which the schema finds
@@ -26,12 +28,48 @@ const (
 	// EmbeddedValid says that the embedded resources have an apiVersion, a kind and
 	// valid metadata.
 	EmbeddedValid
+	// Complete says that no default is missing, and that there is no null that may not be.
+	// A settled object need not be complete: a default may have nulls, which go when the
+	// object is settled the next time.
+	Complete
 
-	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid
+	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete
 )
 
 // Has tells whether all of the facts are among these.
 func (f Facts) Has(facts Facts) bool { return f&facts == facts }
+
+// Parts are what is known of the parts of a whole object. They are told apart because a
+// write takes them from two objects: an update has the status of the current object, an
+// update of the status all else. Nothing is kept of the metadata, which each write
+// changes, nor of what the schema says of the object as a whole: both are looked at
+// again whenever somebody asks.
+type Parts struct {
+	Status Facts // of the value of status
+	Rest   Facts // of the values of all fields but status and metadata
+}
+
+// of are the facts of a field of a whole object.
+func (p Parts) of(field string) Facts {
+	switch field {
+	case "status":
+		return p.Status
+	case "metadata":
+		return 0
+	}
+	return p.Rest
+}
+
+// lose takes away facts that a field of a whole object does not bear out.
+func (p *Parts) lose(field string, facts Facts) {
+	switch field {
+	case "status":
+		p.Status &^= facts
+	case "metadata":
+	default:
+		p.Rest &^= facts
+	}
+}
 
 // Action is what a walk does to an object.
 type Action uint8
@@ -47,18 +85,32 @@ const (
 	Default
 )
 
-// walker is one walk over an object.
-type walker struct {
-	track   bool // note the unknown fields
-	path    []string
-	room    [24]string // for the path, nearly always
-	unknown []string
-	changed bool
+// Walk is what a walk over a whole object is to do, and what is known before.
+type Walk struct {
+	// Do is what to do to the object, in place.
+	Do Action
+	// Ask are the facts to find out.
+	Ask Facts
+	// TrackUnknown says that the paths of the fields that are pruned are of interest.
+	TrackUnknown bool
+
+	// Known is what is known of the object. What is known is not asked again, and what is
+	// complete is not completed.
+	Known Parts
+	// Like is an object that has been settled by the same schema, or nil. Of what the
+	// object shares with it (the very same maps and lists, and equal scalars) everything
+	// is so that is known of it. It is not altered: what is shared and has to be gets a
+	// copy.
+	Like      map[string]any
+	LikeKnown Parts
 }
 
-// Settled is what Settle made of an object and found out about it.
+// Settled is what a walk made of an object and found out about it.
 type Settled struct {
+	// Facts are those of the object as a whole.
 	Facts
+	// Parts are the facts of its parts.
+	Parts Parts
 	// Changed says that the object was altered.
 	Changed bool
 	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
@@ -66,14 +118,44 @@ type Settled struct {
 	Unknown []string
 }
 
-// Settle does the actions to a whole object, in place, and finds out the facts that it
-// is asked for. Fields named apiVersion, kind and metadata are never pruned from it.
-func (n *Node) Settle(obj map[string]any, actions Action, trackUnknown bool, ask Facts) Settled {
-	w := &walker{track: trackUnknown}
+// walker is one walk over an object.
+type walker struct {
+	track   bool  // note the unknown fields
+	known   Facts // of what the object has in common with another, at the present place
+	path    []string
+	room    [24]string // for the path, nearly always
+	unknown []string
+	changed bool
+}
+
+// Settle walks over a whole object. Fields named apiVersion, kind and metadata are never
+// pruned from it.
+func (n *Node) Settle(obj map[string]any, k Walk) Settled {
+	w := &walker{track: k.TrackUnknown}
 	w.path = w.room[:0]
-	facts := w.fields(n, obj, actions, ask, true, n.PreserveUnknown)
+	below := n.within(k.Ask)
+	facts, parts := k.Ask, Parts{below, below}
+	if n.Embedded && facts&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
+		facts &^= EmbeddedCanonical
+	}
+	for name, value := range obj {
+		known := k.Known.of(name)
+		w.known = k.LikeKnown.of(name)
+		do, ask := k.Do, below&^known
+		if isOfEveryResource(name) {
+			do &^= Prune
+		}
+		if known&Complete != 0 {
+			do &^= DropNulls | Default
+		}
+		lost := ask &^ w.field(n, obj, name, value, k.Like[name], do, ask, n.PreserveUnknown)
+		parts.lose(name, lost)
+		facts &^= lost
+	}
+	missing := func(name string, lost Facts) { parts.lose(name, lost) }
+	facts = w.complete(n, obj, k.Do, facts, below, missing)
 	slices.Sort(w.unknown)
-	return Settled{facts, w.changed, w.unknown}
+	return Settled{n.asWhole(obj, facts), parts, w.changed, w.unknown}
 }
 
 // Inspect finds out the facts that it is asked for, of a value of the node.
@@ -81,23 +163,25 @@ func (n *Node) Inspect(value any, ask Facts) Facts {
 	if n == nil {
 		return ask
 	}
-	return new(walker).value(n, value, 0, ask, false)
+	return new(walker).value(n, value, nil, 0, ask, false)
 }
 
 // concerns tells whether there is something to do or to ask below a node.
 func (n *Node) concerns(do Action, ask Facts) bool {
 	return do&(Prune|DropNulls) != 0 || ask&Valid != 0 ||
-		do&Default != 0 && n.below.defaults ||
+		ask&Complete != 0 || do&Default != 0 && n.below.defaults ||
 		ask&Distinct != 0 && n.below.lists ||
 		ask&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
 }
 
-// value walks over a value. What becomes of a null is decided where it stands. The items
-// of a list that preserves unknown fields do so, too.
-func (w *walker) value(n *Node, value any, do Action, ask Facts, preserve bool) Facts {
+// value walks over a value; like is the value that another object has in its place. What
+// becomes of a null is decided where it stands. The items of a list that preserves unknown
+// fields do so, too.
+func (w *walker) value(n *Node, value, like any, do Action, ask Facts, preserve bool) Facts {
 	switch v := value.(type) {
 	case map[string]any:
-		return w.fields(n, v, do, ask, n.Embedded, preserve || n.PreserveUnknown)
+		like, _ := like.(map[string]any)
+		return w.fields(n, v, like, do, ask, preserve || n.PreserveUnknown)
 	case []any:
 		return w.items(n, v, do, ask, preserve || n.PreserveUnknown)
 	}
@@ -130,67 +214,108 @@ func (n *Node) within(ask Facts) Facts {
 }
 
 // fields walks over the fields of an object. Those that every resource has are not
-// pruned, nor is anything in them.
-func (w *walker) fields(n *Node, obj map[string]any, do Action, ask Facts, resource, preserve bool) Facts {
+// pruned from one, nor is anything in them.
+func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts, preserve bool) Facts {
 	facts, below := ask, n.within(ask)
 	if n.Embedded && ask&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
 		facts &^= EmbeddedCanonical
 	}
 	for name, value := range obj {
 		act := do
-		if resource && isOfEveryResource(name) {
+		if n.Embedded && isOfEveryResource(name) {
 			act &^= Prune
 		}
-		of, named := n.Properties[name]
+		facts &^= below &^ w.field(n, obj, name, value, like[name], act, below, preserve)
+	}
+	return n.asWhole(obj, w.complete(n, obj, do, facts, below, nil))
+}
+
+// field walks over one field of an object, and returns the facts that it bears out.
+func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, ask Facts, preserve bool) Facts {
+	shared := Facts(0)
+	if like != nil && json.Same(value, like) {
 		switch {
-		case named:
-		case n.Additional != nil:
-			of = n.Additional
-		case n.anyFields:
-			if act&Prune != 0 {
-				w.empty(name, value)
-			}
-			continue
+		case do == 0 || w.known&Complete != 0:
+			do, shared = 0, w.known
 		default:
-			if act&Prune != 0 && !preserve {
-				w.unknownField(name)
-				delete(obj, name)
-				w.changed = true
-			}
-			continue
-		}
-		if value == nil && !of.Nullable {
-			if of.Default == nil && act&DropNulls != 0 {
-				delete(obj, name)
-				w.changed = true
-				continue
-			}
-			if of.Default != nil && act&Default != 0 {
-				value, act = w.defaultOf(of), Default
-				obj[name] = value
-			}
-		}
-		switch value.(type) {
-		case map[string]any, []any:
-			if of.concerns(act, below) {
-				length := w.enter(name)
-				facts &= w.value(of, value, act, below, false)
-				w.path = w.path[:length]
-			}
-		default:
-			facts &^= of.doubts(value, below)
+			value, like = runtime.DeepCopyJSONValue(value), nil
+			obj[name] = value
 		}
 	}
-	if do&Default != 0 {
-		for _, name := range n.defaults {
-			if _, ok := obj[name]; !ok {
-				of := n.Properties[name]
-				value := w.defaultOf(of)
-				obj[name] = value
-				facts &= w.value(of, value, Default, below, false)
-			}
+	of, named := n.Properties[name]
+	switch {
+	case named:
+	case n.Additional != nil:
+		of = n.Additional
+	case n.anyFields:
+		if do&Prune != 0 {
+			w.empty(name, value)
+		}
+		return ask
+	default:
+		if do&Prune != 0 && !preserve {
+			w.unknownField(name)
+			delete(obj, name)
+			w.changed = true
+		}
+		return ask
+	}
+	facts := ask
+	ask &^= shared
+	if value == nil && !of.Nullable {
+		switch {
+		case of.Default == nil && do&DropNulls != 0:
+			delete(obj, name)
+			w.changed = true
+			return facts
+		case of.Default != nil && do&Default != 0:
+			value, do = w.defaultOf(of), Default
+			obj[name] = value
+		default:
+			facts &^= Complete
 		}
 	}
+	switch value.(type) {
+	case map[string]any, []any:
+		if of.concerns(do, ask) {
+			length := w.enter(name)
+			facts &^= ask &^ w.value(of, value, like, do, ask, false)
+			w.path = w.path[:length]
+		}
+	default:
+		facts &^= of.doubts(value, ask)
+	}
+	return facts
+}
+
+// complete looks at the defaults of the fields that an object does not have, and returns
+// what is left of the facts. Lost, if it is not nil, is told which facts a default does not
+// bear out, and the name of its field.
+func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below Facts, lost func(string, Facts)) Facts {
+	if do&Default == 0 && below&Complete == 0 {
+		return facts
+	}
+	for _, name := range n.defaults {
+		if _, ok := obj[name]; ok {
+			continue
+		}
+		is := below &^ Complete
+		if do&Default != 0 {
+			of := n.Properties[name]
+			value := w.defaultOf(of)
+			obj[name] = value
+			is = w.value(of, value, nil, Default, below, false)
+		}
+		if lost != nil {
+			lost(name, below&^is)
+		}
+		facts &^= below &^ is
+	}
+	return facts
+}
+
+// asWhole are the facts that remain of an object when the node judges it as a whole.
+func (n *Node) asWhole(obj map[string]any, facts Facts) Facts {
 	facts &^= n.doubts(obj, facts)
 	if facts&Distinct != 0 && n.below.mixed && n.below.lists {
 		facts &^= Distinct // upstream judges such fields by both of their schemas
@@ -216,15 +341,19 @@ func (w *walker) items(n *Node, list []any, do Action, ask Facts, preserve bool)
 			}
 			continue
 		}
-		if item == nil && !n.Items.Nullable && n.Items.Default != nil && act&Default != 0 {
-			item, act = w.defaultOf(n.Items), Default
-			list[i] = item
+		if item == nil && !n.Items.Nullable && n.Items.Default != nil {
+			if act&Default != 0 {
+				item, act = w.defaultOf(n.Items), Default
+				list[i] = item
+			} else {
+				facts &^= Complete
+			}
 		}
 		switch item.(type) {
 		case map[string]any, []any:
 			if n.Items.concerns(act, below) {
 				length := w.enterItem(i)
-				facts &= w.value(n.Items, item, act, below, preserve)
+				facts &^= below &^ w.value(n.Items, item, nil, act, below, preserve)
 				w.path = w.path[:length]
 			}
 		default:

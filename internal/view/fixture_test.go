@@ -84,7 +84,7 @@ func stored(t testing.TB, v *resource.Version, obj map[string]any, revision int6
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, err := v.Codec.EncodeToStore(decoded)
+	encoded, _, err := v.Codec.EncodeToStore(decoded)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -103,11 +104,11 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 // validate is the second phase of admission, which may refuse a valid write. If a mutating
 // plugin has put fields into the object that its schema does not know, validate removes
 // them afterwards.
-func (a attempt) validate(operation admission.Operation, obj, old runtime.Object, first admitted) error {
+func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
 	if a.chain.Empty() {
 		return nil
 	}
-	is, was, err := a.projections(obj, old)
+	is, was, err := a.projections(obj.Object, old)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,8 @@ func (a attempt) validate(operation admission.Operation, obj, old runtime.Object
 		return err
 	}
 	if first.replaced {
-		return a.version.Codec.Prune(obj)
+		*obj = resource.Decoded{Object: obj.Object}
+		return a.version.Codec.Prune(obj.Object)
 	}
 	return nil
 }

@@ -9,15 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // apply is what an Apply makes of the current object, as the write shows it. It
 // settles who owns which fields.
-func (a attempt) apply(change Apply, shown runtime.Object) (obj runtime.Object, managed bool, err error) {
-	if obj, err = a.merge(change, shown); err != nil {
-		return nil, false, err
+func (a attempt) apply(change Apply, shown runtime.Object) (wanted resource.Decoded, managed bool, err error) {
+	obj, err := a.merge(change, shown)
+	if err != nil {
+		return wanted, false, err
 	}
-	return obj, true, a.checkPatched(obj)
+	return resource.Decoded{Object: obj}, true, a.checkPatched(obj)
 }
 
 // appliedNew is the object that an Apply creates where there is none; nil for a
@@ -39,7 +42,7 @@ func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 			return newObject{}, apierrors.NewConflict(a.version.Resource.GroupResource(), a.request.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
-		return newObject{object: obj, managed: true, owners: afterAdmission}, a.checkPath(metadata)
+		return newObject{Decoded: resource.Decoded{Object: obj}, managed: true, owners: afterAdmission}, a.checkPath(metadata)
 	}
 }
 

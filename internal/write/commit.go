@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -20,12 +21,12 @@ var errTooLarge = errors.New("etcdserver: request is too large")
 
 // commitCreate stores a new object that has been judged. If there is one of that
 // name, it fails with a store.ExistsError.
-func (a attempt) commitCreate(name string, obj runtime.Object, require []store.Precondition) (Result, error) {
+func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
 	if a.request.isDryRun() {
-		return a.dryRunCreate(key, obj)
+		return a.dryRunCreate(key, obj.Object)
 	}
-	text, err := a.encode(obj, 0)
+	text, stored, err := a.encode(obj, 0)
 	if err != nil {
 		return Result{}, err
 	}
@@ -33,9 +34,9 @@ func (a attempt) commitCreate(name string, obj runtime.Object, require []store.P
 	if err != nil {
 		return Result{}, err
 	}
-	a.remember(record, obj)
+	a.remember(record, obj, stored)
 	a.react(lifecycle.Change{Name: name, Record: record})
-	result, err := a.result(record, obj)
+	result, err := a.result(record, obj.Object)
 	result.Created = true
 	return result, err
 }
@@ -55,15 +56,15 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 
 // commitUpdate stores the new state of an object, if it differs from the one
 // that the record holds.
-func (a attempt) commitUpdate(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
+func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	is, err := a.put(record, obj, require)
-	return a.resultOf(is, obj, err)
+	return a.resultOf(is, obj.Object, err)
 }
 
 // put is commitUpdate, and returns the record that holds the object then. In a dry run it
 // is one that is not in the store.
-func (a attempt) put(record store.Record, obj runtime.Object, require []store.Precondition) (store.Record, error) {
-	text, err := a.encode(obj, record.Revision)
+func (a attempt) put(record store.Record, obj resource.Decoded, require []store.Precondition) (store.Record, error) {
+	text, stored, err := a.encode(obj, record.Revision)
 	if err != nil {
 		return record, err
 	}
@@ -76,7 +77,7 @@ func (a attempt) put(record store.Record, obj runtime.Object, require []store.Pr
 	if err != nil {
 		return record, err
 	}
-	a.remember(committed, obj)
+	a.remember(committed, obj, stored)
 	a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
 	return committed, nil
 }
@@ -120,24 +121,25 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 }
 
 // encode is the one encoding of a write: the object in the storage version, with
-// the given resourceVersion, for toStore to replace.
-func (a attempt) encode(obj runtime.Object, revision int64) (string, error) {
-	metadata, err := meta.Accessor(obj)
+// the given resourceVersion, for toStore to replace. Stored is what reading it would
+// give, if that is known.
+func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stored resource.Decoded, err error) {
+	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
-		return "", err
+		return "", stored, err
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(revision, 10))
 	if metadata.GetSelfLink() != "" {
 		metadata.SetSelfLink("") // a field that servers do not fill in any more
 	}
-	text, err := a.version.Resource.Storage.Codec.EncodeToStore(obj)
+	encoded, stored, err := a.version.Resource.Storage.Codec.EncodeToStore(obj)
 	if err != nil {
-		return "", err
+		return "", stored, err
 	}
-	if len(text) > maxObjectBytes {
-		return "", errTooLarge
+	if len(encoded) > maxObjectBytes {
+		return "", stored, errTooLarge
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)), nil // no other code holds text
+	return unsafe.String(unsafe.SliceData(encoded), len(encoded)), stored, nil // no other code holds them
 }
 
 // toStore is the write of an encoded object.
@@ -150,12 +152,16 @@ func (a attempt) toStore(text string, require []store.Precondition) store.Write 
 	}
 }
 
-// remember keeps a committed object decoded for whoever writes to it next. Nothing
-// alters it from here on.
-func (a attempt) remember(record store.Record, obj runtime.Object) {
-	if metadata, err := meta.Accessor(obj); err == nil {
-		metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
-		a.p.Memory.Remember(a.version.Resource.Storage, record, obj)
+// remember stamps a committed object with its revision, and keeps what reading it would
+// give, if that is known, for whoever writes to it next. Nothing alters either from here on.
+func (a attempt) remember(record store.Record, obj resource.Decoded, stored resource.Decoded) {
+	metadata, err := meta.Accessor(obj.Object)
+	if err != nil {
+		return
+	}
+	metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
+	if stored.Object != nil { // it is the object itself
+		a.p.Memory.Remember(record, stored)
 	}
 }
 

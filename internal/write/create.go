@@ -6,19 +6,19 @@ import (
 	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // createNew is a Create: the name must be free.
-func (a attempt) createNew(obj runtime.Object) (Result, error) {
-	metadata, err := meta.Accessor(obj)
+func (a attempt) createNew(obj resource.Decoded) (Result, error) {
+	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
 		return Result{}, apierrors.NewInternalError(err)
 	}
 	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	result, err := a.create(newObject{object: obj, owners: beforeAdmission, unversioned: true})
+	result, err := a.create(newObject{Decoded: obj, owners: beforeAdmission, unversioned: true})
 	var exists *store.ExistsError
 	if errors.As(err, &exists) {
 		err = a.alreadyExists(exists)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -19,7 +20,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	obj := a.version.Codec.Copy(current)
+	obj := a.version.Codec.Copy(current.Object)
 	graceful, pending, err := a.beforeDelete(obj, options)
 	if err != nil {
 		return Result{}, err
@@ -34,7 +35,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 		// is, without a write and without admission.
 		return a.result(record, obj)
 	}
-	require, err := a.admitDelete(current)
+	require, err := a.admitDelete(current.Object)
 	if err != nil {
 		return Result{}, err
 	}
@@ -43,7 +44,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 			metadata.SetFinalizers(a.propagationFinalizers(metadata.GetFinalizers(), options))
 		}
 		content.Begin(obj, a.p.Now())
-		return a.commitUpdate(record, obj, require)
+		return a.commitUpdate(record, resource.Decoded{Object: obj, Known: current.Known}, require)
 	}
 	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
 	if !graceful && len(finalizers) == 0 {
@@ -53,7 +54,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if !graceful {
 		markAsDeleting(metadata, a.p.Now())
 	}
-	marked, err := a.put(record, obj, require)
+	marked, err := a.put(record, resource.Decoded{Object: obj, Known: current.Known}, require)
 	if err != nil || len(finalizers) > 0 || *options.GracePeriodSeconds > 0 {
 		return a.resultOf(marked, obj, err)
 	}
@@ -80,7 +81,7 @@ func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, 
 	if err != nil {
 		return nil, err
 	}
-	return admitted.require, a.validate(admission.Delete, nil, obj, admitted)
+	return admitted.require, a.validate(admission.Delete, &resource.Decoded{}, obj, admitted)
 }
 
 // removeNow removes an object, which it alters. The client that asked for that sees it at the revision of

@@ -3,8 +3,7 @@ package write
 import (
 	"errors"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -14,11 +13,11 @@ func (a attempt) putDirectly(change Put) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	obj, err := change.Make(a.version.Codec.Copy(current))
+	obj, err := change.Make(a.version.Codec.Copy(current.Object))
 	if err != nil {
 		return Result{}, err
 	}
-	return a.commitUpdate(record, obj, nil)
+	return a.commitUpdate(record, resource.Decoded{Object: obj}, nil)
 }
 
 // dropDirectly is a Drop.
@@ -27,14 +26,14 @@ func (a attempt) dropDirectly(change Drop) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := change.Check(current); err != nil {
+	if err := change.Check(current.Object); err != nil {
 		return Result{}, err
 	}
-	return a.removeNow(record, a.version.Codec.Copy(current), nil)
+	return a.removeNow(record, a.version.Codec.Copy(current.Object), nil)
 }
 
 // loadOrNotFound is load with the error that a client sees if there is no object.
-func (a attempt) loadOrNotFound() (store.Record, runtime.Object, error) {
+func (a attempt) loadOrNotFound() (store.Record, resource.Decoded, error) {
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {
 		err = a.notFound(err)

@@ -33,8 +33,17 @@
 // decoded objects (resource.Memory), which keeps what is committed, too: both are
 // shared with other writes, and so is all that a version or a catalogue holds. No
 // stage alters what is shared. A new object may have parts in common with the
-// current one, so a stage that changes something deep inside an object copies it
-// first, unless it knows that it was decoded for this attempt.
+// current one: a merge patch shares what it does not touch. The object itself and its
+// metadata are maps of its own, and a stage may set fields in them. One that changes
+// something deeper copies it first, unless it knows that it was decoded for this attempt.
+//
+// # What is known
+//
+// What decoding has found out about an object goes along with it (resource.Decoded): that
+// the schema finds it valid, for example. Whoever changes more of it than metadata gives
+// up what is known, as admission does, or says what holds now, as a strategy does that
+// resets the status. So no stage asks again, and the next write begins with what this one
+// has found out.
 //
 // # Locks
 //

@@ -65,6 +65,8 @@ type bench struct {
 	definitions *resource.Resource
 	// changes are what the reactor was told.
 	changes []string
+	// forget, if it is not nil, alters the versions of widgets.
+	forget func(*resource.Version)
 	// mutate and validate are asked about each write, if they are not nil.
 	mutate, validate func(*admission.Write) error
 }
@@ -128,6 +130,11 @@ func (b *bench) catalogue() (*resource.Catalogue, error) {
 		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
 		if err != nil {
 			return nil, err
+		}
+		for _, v := range d.Resource.Versions {
+			if b.forget != nil {
+				b.forget(v)
+			}
 		}
 		all = append(all, d)
 	}
@@ -212,10 +219,10 @@ func (b *bench) make() {
 
 // widget decodes a widget, which is called a unless it says otherwise.
 func (b *bench) widget(text string) write.Source {
-	return func(v *resource.Version) (runtime.Object, error) {
+	return func(v *resource.Version) (resource.Decoded, error) {
 		u := &unstructured.Unstructured{}
 		if err := json.Unmarshal([]byte(text), &u.Object); err != nil {
-			return nil, err
+			return resource.Decoded{}, err
 		}
 		u.SetAPIVersion("example.com/v1")
 		u.SetKind("Widget")
@@ -224,7 +231,7 @@ func (b *bench) widget(text string) write.Source {
 		}
 		body, err := u.MarshalJSON()
 		if err != nil {
-			return nil, err
+			return resource.Decoded{}, err
 		}
 		obj, _, err := v.Codec.Decode(body, v.Serializer.SupportedMediaTypes()[0].StrictSerializer)
 		return obj, err

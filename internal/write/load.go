@@ -2,8 +2,8 @@ package write
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -11,16 +11,16 @@ import (
 // object is shared, and the caller must not alter it. If there is none, the error is
 // store.ErrNotFound; if it is not at the revision that the request means, a
 // store.ConflictError.
-func (a attempt) load() (store.Record, runtime.Object, error) {
+func (a attempt) load() (store.Record, resource.Decoded, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))
 	if err != nil {
-		return record, nil, err
+		return record, resource.Decoded{}, err
 	}
 	if wanted := a.request.Revision; wanted != 0 && wanted != record.Revision {
-		return record, nil, &store.ConflictError{Key: record.Key, Current: record, Expected: wanted}
+		return record, resource.Decoded{}, &store.ConflictError{Key: record.Key, Current: record, Expected: wanted}
 	}
 	current, err := a.p.Memory.Decode(a.version, record)
-	return record, current.Object, err
+	return record, current, err
 }
 
 // notFound is the error of a write whose object does not exist: err is that of load. If

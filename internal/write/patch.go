@@ -30,16 +30,16 @@ const maxJSONPatchCopyBytes = 3 * 1024 * 1024
 func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
 
 // patch applies a Patch to the current object, as the write shows it.
-func (a attempt) patch(p Patch, shown runtime.Object) (obj runtime.Object, managed bool, err error) {
+func (a attempt) patch(p Patch, shown resource.Decoded) (wanted resource.Decoded, managed bool, err error) {
 	if p.Type == types.StrategicMergePatchType {
-		obj, err = a.patchStrategically(p, shown)
+		wanted.Object, err = a.patchStrategically(p, shown.Object)
 	} else {
-		obj, err = a.patchJSON(p, shown)
+		wanted, err = a.patchJSON(p, shown)
 	}
 	if err != nil {
-		return nil, false, err
+		return resource.Decoded{}, false, err
 	}
-	return obj, false, a.checkPatched(obj)
+	return wanted, false, a.checkPatched(wanted.Object)
 }
 
 // checkPatched checks that a patch has changed neither the namespace nor the name.
@@ -52,16 +52,16 @@ func (a attempt) checkPatched(obj runtime.Object) error {
 }
 
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
-func (a attempt) patchJSON(p Patch, current runtime.Object) (runtime.Object, error) {
+func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded, error) {
 	version := a.shownAs()
 	if p.Type == types.MergePatchType && version.Patches.Merge != nil {
-		if obj := mergeObjects(p, version, current); obj != nil {
+		if obj, ok := mergeObjects(p, version, current); ok {
 			return obj, nil
 		}
 	}
-	before, err := version.Codec.Encode(current)
+	before, err := version.Codec.Encode(current.Object)
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	var after []byte
 	var complaints []error
@@ -71,7 +71,7 @@ func (a attempt) patchJSON(p Patch, current runtime.Object) (runtime.Object, err
 		after, complaints, err = mergeJSON(p, before)
 	}
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	json := version.Serializer.SupportedMediaTypes()[0]
 	serializer := json.Serializer
@@ -81,8 +81,8 @@ func (a attempt) patchJSON(p Patch, current runtime.Object) (runtime.Object, err
 	obj, _, err := version.Codec.Decode(after, serializer)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
-		if !ok || obj == nil {
-			return nil, invalidPatch(string(after), err)
+		if !ok || obj.Object == nil {
+			return resource.Decoded{}, invalidPatch(string(after), err)
 		}
 		complaints = append(complaints, strict.Errors()...)
 	}
@@ -166,23 +166,20 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 }
 
 // mergeObjects applies a merge patch to the decoded object, without a detour through
-// JSON, if the kind can. It returns nil if anything about the patch or its outcome is
+// JSON, if the kind can. It is not ok if anything about the patch or its outcome is
 // unusual. Then mergeJSON applies the patch, or has the words of the error.
-func mergeObjects(p Patch, v *resource.Version, current runtime.Object) runtime.Object {
+func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {
 	patch := map[string]any{}
 	if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
-		return nil
+		return obj, false
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if _, ok := patch[key]; ok {
-			return nil
+			return obj, false
 		}
 	}
 	obj, err := v.Patches.Merge(current, patch, asksForComplaints(p.Validation))
-	if err != nil {
-		return nil
-	}
-	return obj
+	return obj, err == nil
 }
 
 // patchStrategically applies a strategic merge patch. Only kinds with Go types accept one.

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
@@ -95,19 +94,19 @@ func (a attempt) run() (Result, error) {
 		return a.replace(change)
 	case Patch:
 		return a.update(edit{
-			of:     func(shown runtime.Object) (runtime.Object, bool, error) { return a.patch(change, shown) },
+			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
 			owners: afterAdmission, // a real server looks for them no earlier in a patch
 		})
 	case Apply:
 		return a.update(edit{
-			of:     func(shown runtime.Object) (runtime.Object, bool, error) { return a.apply(change, shown) },
+			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.apply(change, shown.Object) },
 			create: a.appliedNew(change),
 			owners: afterAdmission,
 		})
 	case Amend:
-		return a.update(edit{of: func(shown runtime.Object) (runtime.Object, bool, error) {
-			obj := a.version.Codec.Copy(shown)
-			return obj, false, change.Alter(obj)
+		return a.update(edit{of: func(shown resource.Decoded) (resource.Decoded, bool, error) {
+			obj := a.version.Codec.Copy(shown.Object)
+			return resource.Decoded{Object: obj}, false, change.Alter(obj)
 		}})
 	case Put:
 		return a.putDirectly(change)
@@ -119,7 +118,7 @@ func (a attempt) run() (Result, error) {
 
 // newObject is an object to create.
 type newObject struct {
-	object runtime.Object
+	resource.Decoded
 	// managed says that its managedFields are already those of this write.
 	managed bool
 	// owners says when duplicate ownerReferences of the object are looked for.
@@ -131,8 +130,7 @@ type newObject struct {
 
 // create commits a new object, which it alters.
 func (a attempt) create(n newObject) (result Result, err error) {
-	obj := n.object
-	metadata, err := meta.Accessor(obj)
+	metadata, err := meta.Accessor(n.Object)
 	if err != nil {
 		return Result{}, apierrors.NewInternalError(err)
 	}
@@ -147,19 +145,22 @@ func (a attempt) create(n newObject) (result Result, err error) {
 
 	// Field management, then mutating admission.
 	if !n.managed {
-		if obj, err = a.manageFields(obj, nil); err != nil {
+		if n.Object, err = a.manageFields(n.Object, nil); err != nil {
 			return Result{}, err
 		}
-		if metadata, err = meta.Accessor(obj); err != nil {
+		if metadata, err = meta.Accessor(n.Object); err != nil {
 			return Result{}, apierrors.NewInternalError(err)
 		}
 	}
-	admitted, err := a.admit(admission.Create, obj, nil)
+	admitted, err := a.admit(admission.Create, n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	if a.request.unmanaged {
 		metadata.SetManagedFields(nil)
+	}
+	if admitted.replaced {
+		n.Decoded = resource.Decoded{Object: n.Object}
 	}
 
 	// The metadata that the server sets, what the object takes of the cluster, then the
@@ -170,24 +171,24 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		metadata.SetName(a.p.Random.name(metadata.GetGenerateName()))
 	}
 	committed := false
-	settle, err := a.claim(obj, nil)
+	settle, err := a.claim(n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	if err := a.beforeCreate(obj); err != nil {
+	if err := a.beforeCreate(&n.Decoded); err != nil {
 		return Result{}, err
 	}
-	if err := a.validate(admission.Create, obj, nil, admitted); err != nil {
+	if err := a.validate(admission.Create, &n.Decoded, nil, admitted); err != nil {
 		return Result{}, err
 	}
 	// The storage of a real server refuses the object, and a dry run does not reach it.
 	if n.unversioned && !a.request.isDryRun() {
-		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(obj); err == nil && revision != 0 {
+		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
 		}
 	}
-	result, err = a.commitCreate(metadata.GetName(), obj, admitted.require)
+	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
 	committed = err == nil
 	return result, err
 }
@@ -199,7 +200,7 @@ type edit struct {
 	// of makes the wanted object from the current one, as the write shows it, which it
 	// does not alter. managed says that the wanted object's managedFields are already
 	// those of this write.
-	of func(shown runtime.Object) (wanted runtime.Object, managed bool, err error)
+	of func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
 	// create makes the object to create if there is none; nil: the update fails then.
 	create func() (newObject, error)
 	// owners says when duplicate ownerReferences of the wanted object are looked for.
@@ -215,7 +216,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := a.checkUID(e.uid, current); err != nil {
+	if err := a.checkUID(e.uid, current.Object); err != nil {
 		return Result{}, err
 	}
 	shown, err := a.project(current)
@@ -226,54 +227,57 @@ func (a attempt) update(e edit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := dropDuplicateOwnersOf(a.ctx, wanted, e.owners); err != nil {
+	if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, e.owners); err != nil {
 		return Result{}, err
 	}
 
 	// Field management, then mutating admission.
 	if !managed {
-		if wanted, err = a.manageFields(wanted, shown); err != nil {
+		if wanted.Object, err = a.manageFields(wanted.Object, shown.Object); err != nil {
 			return Result{}, err
 		}
 	}
-	admitted, err := a.admit(admission.Update, wanted, shown)
+	admitted, err := a.admit(admission.Update, wanted.Object, shown.Object)
 	if err != nil {
 		return Result{}, err
 	}
 	if a.request.unmanaged {
-		metadata, err := meta.Accessor(wanted)
+		metadata, err := meta.Accessor(wanted.Object)
 		if err != nil {
 			return Result{}, apierrors.NewInternalError(err)
 		}
 		metadata.SetManagedFields(nil)
 	}
+	if admitted.replaced {
+		wanted = resource.Decoded{Object: wanted.Object}
+	}
 	obj, err := a.unproject(current, wanted)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := a.checkResourceVersion(obj, record); err != nil {
+	if err := a.checkResourceVersion(obj.Object, record); err != nil {
 		return Result{}, err
 	}
 
 	// The metadata that the server sets, what the object takes of the cluster, then the
 	// kind's strategy, then validation.
 	committed := false
-	settle, err := a.claim(obj, current)
+	settle, err := a.claim(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	if err := a.beforeUpdate(obj, current); err != nil {
+	if err := a.beforeUpdate(&obj, current); err != nil {
 		return Result{}, err
 	}
-	if obj, err = a.keepTimestamps(obj, current); err != nil {
+	if obj.Object, err = a.keepTimestamps(obj.Object, current.Object); err != nil {
 		return Result{}, err
 	}
-	if err := a.validate(admission.Update, obj, current, admitted); err != nil {
+	if err := a.validate(admission.Update, &obj, current.Object, admitted); err != nil {
 		return Result{}, err
 	}
-	if a.completesDeletion(obj, current) {
-		return a.commitDelete(record, obj, admitted.require)
+	if a.completesDeletion(obj.Object, current.Object) {
+		return a.commitDelete(record, obj.Object, admitted.require)
 	}
 	result, err := a.commitUpdate(record, obj, admitted.require)
 	committed = err == nil

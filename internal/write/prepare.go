@@ -7,14 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // beforeCreate lets the strategy prepare a new object, and validates it. It is
 // upstream's registry/rest.BeforeCreate, but for metadata that is known to be
 // valid: on maps, validating it takes as long as the schema does.
-func (a attempt) beforeCreate(obj runtime.Object) error {
-	strategy := a.version.Strategy
-	if isValid := a.version.MetadataIsValid; isValid == nil || !isValid(obj, nil) {
+func (a attempt) beforeCreate(of *resource.Decoded) error {
+	obj, strategy := of.Object, a.version.Strategy
+	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
+	if a.version.Informed != nil {
+		strategy = a.version.Informed(resource.Informed{Known: &of.Known, ValidMetadata: isValid})
+	}
+	if !isValid {
 		return registryrest.BeforeCreate(strategy, a.ctx, obj)
 	}
 	metadata, err := meta.Accessor(obj)
@@ -35,9 +41,11 @@ func (a attempt) beforeCreate(obj runtime.Object) error {
 // beforeUpdate sets what the server keeps itself, lets the strategy prepare the
 // object, and validates it. It is upstream's registry/rest.BeforeUpdate, but for
 // metadata that is known to be valid.
-func (a attempt) beforeUpdate(obj, current runtime.Object) error {
-	strategy := a.updateStrategy()
-	if isValid := a.version.MetadataIsValid; isValid == nil || !isValid(obj, current) {
+func (a attempt) beforeUpdate(of *resource.Decoded, from resource.Decoded) error {
+	obj, current := of.Object, from.Object
+	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
+	strategy := a.informedStrategy(resource.Informed{Known: &of.Known, Was: from.Known, ValidMetadata: isValid})
+	if !isValid {
 		return registryrest.BeforeUpdate(strategy, a.ctx, obj, current)
 	}
 	metadata, err := meta.Accessor(obj)
@@ -66,6 +74,17 @@ func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
 		return a.version.Strategy
 	}
 	return a.version.Subresource[a.request.Subresource].Strategy
+}
+
+// informedStrategy is updateStrategy, told what is known of the objects.
+func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateStrategy {
+	if a.request.Subresource == "" && a.version.Informed != nil {
+		return a.version.Informed(of)
+	}
+	if s := a.version.Subresource[a.request.Subresource]; s != nil && s.Informed != nil {
+		return s.Informed(of)
+	}
+	return a.updateStrategy()
 }
 
 // invalid is the refusal of an object under the kind that it says it is.

@@ -16,19 +16,21 @@ func (a attempt) shownAs() *resource.Version {
 }
 
 // project is the current object as the write shows it, for a change to start from.
-func (a attempt) project(current runtime.Object) (runtime.Object, error) {
+func (a attempt) project(current resource.Decoded) (resource.Decoded, error) {
 	if a.projection == nil {
 		return current, nil
 	}
-	return a.projection.Before(current)
+	shown, err := a.projection.Before(current.Object)
+	return resource.Decoded{Object: shown}, err
 }
 
 // unproject is the object with what the write has made of its projection.
-func (a attempt) unproject(current, wanted runtime.Object) (runtime.Object, error) {
+func (a attempt) unproject(current, wanted resource.Decoded) (resource.Decoded, error) {
 	if a.projection == nil {
 		return wanted, nil
 	}
-	return a.projection.Into(current, wanted)
+	obj, err := a.projection.Into(current.Object, wanted.Object)
+	return resource.Decoded{Object: obj}, err
 }
 
 // projections are an object and the current one, which is nil for a create, as the

@@ -77,7 +77,7 @@ type Change interface{ isChange() }
 
 // Source decodes the body of the request as an object of the version. Each call makes a
 // new object, which the pipeline may alter.
-type Source func(v *resource.Version) (runtime.Object, error)
+type Source func(v *resource.Version) (resource.Decoded, error)
 
 // Create makes a new object.
 type Create struct{ Object Source }

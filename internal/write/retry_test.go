@@ -22,7 +22,7 @@ import (
 
 // counted counts how often a source decodes.
 func counted(source write.Source, n *int) write.Source {
-	return func(v *resource.Version) (runtime.Object, error) { *n++; return source(v) }
+	return func(v *resource.Version) (resource.Decoded, error) { *n++; return source(v) }
 }
 
 func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // replace is a Replace. What can be said of the new object without the current one
@@ -17,7 +19,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	metadata, err := meta.Accessor(obj)
+	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
 		return Result{}, apierrors.NewBadRequest(err.Error())
 	}
@@ -26,11 +28,11 @@ func (a attempt) replace(change Replace) (Result, error) {
 	}
 	e := edit{
 		uid:    metadata.GetUID(),
-		of:     func(runtime.Object) (runtime.Object, bool, error) { return obj, false, nil },
+		of:     func(resource.Decoded) (resource.Decoded, bool, error) { return obj, false, nil },
 		owners: beforeAdmission,
 	}
 	if a.request.Subresource == "" && a.version.Strategy.AllowCreateOnUpdate(a.ctx) {
-		e.create = func() (newObject, error) { return newObject{object: obj, owners: beforeAdmission}, nil }
+		e.create = func() (newObject, error) { return newObject{Decoded: obj, owners: beforeAdmission}, nil }
 	}
 	return a.update(e)
 }

@@ -33,7 +33,7 @@ type Tally struct {
 // Facts are the facts that a Tally counts, with their names.
 var Facts = map[schema.Facts]string{
 	schema.Valid: "valid", schema.Distinct: "distinct",
-	schema.EmbeddedCanonical: "embedded canonical", schema.EmbeddedValid: "embedded valid",
+	schema.EmbeddedCanonical: "embedded canonical", schema.EmbeddedValid: "embedded valid", schema.Complete: "complete",
 }
 
 // NewTally counts nothing yet.
@@ -41,7 +41,7 @@ func NewTally() *Tally { return &Tally{Told: map[schema.Facts]int{}, True: map[s
 
 func (t *Tally) String() string {
 	text := fmt.Sprintf("%d objects, %d settled as they are", t.Objects, t.Settled)
-	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid} {
+	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid, schema.Complete} {
 		text += fmt.Sprintf("; %s told of %d, so for %d", Facts[fact], t.Told[fact], t.True[fact])
 	}
 	return text
@@ -84,6 +84,9 @@ func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
 	parts := []schema.Action{0, schema.Prune, schema.DropNulls, schema.Default, schema.Prune | schema.DropNulls}
 	s.judge(t, s.settle(t, obj, parts[tally.Objects%len(parts)], tally), nil, tally)
 	s.judge(t, s.settle(t, obj, everything, tally), was, tally)
+	if tally.Objects%3 == 0 {
+		s.CompareKnown(t, obj, was)
+	}
 }
 
 const everything = schema.Prune | schema.DropNulls | schema.Default
@@ -102,7 +105,7 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 	if actions&schema.Default != 0 {
 		defaulting.Default(want, s.Structural)
 	}
-	found := s.Node.Settle(got, actions, true, schema.All)
+	found := s.Node.Settle(got, schema.Walk{Do: actions, Ask: schema.All, TrackUnknown: true})
 	if !reflect.DeepEqual(want, got) {
 		t.Fatalf("actions %b make of\n%s\n(-upstream +here):\n%s\nschema:\n%s", actions, text(obj), cmp.Diff(want, got), s)
 	}
@@ -115,9 +118,7 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 	if actions == everything && !found.Changed {
 		tally.Settled++
 	}
-	// Whether metadata is canonical is asked before defaults are filled in.
-	lasting := found.Facts &^ schema.EmbeddedCanonical
-	if after := s.Node.Inspect(got, schema.All); lasting&^after != 0 {
+	if after := s.Node.Inspect(got, schema.All); found.Facts&lasting&^after != 0 {
 		t.Fatalf("actions %b find the facts %b, but %b are so of\n%s\nschema:\n%s", actions, found.Facts, after, text(got), s)
 	}
 	return got
@@ -148,6 +149,11 @@ func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
 	}
 	if errs := objectmeta.Validate(t.Context(), nil, obj, s.Structural, false); len(errs) > 0 {
 		complaints[schema.EmbeddedValid] = errs
+	}
+	is := runtime.DeepCopyJSON(obj)
+	defaulting.PruneNonNullableNullsWithoutDefaults(is, s.Structural)
+	if defaulting.Default(is, s.Structural); !reflect.DeepEqual(is, obj) {
+		complaints[schema.Complete] = cmp.Diff(obj, is)
 	}
 	for fact, name := range Facts {
 		if complaints[fact] == nil {

@@ -1,0 +1,113 @@
+package schematest
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
+
+// lasting are the facts that hold after a walk. Whether metadata is canonical is asked
+// before defaults are filled in.
+const lasting = schema.All &^ schema.EmbeddedCanonical
+
+// CompareKnown holds walks over objects of which something is known to walks over the same
+// objects of which nothing is: they must do the same and find out the same.
+func (s *Schema) CompareKnown(t testing.TB, obj, other map[string]any) {
+	t.Helper()
+	settled, raw := runtime.DeepCopyJSON(obj), other
+	known := s.Node.Settle(settled, schema.Walk{Do: everything, Ask: lasting}).Parts
+
+	// What a patch makes of an object shares with it all that the patch does not touch.
+	patched := patch(settled, raw)
+	before := runtime.DeepCopyJSON(settled)
+	s.compareWalks(t, patched,
+		schema.Walk{Do: everything, Ask: lasting, TrackUnknown: true},
+		schema.Walk{Do: everything, Ask: lasting, TrackUnknown: true, Like: settled, LikeKnown: known})
+	if !reflect.DeepEqual(before, settled) {
+		t.Fatalf("the walk over a patched object altered the one that it shares with (-before +after):\n%s\nschema:\n%s", cmp.Diff(before, settled), s)
+	}
+
+	// A write takes the status and the rest from two objects.
+	from := runtime.DeepCopyJSON(other)
+	knownToo := s.Node.Settle(from, schema.Walk{Do: everything, Ask: lasting}).Parts
+	mixed := maps.Clone(settled)
+	delete(mixed, "status")
+	if status, ok := from["status"]; ok {
+		mixed["status"] = status
+	}
+	parts := schema.Parts{Status: knownToo.Status, Rest: known.Rest}
+	for _, do := range []schema.Action{0, schema.Default} {
+		s.compareWalks(t, mixed, schema.Walk{Do: do, Ask: lasting}, schema.Walk{Do: do, Ask: lasting, Known: parts})
+		s.compareWalks(t, mixed, schema.Walk{Do: do, Ask: lasting}, schema.Walk{Do: do, Ask: lasting, Like: settled, LikeKnown: known})
+	}
+}
+
+// compareWalks walks over two copies of an object. That of the second walk is shallow
+// where the object shares with the one that it is like.
+func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, knowing schema.Walk) {
+	t.Helper()
+	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyBut(obj, knowing.Like)
+	wanted, found := s.Node.Settle(want, plain), s.Node.Settle(got, knowing)
+	if !reflect.DeepEqual(want, got) {
+		t.Fatalf("knowing %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", knowing, text(was), cmp.Diff(want, got), s)
+	}
+	// Facts of parts that are known beforehand are not found out again.
+	found.Parts.Status |= knowing.Known.Status & wanted.Parts.Status
+	found.Parts.Rest |= knowing.Known.Rest & wanted.Parts.Rest
+	if !reflect.DeepEqual(wanted, found) {
+		t.Fatalf("knowing %+v a walk finds out %+v, without %+v, of\n%s\nschema:\n%s", knowing, found, wanted, text(was), s)
+	}
+	if after := s.Node.Inspect(want, plain.Ask); after != wanted.Facts {
+		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(was), s)
+	}
+}
+
+// patch is an object with the fields of another merged into it. It shares the others.
+func patch(obj, with map[string]any) map[string]any {
+	patched := maps.Clone(obj)
+	for i, name := range slices.Sorted(maps.Keys(with)) {
+		is, isMap := with[name].(map[string]any)
+		was, wasMap := obj[name].(map[string]any)
+		switch {
+		case i%3 == 2: // stays
+		case isMap && wasMap:
+			patched[name] = patch(was, is)
+		default:
+			patched[name] = runtime.DeepCopyJSONValue(with[name])
+		}
+	}
+	return patched
+}
+
+// copyBut is a copy of an object that shares with another what the object shares with it.
+func copyBut(obj, shared map[string]any) map[string]any {
+	if obj == nil {
+		return nil
+	}
+	own := make(map[string]any, len(obj))
+	for name, value := range obj {
+		is, isMap := value.(map[string]any)
+		was, wasMap := shared[name].(map[string]any)
+		switch {
+		case shared[name] != nil && isOne(value, shared[name]):
+			own[name] = value
+		case isMap && wasMap:
+			own[name] = copyBut(is, was)
+		default:
+			own[name] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	return own
+}
+
+// isOne tells whether two maps or lists are in the same place.
+func isOne(a, b any) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.Kind() == y.Kind() && (x.Kind() == reflect.Map || x.Kind() == reflect.Slice) && x.Pointer() == y.Pointer() && x.Len() == y.Len()
+}

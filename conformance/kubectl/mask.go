@@ -12,6 +12,11 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})`), "<time>"},
+	{regexp.MustCompile(`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000`), "<time>"},
+	// Addresses and ports that a service is given, in columns with their padding.
+	{regexp.MustCompile(`10\.0\.0\.\d+( {3}) *`), "10.0.0.<n>$1"},
+	{regexp.MustCompile(`10\.0\.0\.\d+\b`), "10.0.0.<n>"},
+	{regexp.MustCompile(`\b3\d{4}(/TCP)`), "<port>$1"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:<port>"},
 	{regexp.MustCompile(`(resourceVersion: |"resourceVersion":\s?)"\d+"`), `$1"<n>"`},
 	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<n>"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -101,7 +102,8 @@ func newOperator(cluster *fakecluster.Cluster) (*operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = ctrl.NewControllerManagedBy(mgr).For(&Greeting{}).Owns(&core.ConfigMap{}).
-		Complete(&reconciler{client: mgr.GetClient(), farewells: o.farewells})
+	err = ctrl.NewControllerManagedBy(mgr).For(&Greeting{}).
+		Owns(&core.ConfigMap{}).Owns(&apps.Deployment{}).Owns(&core.Service{}).
+		Complete(&reconciler{client: mgr.GetClient(), events: mgr.GetEventRecorder(fieldOwner), farewells: o.farewells})
 	return o, err
 }

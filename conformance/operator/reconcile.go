@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -18,11 +19,13 @@ const (
 	ready      = "Ready"
 )
 
-// reconciler keeps a ConfigMap of the greeting's name that holds its text. It is
-// written the way a careful operator is: a finalizer before anything is made, the
-// owned object by server-side apply, the condition through the status subresource.
+// reconciler keeps a ConfigMap of the greeting's name that holds its text, a Deployment
+// and a Service. It is written the way a careful operator is: a finalizer before anything
+// is made, the ConfigMap by server-side apply, the conditions through the status
+// subresource.
 type reconciler struct {
 	client client.Client
+	events events.EventRecorder
 	// farewells gets the name of each greeting whose finalizer ran.
 	farewells chan<- string
 }
@@ -49,10 +52,15 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.client.Apply(ctx, wanted(greeting), client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return ctrl.Result{}, err
 	}
-	changed := meta.SetStatusCondition(&greeting.Status.Conditions, metav1.Condition{
+	deployment, err := r.deploy(ctx, greeting)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	changed := setServed(greeting, deployment)
+	changed = meta.SetStatusCondition(&greeting.Status.Conditions, metav1.Condition{
 		Type: ready, Status: metav1.ConditionTrue, Reason: "Greeted",
 		Message: greeting.Spec.Text, ObservedGeneration: greeting.Generation,
-	})
+	}) || changed
 	if !changed {
 		return ctrl.Result{}, nil
 	}

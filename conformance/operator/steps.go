@@ -49,10 +49,17 @@ var steps = []step{
 	{"the reconciler applies the ConfigMap", elected, (*operator).applied},
 	{"the ConfigMap's fields belong to the controller", "the reconciler applies the ConfigMap", (*operator).managed},
 	{"the reconciler sets the condition Ready", elected, (*operator).ready},
+	{"the reconciler makes the Deployment", elected, (*operator).deployed},
+	{"the reconciler makes the Service, which gets an address", elected, (*operator).exposed},
+	{"a second pass finds nothing to change", "the reconciler makes the Service, which gets an address", (*operator).settled},
+	{"an event tells of the Deployment, in both groups", "the reconciler makes the Deployment", (*operator).recorded},
+	{"the status of the Deployment becomes the condition Served", "the reconciler makes the Deployment", (*operator).served},
+	{"a Deployment that is scaled is scaled back", "the reconciler makes the Deployment", (*operator).scaledBack},
 	{"an update of the greeting reaches the ConfigMap", "the reconciler applies the ConfigMap", (*operator).updated},
 	{"a ConfigMap that is deleted comes back", "the reconciler applies the ConfigMap", (*operator).recreated},
 	{"a deleted greeting is gone when its finalizer ran", "the reconciler adds its finalizer", (*operator).finalized},
 	{"the ConfigMap is deleted with its owner", "a deleted greeting is gone when its finalizer ran", (*operator).collected},
+	{"the Deployment and the Service are deleted with their owner", "a deleted greeting is gone when its finalizer ran", (*operator).undeployed},
 	{"the manager stops and releases its lease", elected, (*operator).released},
 }
 
@@ -203,15 +210,16 @@ func (o *operator) finalized(ctx context.Context) error {
 }
 
 func (o *operator) collected(ctx context.Context) error {
-	configMap := &core.ConfigMap{}
-	err := o.client.Get(ctx, key, configMap)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+	return o.gone(ctx, configMapResource, &core.ConfigMap{})
+}
+
+// gone waits until the object of the greeting's name is deleted.
+func (o *operator) gone(ctx context.Context, resource schema.GroupVersionResource, object client.Object) error {
+	err := o.client.Get(ctx, key, object)
 	if err != nil {
-		return err
+		return client.IgnoreNotFound(err)
 	}
-	return until(ctx, o, configMapResource, configMap.ResourceVersion, func(event watch.EventType, _ *core.ConfigMap) bool {
+	return until(ctx, o, resource, object.GetResourceVersion(), func(event watch.EventType, _ *metav1.PartialObjectMetadata) bool {
 		return event == watch.Deleted
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,8 +45,9 @@ func (r *request) readBody() ([]byte, error) {
 }
 
 // decode reads the body as an object of the version, by the rules of the
-// fieldValidation directive: Ignore, Warn or Strict.
-func (r *request) decode(v *resource.Version, fieldValidation string) (resource.Decoded, error) {
+// fieldValidation directive: Ignore, Warn or Strict. The body may be in the version, or in
+// one of the others that are given.
+func (r *request) decode(v *resource.Version, fieldValidation string, also ...schema.GroupVersion) (resource.Decoded, error) {
 	info, err := negotiation.NegotiateInputSerializer(r.http, false, v.Serializer)
 	if err != nil {
 		return resource.Decoded{}, err
@@ -68,7 +70,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string) (resource.
 			write.WarnOf(r.ctx, complaint)
 		}
 	}
-	if kind.GroupVersion() != v.GroupVersion() {
+	if gv := kind.GroupVersion(); gv != v.GroupVersion() && !slices.Contains(also, gv) {
 		return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), v.GroupVersion()))
 	}

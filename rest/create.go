@@ -3,22 +3,19 @@ package rest
 import (
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // create makes a new object of the body.
 func create(r *request) error {
-	options := &metav1.CreateOptions{}
-	if err := r.parseQuery(options); err != nil {
-		return err
+	if r.version.Action != nil {
+		return act(r)
 	}
-	if errs := metav1validation.ValidateCreateOptions(options); len(errs) > 0 {
-		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "CreateOptions"}, "", errs)
+	options, err := r.createOptions()
+	if err != nil {
+		return err
 	}
 	if r.version.Review != nil {
 		return r.review(options)

@@ -22,6 +22,7 @@ type forKinds struct {
 	cluster
 	controllers *reactions
 	nodePorts   *builtin.NodePorts
+	tokens      *builtin.TokenIssuer
 	random      *write.Random
 }
 
@@ -94,6 +95,20 @@ func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error 
 	return k.controllers.carryOut(context.Background(), apiServer, "delete", w)
 }
 
+// UpdateStatus implements builtin.Cluster.
+func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	w := apiServer.write(res, obj.GetNamespace(), obj.GetName())
+	w.Subresource = "status"
+	w.Change = write.Replace{Object: func(v *resource.Version) (runtime.Object, error) {
+		return judged(v, obj.(runtime.Object).DeepCopyObject())
+	}}
+	return k.controllers.carryOut(context.Background(), apiServer, "update", w)
+}
+
 // Put implements builtin.Cluster.
 func (k forKinds) Put(ctx context.Context, of schema.GroupResource, namespace, name string,
 	change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
@@ -121,6 +136,9 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 
 // NodePorts implements builtin.Cluster.
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
+
+// Tokens implements builtin.Cluster.
+func (k forKinds) Tokens() *builtin.TokenIssuer { return k.tokens }
 
 // Random implements builtin.Cluster.
 func (k forKinds) Random(bound int) int { return k.random.Below(bound) }

@@ -17,6 +17,9 @@ func (r *request) projection() resource.Projection {
 // viewed is the version in which the request speaks: that of the object, or of
 // what the subresource shows it as.
 func (r *request) viewed() *resource.Version {
+	if a := r.action(); a != nil {
+		return a.View
+	}
 	if p := r.projection(); p != nil {
 		return p.View()
 	}

@@ -39,6 +39,7 @@ func (s *Server) verbs() map[string]verb {
 // subresourceVerbs are those of subresources.
 func (s *Server) subresourceVerbs() map[string]verb {
 	return map[string]verb{
+		"create": act,
 		"get":    get,
 		"update": update,
 		"patch":  patch,
@@ -85,8 +86,10 @@ func (s resources) serve(r *request) error {
 	if invalid := content.IsPathSegmentName(r.info.Name); len(invalid) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
 	}
-	if r.form, err = r.negotiate(); err != nil {
-		return err
+	if r.connection() == nil {
+		if r.form, err = r.negotiate(); err != nil {
+			return err
+		}
 	}
 	return serve(r)
 }
@@ -137,6 +140,9 @@ func (s resources) find(r *request) (verb, error) {
 	}
 	if subresource.Missing != "" && slices.Contains(subresource.Verbs, name) {
 		return nil, notServed(res.Names.Plural+"/"+r.info.Subresource, subresource.Missing)
+	}
+	if subresource.Connection != nil && slices.Contains(subresource.Verbs, name) {
+		return connect, nil
 	}
 	serve := s.subresources[name]
 	if serve == nil || !slices.Contains(subresource.Verbs, name) {

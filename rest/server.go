@@ -73,6 +73,7 @@ type Server struct {
 	hooks       *hooks
 	frames      view.Frames
 	trail       *trail // nil: none is kept
+	tokens      *builtin.TokenIssuer
 
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
@@ -110,7 +111,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := assemble(s, o, kinds, write.NewRandom(o.Seed))
+	server := assemble(s, o, kinds, write.NewRandom(o.Seed), &builtin.TokenIssuer{})
 	if err := server.fill(kinds.options); err != nil {
 		return nil, fmt.Errorf("filling the store: %w", err)
 	}
@@ -126,7 +127,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 }
 
 // assemble puts the parts of a server together. The catalogue and the chain are empty.
-func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random) *Server {
+func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *builtin.TokenIssuer) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -139,13 +140,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		writes:    &write.Pipeline{},
 		hooks:     newHooks(o.Services),
 		trail:     newTrail(o.AuditLevel),
+		tokens:    tokens,
 	}
 	server.chain.current.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
 
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, token: o.Token, now: now, memory: memory}
-	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, random}
+	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, random}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now,

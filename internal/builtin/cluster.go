@@ -37,6 +37,10 @@ type Cluster interface {
 	Create(of schema.GroupResource, namespace string, obj runtime.Object) error
 	Delete(of schema.GroupResource, namespace, name string) error
 
+	// UpdateStatus updates the status of an object, which is of a served type, as the server
+	// itself asks for it.
+	UpdateStatus(of schema.GroupResource, obj metav1.Object) error
+
 	// Put stores what change makes of the current object, and Drop removes the object if check
 	// allows it. They pass neither admission nor the strategy of the kind: they are for
 	// upstream's own storages, which do so. Both return the object as it is then, or was last.
@@ -45,6 +49,8 @@ type Cluster interface {
 
 	// NodePorts are those that the services of the cluster have taken.
 	NodePorts() *NodePorts
+	// Tokens issues the tokens of service accounts.
+	Tokens() *TokenIssuer
 	// Random is a number from 0 up to the bound, which it is not. With a seed, the numbers of
 	// a cluster repeat.
 	Random(bound int) int

@@ -27,12 +27,9 @@ import (
 // These are the things that fakecluster lacks and a subresource needs. The refusal of the
 // subresource names them.
 const (
-	noKubelet   = "no kubelet runs in it, and so no container"
-	noScheduler = "nothing binds pods to nodes yet"
-	noEviction  = "pods cannot be evicted yet; delete them"
-	noTokens    = "it issues no tokens of service accounts yet"
-	noBackends  = "nothing runs behind its services and nodes"
-	noStatuses  = "it has no components to tell the status of"
+	noKubelet  = "no kubelet runs in it, and so no container"
+	noBackends = "nothing runs behind its services and nodes"
+	noStatuses = "it has no components to tell the status of"
 )
 
 var v1 = []string{"v1"}
@@ -40,7 +37,7 @@ var v1 = []string{"v1"}
 var core = group{name: "", kinds: []kind{
 	{
 		kind: "Binding", plural: "bindings", singular: "binding",
-		versions: v1, verbs: createVerb, missing: noScheduler,
+		versions: v1, verbs: createVerb, action: binding,
 	},
 	{
 		kind: "ComponentStatus", plural: "componentstatuses", singular: "componentstatus", short: []string{"cs"},
@@ -94,9 +91,9 @@ var core = group{name: "", kinds: []kind{
 		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs,
 		subresources: map[string]subresource{
 			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, missing: noKubelet},
-			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, missing: noScheduler},
+			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, action: binding},
 			"ephemeralcontainers": {strategy: pod.EphemeralContainersStrategy},
-			"eviction":            {kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: createVerb, missing: noEviction},
+			"eviction":            {kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: createVerb, action: eviction},
 			"exec":                {kind: corev1.SchemeGroupVersion.WithKind("PodExecOptions"), verbs: connectVerbs, missing: noKubelet},
 			"log":                 {verbs: []string{"get"}, missing: noKubelet},
 			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, missing: noKubelet},
@@ -137,7 +134,7 @@ var core = group{name: "", kinds: []kind{
 		kind: "ServiceAccount", plural: "serviceaccounts", singular: "serviceaccount", short: []string{"sa"},
 		answersDeleted: true, versions: v1, strategy: serviceaccount.Strategy,
 		subresources: map[string]subresource{
-			"token": {kind: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), verbs: createVerb, missing: noTokens},
+			"token": {kind: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), verbs: createVerb, action: tokenRequest},
 		},
 	},
 }}

@@ -17,9 +17,11 @@
 //   - Importing the package changes the whole process, as importing k8s.io/kubernetes does. Its pkg/features adds about
 //     250 feature gates to k8s.io/apiserver's default gates and makes client-go's features follow those, so that
 //     environment variables such as KUBE_FEATURE_WatchListClient no longer have an effect. Containers may be
-//     privileged (pkg/capabilities, which the first caller in a process sets). This package reads legacyscheme.Scheme
+//     privileged (pkg/capabilities, which the first caller in a process sets), and evictions try again without a pause.
+//     This package reads legacyscheme.Scheme
 //     and never changes it.
-//   - Upstream's storages of kinds do more than strategies say: they give a Service its addresses. Such code works on the
+//   - Upstream's storages of kinds do more than strategies say: they give a Service its addresses, bind and
+//     evict Pods, issue tokens. Such code works on the
 //     objects of the cluster in the context (storages.go). What a Service has taken stands in the store: an address is
 //     an IPAddress object, and node ports are those of the stored Services, looked up once and then kept up to date. So a
 //     fork begins with what its store has.

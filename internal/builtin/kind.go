@@ -59,6 +59,7 @@ type kind struct {
 	table   registryrest.TableConvertor // nil: upstream's printer
 	content *resource.ContentFirst
 	answer  resource.Review // of a kind that is not stored
+	action  *action         // what a create of a kind does that is not stored
 
 	// missing says what fakecluster lacks to answer requests for the kind; empty: it lacks
 	// nothing.
@@ -72,6 +73,7 @@ type subresource struct {
 
 	strategy registryrest.RESTUpdateStrategy
 	scale    *scaled // the object is shown as a Scale
+	action   *action // what a create does
 	missing  string  // what fakecluster lacks to answer; empty: nothing
 }
 
@@ -187,6 +189,9 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 			v.Table = printed{}
 		}
 	}
+	if k.action != nil {
+		v.Action = k.action.of(v, gvk, "")
+	}
 	for name, s := range k.subresources {
 		if v.Subresource == nil {
 			v.Subresource = map[string]*resource.Subresource{}
@@ -203,6 +208,8 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 		out.Verbs = changeVerbs
 	}
 	switch {
+	case s.action != nil:
+		out.Action = s.action.of(v, s.kind, name)
 	case s.scale != nil:
 		out.Strategy = k.strategy
 		out.Projection = s.scale.projection(v)

@@ -1,11 +1,14 @@
 package builtin
 
 import (
+	"math"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/pkg/capabilities"
+	podstorage "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"github.com/fakecluster/fakecluster/internal/content"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -65,7 +68,7 @@ func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 
 // newResources makes the resources. A nil stands where the resource of definitions belongs.
 func newResources(o Options) []*resource.Resource {
-	allowPrivileged()
+	setUpstream()
 	var all []*resource.Resource
 	documents := &documents{byVersion: map[schema.GroupVersion]*document{}}
 	byKind := map[schema.GroupKind]*resource.Resource{}
@@ -94,9 +97,16 @@ func newResources(o Options) []*resource.Resource {
 	return all
 }
 
-// allowPrivileged lets containers be privileged: real clusters run kube-apiserver with
+// setUpstream lets containers be privileged: real clusters run kube-apiserver with
 // --allow-privileged. Upstream keeps this setting once for the whole process.
-var allowPrivileged = sync.OnceFunc(func() { capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true}) })
+//
+// An eviction tries again while other writes change its PodDisruptionBudget, without a pause and as often as need be:
+// each attempt fails because another write succeeded. Upstream waits half a second each time, and keeps that setting once
+// for the process, too.
+var setUpstream = sync.OnceFunc(func() {
+	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
+	podstorage.EvictionsRetry = wait.Backoff{Steps: math.MaxInt}
+})
 
 // typesByGroup has the schemas of the groups that writes have needed so far: at most one
 // entry for each of groups.

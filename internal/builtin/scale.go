@@ -34,15 +34,20 @@ type scaled struct {
 }
 
 // scaleFieldManager is the field manager of Scales.
-var scaleFieldManager resource.FieldManager = sync.OnceValues(func() (*managedfields.FieldManager, error) {
-	types, err := schemas(legacyscheme.Scheme, []schema.GroupVersionKind{scaleKind})
-	if err != nil {
-		return nil, err
-	}
-	hub := schema.GroupVersion{Group: scaleKind.Group, Version: runtime.APIVersionInternal}
-	return managedfields.NewDefaultFieldManager(types, runtime.UnsafeObjectConvertor(legacyscheme.Scheme), legacyscheme.Scheme, legacyscheme.Scheme,
-		scaleKind, hub, "scale", nil)
-})
+var scaleFieldManager = viewFieldManager(scaleKind, "scale")
+
+// viewFieldManager is the field manager of a kind that subresources of the name speak.
+func viewFieldManager(kind schema.GroupVersionKind, name string) resource.FieldManager {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		types, err := schemas(legacyscheme.Scheme, []schema.GroupVersionKind{kind})
+		if err != nil {
+			return nil, err
+		}
+		hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}
+		return managedfields.NewDefaultFieldManager(types, runtime.UnsafeObjectConvertor(legacyscheme.Scheme), legacyscheme.Scheme, legacyscheme.Scheme,
+			kind, hub, name, nil)
+	})
+}
 
 // projection shows objects of a version as Scales. It is a resource.Projection.
 type projection struct {
@@ -52,16 +57,22 @@ type projection struct {
 }
 
 func (s *scaled) projection(of *resource.Version) resource.Projection {
-	codec := newCodec(legacyscheme.Scheme, scaleKind, scaleKind.Group, nil)
+	view := viewAs(scaleKind, of)
+	view.Table = printed{}
+	return projection{scaled: *s, of: of, view: view}
+}
+
+// viewAs is another kind that a subresource of a version speaks.
+func viewAs(kind schema.GroupVersionKind, of *resource.Version) *resource.Version {
+	codec := newCodec(legacyscheme.Scheme, kind, kind.Group, nil)
 	names := of.Resource.Names
-	names.Kind = scaleKind.Kind
-	return projection{scaled: *s, of: of, view: &resource.Version{
-		Resource: &resource.Resource{Group: scaleKind.Group, Names: names, Namespaced: of.Resource.Namespaced},
-		Name:     scaleKind.Version, Typed: true,
+	names.Kind = kind.Kind
+	return &resource.Version{
+		Resource: &resource.Resource{Group: kind.Group, Names: names, Namespaced: of.Resource.Namespaced},
+		Name:     kind.Version, Typed: true,
 		Codec: codec, Serializer: codec.Serializer(),
 		Patches: resource.Patches{StrategicMerge: codec.StrategicMerge},
-		Table:   printed{},
-	}}
+	}
 }
 
 // View implements resource.Projection.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,13 +109,34 @@ func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.
 		if err != nil {
 			return nil, err
 		}
+		was := current.(metav1.Object)
+		began, grace := was.GetDeletionTimestamp(), was.GetDeletionGracePeriodSeconds()
 		obj, _, err := update(current, storage.ResponseMeta{ResourceVersion: revision})
+		if err == nil {
+			dateDeletion(obj.(metav1.Object), began, grace, c.Now())
+		}
 		return obj, err
 	})
 	if err != nil {
 		return asStorage(key, err)
 	}
 	return assign(into, updated)
+}
+
+// dateDeletion gives the deletion of an object the time of the cluster, if a storage has begun
+// it, or made its grace period shorter: upstream's code reads the clock of the machine.
+func dateDeletion(obj metav1.Object, began *metav1.Time, grace *int64, now time.Time) {
+	period := obj.GetDeletionGracePeriodSeconds()
+	if period == nil || grace != nil && *period == *grace {
+		return
+	}
+	ends := now
+	if began == nil {
+		ends = now.Add(time.Duration(*period) * time.Second)
+	} else if shortened := began.Add(time.Duration(*period-*grace) * time.Second); shortened.After(now) {
+		ends = shortened
+	}
+	obj.SetDeletionTimestamp(&metav1.Time{Time: ends})
 }
 
 // Delete implements storage.Interface.

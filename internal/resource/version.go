@@ -70,8 +70,10 @@ type Version struct {
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
 
-	// Review answers a create in place of storing the object; nil: it is stored.
+	// Review answers a create in place of storing the object, and Action carries out what is
+	// sent; nil: the object is stored.
 	Review Review
+	Action *Action
 
 	// Missing says what this server lacks that would answer for the kind, as the end of
 	// a sentence: "no kubelet runs in it". Empty: it lacks nothing.
@@ -99,6 +101,11 @@ type Subresource struct {
 
 	// Projection shows the object as another kind; nil: it is shown as itself.
 	Projection Projection
+
+	// Action carries out what is created at the subresource; nil: nothing is.
+	Action *Action
+	// Connection is what the subresource connects with; nil: with nothing.
+	Connection *Connection
 
 	// Missing is as that of Version.
 	Missing string

@@ -117,7 +117,7 @@ func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, 
 	}
 	if first.replaced {
 		*obj = resource.Decoded{Object: obj.Object}
-		return a.version.Codec.Prune(obj.Object)
+		return a.shownAs().Codec.Prune(obj.Object)
 	}
 	return nil
 }
@@ -161,6 +161,9 @@ func (a attempt) operationOptions(operation admission.Operation) runtime.Object 
 		options := &metav1.UpdateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation}
 		options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
 		return options
+	}
+	if operation != admission.Delete {
+		return nil
 	}
 	options := &metav1.DeleteOptions{}
 	if change, ok := a.request.Change.(Delete); ok {

@@ -19,7 +19,7 @@ func (p *Pipeline) Manage(ctx context.Context, r Request, obj runtime.Object) (r
 // object, which it alters, and the current one, which is nil for a create.
 func (a attempt) manageFields(obj, current runtime.Object) (runtime.Object, error) {
 	if current == nil {
-		current = a.version.Codec.New()
+		current = a.shownAs().Codec.New()
 	}
 	return a.fields().Update(current, obj, a.request.Manager, a.p.Now())
 }
@@ -32,6 +32,9 @@ func (a attempt) applyFields(current runtime.Object, configuration *unstructured
 
 // fields are those of the object or of the subresource that is written.
 func (a attempt) fields() resource.Fields {
+	if a.view != nil {
+		return a.view.FieldManager
+	}
 	if a.request.Subresource != "" {
 		return a.version.Subresource[a.request.Subresource].FieldManager
 	}

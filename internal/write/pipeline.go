@@ -63,6 +63,8 @@ type attempt struct {
 	// projection is what shows the object as another kind at the subresource that is
 	// written, or nil.
 	projection resource.Projection
+	// view is the kind of what was sent, if it is not the object; or nil.
+	view *resource.Version
 	// name is the object's name as admission sees it; empty if the server has not
 	// generated it yet.
 	name string

@@ -6,13 +6,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// shownAs is the version of what the write changes: that of the object, or of the
-// kind that the subresource shows it as.
+// shownAs is the version of what the write changes: that of the object, of the kind that
+// the subresource shows it as, or of what was sent in its place.
 func (a attempt) shownAs() *resource.Version {
-	if a.projection == nil {
-		return a.version
+	switch {
+	case a.view != nil:
+		return a.view
+	case a.projection != nil:
+		return a.projection.View()
 	}
-	return a.projection.View()
+	return a.version
 }
 
 // project is the current object as the write shows it, for a change to start from.

@@ -1,0 +1,62 @@
+package builtin
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	policyapi "k8s.io/kubernetes/pkg/apis/policy"
+	podstorage "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// action is what a create does, one of a subresource or of a kind that is not stored.
+type action struct {
+	accepts       []schema.GroupVersion // resource.Action.Accepts
+	keepsMetadata bool                  // resource.Action.KeepsMetadata
+	// storage is upstream's, which carries the action out.
+	storage func(context.Context) (registryrest.NamedCreater, error)
+}
+
+// of makes the action of a version, at a subresource of the name or for the kind itself.
+func (a *action) of(v *resource.Version, kind schema.GroupVersionKind, name string) *resource.Action {
+	view := viewAs(kind, v)
+	view.FieldManager = viewFieldManager(kind, name)
+	return &resource.Action{
+		View: view, Accepts: a.accepts, KeepsMetadata: a.keepsMetadata,
+		Do: func(ctx context.Context, name string, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+			storage, err := a.storage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return storage.Create(ctx, name, obj, validate, options)
+		},
+	}
+}
+
+// podsOf are upstream's storages of pods. An eviction looks up and updates budgets through a
+// client, which belongs to one request.
+func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
+	c, err := clusterFrom(ctx)
+	if err != nil {
+		return podstorage.PodStorage{}, err
+	}
+	return podstorage.NewStorage(overCluster{}, nil, nil, budgets{cluster: c}, everybody)
+}
+
+var (
+	binding = &action{keepsMetadata: true, storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
+		pods, err := podsOf(ctx)
+		return pods.Binding, err
+	}}
+	eviction = &action{
+		accepts: []schema.GroupVersion{{Group: policyapi.GroupName, Version: "v1beta1"}},
+		storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
+			pods, err := podsOf(ctx)
+			return pods.Eviction, err
+		},
+	}
+)

@@ -1,0 +1,68 @@
+package builtin
+
+import (
+	"context"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	policyapi "k8s.io/kubernetes/pkg/apis/policy"
+)
+
+var podBudgets = policyapi.Resource("poddisruptionbudgets")
+
+// budgets are the PodDisruptionBudgets of a namespace, as evictions read and update them. It
+// implements only the methods that upstream's eviction calls.
+type budgets struct {
+	policyv1client.PodDisruptionBudgetInterface
+	cluster   Cluster
+	namespace string
+}
+
+// PodDisruptionBudgets implements policyv1client.PodDisruptionBudgetsGetter.
+func (b budgets) PodDisruptionBudgets(namespace string) policyv1client.PodDisruptionBudgetInterface {
+	b.namespace = namespace
+	return b
+}
+
+// Get implements policyv1client.PodDisruptionBudgetInterface.
+func (b budgets) Get(_ context.Context, name string, _ metav1.GetOptions) (*policyv1.PodDisruptionBudget, error) {
+	obj, err := b.cluster.Object(podBudgets, b.namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return asBudget(obj)
+}
+
+// List implements policyv1client.PodDisruptionBudgetInterface.
+func (b budgets) List(context.Context, metav1.ListOptions) (*policyv1.PodDisruptionBudgetList, error) {
+	all, err := b.cluster.Objects(podBudgets, b.namespace)
+	if err != nil {
+		return nil, err
+	}
+	list := &policyv1.PodDisruptionBudgetList{}
+	for _, obj := range all {
+		budget, err := asBudget(obj)
+		if err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, *budget)
+	}
+	return list, nil
+}
+
+// UpdateStatus implements policyv1client.PodDisruptionBudgetInterface.
+func (b budgets) UpdateStatus(_ context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+	return budget, b.cluster.UpdateStatus(podBudgets, budget)
+}
+
+// asBudget is a budget as policy/v1 has it, a copy.
+func asBudget(obj runtime.Object) (*policyv1.PodDisruptionBudget, error) {
+	budget := &policyv1.PodDisruptionBudget{}
+	if err := legacyscheme.Scheme.Convert(obj, budget, nil); err != nil {
+		return nil, err
+	}
+	return budget.DeepCopy(), nil
+}

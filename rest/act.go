@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+)
+
+// action is what the request asks for if it creates something that is not stored, or nil.
+func (r *request) action() *resource.Action {
+	if s := r.version.Subresource[r.info.Subresource]; s != nil {
+		return s.Action
+	}
+	return r.version.Action
+}
+
+// act carries out the body.
+func act(r *request) error {
+	options, err := r.createOptions()
+	if err != nil {
+		return err
+	}
+	action := r.action()
+	obj, err := r.decode(action.View, options.FieldValidation, action.Accepts...)
+	if err != nil {
+		return err
+	}
+	result, err := r.writes.Act(r.ctx, r.write(nil, write.Options{
+		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
+	}), action, obj.Object)
+	if err != nil {
+		return err
+	}
+	status, ok := result.(*metav1.Status)
+	if !ok {
+		text, err := action.View.Codec.Encode(result)
+		if err != nil {
+			return err
+		}
+		return r.answer(http.StatusCreated, string(text))
+	}
+	if status.Status != metav1.StatusSuccess {
+		return apierrors.FromObject(status)
+	}
+	status.Code = http.StatusCreated
+	writeObject(r.w, r.http, http.StatusCreated, status)
+	return nil
+}
+
+// createOptions are in the query.
+func (r *request) createOptions() (*metav1.CreateOptions, error) {
+	options := &metav1.CreateOptions{}
+	if err := r.parseQuery(options); err != nil {
+		return nil, err
+	}
+	if errs := metav1validation.ValidateCreateOptions(options); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "CreateOptions"}, "", errs)
+	}
+	return options, nil
+}

@@ -103,8 +103,9 @@ func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error
 	}
 	w := apiServer.write(res, obj.GetNamespace(), obj.GetName())
 	w.Subresource = "status"
-	w.Change = write.Replace{Object: func(v *resource.Version) (runtime.Object, error) {
-		return judged(v, obj.(runtime.Object).DeepCopyObject())
+	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
+		judged, err := judged(v, obj.(runtime.Object).DeepCopyObject())
+		return resource.Decoded{Object: judged}, err
 	}}
 	return k.controllers.carryOut(context.Background(), apiServer, "update", w)
 }

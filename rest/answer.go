@@ -61,28 +61,31 @@ func (r *request) answerList(p view.Page, items []string) error {
 // accept it.
 const gzipThreshold = 128 * 1024
 
-// chunk is how much of an answer is joined before it is written: what takes the
-// writes, a socket or a client in this process, takes few large ones much faster.
-const chunk = 128 * 1024
+// How much of an answer is joined before it is written: what takes the writes, a socket or
+// a client in this process, takes few large ones much faster.
+const (
+	chunk      = 128 * 1024
+	smallChunk = 8 * 1024
+)
 
-// buffers are the buffers of a server that large answers are joined in.
-type buffers struct{ pool sync.Pool }
+// buffers are the buffers of a server that answers are joined in.
+type buffers struct{ small, large sync.Pool }
 
 // writer is a buffered writer for an answer of the given size. The answer is written before
 // done is called.
 func (b *buffers) writer(w io.Writer, size int) (joined *bufio.Writer, done func()) {
-	const small = 8 * 1024
-	if size <= small {
-		return bufio.NewWriterSize(w, size), func() {}
+	pool, room := &b.large, chunk
+	if size <= smallChunk {
+		pool, room = &b.small, smallChunk
 	}
-	joined, _ = b.pool.Get().(*bufio.Writer)
+	joined, _ = pool.Get().(*bufio.Writer)
 	if joined == nil {
-		joined = bufio.NewWriterSize(nil, chunk)
+		joined = bufio.NewWriterSize(nil, room)
 	}
 	joined.Reset(w)
 	return joined, func() {
 		joined.Reset(nil)
-		b.pool.Put(joined)
+		pool.Put(joined)
 	}
 }
 

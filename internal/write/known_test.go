@@ -76,6 +76,7 @@ func TestWhatIsKnownOfAnObjectChangesNothing(t *testing.T) {
 	for _, b := range both {
 		b.put(crd.DefinitionsPrefix+"widgets.example.com", definition[:from]+knownSchema+definition[to:])
 	}
+	versions := []*resource.Version{knowing.widgets(), forgetting.widgets()}
 	committed, refused := 0, 0
 	for n := range 1500 {
 		next := randomWrite(r)
@@ -95,7 +96,7 @@ func TestWhatIsKnownOfAnObjectChangesNothing(t *testing.T) {
 					return w.Replace(u)
 				}
 			}
-			outcomes[i] = b.outcome(next)
+			outcomes[i] = b.outcome(versions[i], next)
 		}
 		if diff := cmp.Diff(outcomes[1], outcomes[0]); diff != "" {
 			t.Fatalf("write %d, %s (-knowing nothing +knowing):\n%s", n, next, diff)
@@ -179,9 +180,10 @@ func randomWrite(r *rand.Rand) randomly {
 }
 
 // outcome makes a write, and returns its error and what is stored afterwards.
-func (b *bench) outcome(w randomly) [2]string {
+func (b *bench) outcome(v *resource.Version, w randomly) [2]string {
 	b.t.Helper()
-	record, err := b.Store.Get(b.key())
+	key := v.Resource.Key("default", "a")
+	record, err := b.Store.Get(key)
 	current := map[string]any{"spec": map[string]any{}}
 	if err == nil {
 		if err := json.Unmarshal([]byte(record.Value), &current); err != nil {
@@ -222,9 +224,9 @@ func (b *bench) outcome(w randomly) [2]string {
 	case "delete":
 		change = write.Delete{Options: &metav1.DeleteOptions{}}
 	}
-	request := b.request(change)
-	request.Subresource = w.subresource
-	_, err = b.Run(b.t.Context(), request)
+	_, err = b.Run(b.t.Context(), write.Request{
+		Version: v, Namespace: "default", Name: "a", Subresource: w.subresource, Change: change, Manager: "tester",
+	})
 	var outcome [2]string
 	if err != nil {
 		lines := strings.Split(err.Error(), "\n") // in no order
@@ -238,7 +240,7 @@ func (b *bench) outcome(w randomly) [2]string {
 			outcome[0] = strings.Join(slices.Sorted(slices.Values(causes)), "\n")
 		}
 	}
-	if record, err := b.Store.Get(b.key()); err == nil {
+	if record, err := b.Store.Get(key); err == nil {
 		outcome[1] = record.Value
 	}
 	return outcome

@@ -3,7 +3,11 @@ package rest
 import (
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -31,11 +35,19 @@ func (r *request) review(options *metav1.CreateOptions) error {
 	if err != nil {
 		return err
 	}
+	metadata, err := meta.Accessor(sent.Object)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	registryrest.WipeObjectMetaSystemFields(metadata)
+	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(r.namespace(), metadata); err != nil {
+		return err
+	}
 	obj, err := r.writes.Manage(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
 	if err != nil {
 		return err
 	}
-	answered, err := r.version.Review(r.ctx, obj)
+	answered, err := r.version.Review(apirequest.WithNamespace(r.ctx, r.namespace()), obj)
 	if err != nil {
 		return err
 	}

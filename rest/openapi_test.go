@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -63,12 +64,32 @@ func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 	if first != 1 || second != 1 || changed != 1 {
 		t.Errorf("looked %d, %d, %d times at the resources, want once at each", first, second, changed)
 	}
-	if path := "apis/a.example.com/v1"; len(is) != 2 || is[path]["serverRelativeURL"] == "" || is[path]["serverRelativeURL"] != was[path]["serverRelativeURL"] {
+	if path := "apis/a.example.com/v1"; len(is) != 3 || is[path]["serverRelativeURL"] == "" || is[path]["serverRelativeURL"] != was[path]["serverRelativeURL"] {
 		t.Errorf("index %v after %v", is, was)
 	}
 	gone := openapi.New(resource.NewCatalogue(3, []*resource.Resource{a}, nil), after)
 	if w := getDocument(t, gone, "/openapi/v3/apis/b.example.com/v1"); w.Code != http.StatusNotFound {
 		t.Errorf("the document of a group that is gone: %d", w.Code)
+	}
+}
+
+// The documents describe what is exchanged beside objects: clients look for the kinds of
+// Status and DeleteOptions there.
+func TestOpenAPIDescribesWhatIsExchanged(t *testing.T) {
+	d := startInProcess(t).server
+	for _, test := range []struct {
+		document, definition, want string
+	}{
+		{"/openapi/v3/version", "paths./version/.get.operationId", `"getCodeVersion"`},
+		{"/openapi/v3/version", `components.schemas.io\.k8s\.apimachinery\.pkg\.version\.Info.properties.gitVersion.type`, `"string"`},
+		{"/openapi/v2", `paths./version/.get.responses.200.schema.$ref`, `"#/definitions/io.k8s.apimachinery.pkg.version.Info"`},
+		{"/openapi/v3/api/v1", `components.schemas.io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\.Status.x-kubernetes-group-version-kind.0`, `{"group":"","kind":"Status","version":"v1"}`},
+		{"/openapi/v3/api/v1", `components.schemas.io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\.APIResourceList.x-kubernetes-group-version-kind.0`, `{"group":"","kind":"APIResourceList","version":"v1"}`},
+		{"/openapi/v3/apis/authentication.k8s.io/v1", `components.schemas.io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\.Status`, ``},
+	} {
+		w := getDocument(t, d, test.document)
+		expect(t, test.document+": code", w.Code, http.StatusOK)
+		expect(t, test.document+": "+test.definition, gjson.Get(w.Body.String(), test.definition).Raw, test.want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/openapiconv"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/generated/openapi"
@@ -73,7 +75,26 @@ func (d *document) names() (kinds map[*resource.Version]string, all []string, er
 			all = append(all, name)
 		}
 	}
+	for _, sent := range exchanged {
+		if sent.verb == "" || slices.ContainsFunc(d.versions, func(v *resource.Version) bool { return slices.Contains(v.Resource.Verbs, sent.verb) }) {
+			all = append(all, util.GetCanonicalTypeName(sent.example))
+		}
+	}
 	return kinds, all, nil
+}
+
+// exchanged are the types of what is sent and answered beside objects and lists of them. A
+// real server describes them in the document of each version with a resource that has the
+// verb.
+var exchanged = []struct {
+	verb    string // empty: every resource
+	example any
+}{
+	{"", &metav1.APIResourceList{}},
+	{"delete", &metav1.DeleteOptions{}},
+	{"patch", &metav1.Patch{}},
+	{"delete", &metav1.Status{}},
+	{"watch", &metav1.WatchEvent{}},
 }
 
 func (d *document) v3() (*spec3.OpenAPI, error) {

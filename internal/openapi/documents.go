@@ -31,7 +31,7 @@ type Documents struct {
 	v2        func() http.Handler
 }
 
-// document is the document of one version of a group.
+// document is the document of one version of a group, or of /version.
 type document struct {
 	of      []*resource.OpenAPI
 	service *handler3.OpenAPIService
@@ -47,22 +47,27 @@ func New(c *resource.Catalogue, before *Documents) *Documents {
 			if g.Name == "" {
 				path = "api/" + name
 			}
-			of := published(g, name)
-			if before != nil && before.versions[path] != nil && slices.Equal(before.versions[path].of, of) {
-				d.versions[path] = before.versions[path]
-				continue
-			}
-			service := handler3.NewOpenAPIService()
-			service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-				spec, err := merge(of)
-				return spec, uuid.NewString(), err
-			})))
-			d.versions[path] = &document{of, service}
+			d.add(path, published(g, name), before)
 		}
 	}
+	d.add(versionPath, []*resource.OpenAPI{ofVersion}, before)
 	d.index = sync.OnceValues(d.list)
 	d.v2 = sync.OnceValue(d.serviceV2)
 	return d
+}
+
+// add adds the document of a path, which is that of before if it is of the same.
+func (d *Documents) add(path string, of []*resource.OpenAPI, before *Documents) {
+	if before != nil && before.versions[path] != nil && slices.Equal(before.versions[path].of, of) {
+		d.versions[path] = before.versions[path]
+		return
+	}
+	service := handler3.NewOpenAPIService()
+	service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+		spec, err := merge(of)
+		return spec, uuid.NewString(), err
+	})))
+	d.versions[path] = &document{of, service}
 }
 
 // Of tells whether these are the documents of a catalogue.
@@ -192,22 +197,31 @@ func (d *Documents) everything() (*spec.Swagger, error) {
 		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
 		Definitions: spec.Definitions{},
 	}}
+	add := func(one *resource.OpenAPI) error {
+		document, err := one.V2()
+		if err != nil {
+			return err
+		}
+		maps.Copy(merged.Definitions, document.Definitions)
+		if document.Paths != nil {
+			maps.Copy(merged.Paths.Paths, document.Paths.Paths)
+		}
+		return nil
+	}
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {
 			for _, v := range r.Versions {
 				if !v.Served || r.Unlisted || v.OpenAPI == nil {
 					continue
 				}
-				document, err := v.OpenAPI.V2()
-				if err != nil {
+				if err := add(v.OpenAPI); err != nil {
 					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
-				}
-				maps.Copy(merged.Definitions, document.Definitions)
-				if document.Paths != nil {
-					maps.Copy(merged.Paths.Paths, document.Paths.Paths)
 				}
 			}
 		}
+	}
+	if err := add(ofVersion); err != nil {
+		return nil, fmt.Errorf("OpenAPI of /version: %w", err)
 	}
 	return merged, nil
 }

@@ -80,6 +80,10 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.loadWebhooks(); err != nil {
 		return nil, err
 	}
+	controllers, err := s.acting()
+	if err != nil {
+		return nil, err
+	}
 	token := make([]byte, 16)
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
@@ -88,7 +92,6 @@ func New(opts ...Option) (*Cluster, error) {
 		s.services = append(s.services, one.service())
 	}
 	c := &Cluster{settings: s, token: hex.EncodeToString(token), converted: map[string]bool{}}
-	var err error
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
@@ -98,9 +101,8 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
-		Services:          c.services,
-		GarbageCollection: s.garbageCollection,
-		Admission:         s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
+		Services: c.services, Controllers: controllers,
+		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 	})
 	if err != nil {
 		c.services.close()

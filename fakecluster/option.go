@@ -33,6 +33,7 @@ type settings struct {
 	legacyAPIs         bool
 	runtimeConfig      []string
 	garbageCollection  bool
+	controllers        []Controller // nil: the default ones
 	history            store.Options
 }
 

@@ -21,7 +21,7 @@ const (
 	secretsPath    = "/api/v1/namespaces/default/secrets"
 )
 
-func withCollection(o *rest.Options, _ *store.Options) { o.GarbageCollection = true }
+func withCollection(o *rest.Options, _ *store.Options) { o.Controllers.Garbage = true }
 
 // ownedSecret is a Secret that blocks the deletion of a ConfigMap.
 func (c *cluster) ownedSecret(name, owner, more string) string {

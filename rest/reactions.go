@@ -141,7 +141,7 @@ func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, na
 	w := namespaceController.write(res, namespace, name)
 	policy := metav1.DeletePropagationBackground
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
-	w.Collection = true
+	w.Collection, w.Unanswered = true, r.trail == nil
 	return r.carryOut(ctx, namespaceController, "delete", w)
 }
 
@@ -149,7 +149,7 @@ func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, n
 	by := r.keeperOf(res)
 	w := by.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	w.SkipAdmission = true
+	w.SkipAdmission, w.Unanswered = true, r.trail == nil
 	return r.carryOut(ctx, by, "delete", w)
 }
 
@@ -169,7 +169,7 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
 	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
-	w.Revision = was.Revision
+	w.Revision, w.Unanswered = was.Revision, r.trail == nil
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}}

@@ -50,10 +50,9 @@ type Options struct {
 	// RuntimeConfig are versions that are off by default and are to be served, worded
 	// as the flag of kube-apiserver: "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
-	// GarbageCollection deletes objects whose owners are gone, and completes foreground and
-	// orphan deletions, as kube-controller-manager does in a real cluster. The API server
-	// alone does not.
-	GarbageCollection bool
+	// Controllers are the controllers of kube-controller-manager that act; the zero value:
+	// none.
+	Controllers lifecycle.Controllers
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -152,7 +151,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now,
 	}
-	server.reactor = lifecycle.NewReactor(server.controllers, o.GarbageCollection)
+	server.reactor = lifecycle.NewReactor(server.controllers, o.Controllers)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,

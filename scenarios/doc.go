@@ -43,6 +43,7 @@
 //   - cluster: how its cluster differs from the usual one. It may be left out. Its fields
 //     are flags: legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     garbageCollection: true deletes dependents with their owners;
+//     withoutControllers: true leaves namespaces that are deleted as they are;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
 //   - webhooks: a list of webhooks that the cluster can reach.

@@ -15,6 +15,9 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	if options.GarbageCollection {
 		with = append(with, fakecluster.WithGarbageCollection())
 	}
+	if options.WithoutControllers {
+		with = append(with, fakecluster.WithControllers())
+	}
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())
 	}

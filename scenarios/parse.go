@@ -132,6 +132,7 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 	p.fields(n, "a cluster", map[string]func(*yaml.Node){
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
 		"garbageCollection":         func(n *yaml.Node) { c.GarbageCollection = p.flag(n) },
+		"withoutControllers":        func(n *yaml.Node) { c.WithoutControllers = p.flag(n) },
 		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
 	})
 	return c

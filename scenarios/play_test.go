@@ -179,11 +179,11 @@ func TestFailuresOfTheCluster(t *testing.T) {
 }
 
 func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
-	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v, garbageCollection: %v}\nsteps:\n- get: {path: /healthz}\n"
+	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v, garbageCollection: %v, withoutControllers: %v}\nsteps:\n- get: {path: /healthz}\n"
 	for _, want := range []ClusterOptions{
-		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true}, {GarbageCollection: true},
+		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true}, {GarbageCollection: true}, {WithoutControllers: true},
 	} {
-		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs, want.GarbageCollection))
+		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs, want.GarbageCollection, want.WithoutControllers))
 		if err := join(f.mistakes); err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,8 @@ type ClusterOptions struct {
 	LegacyAPIs bool
 	// GarbageCollection deletes dependents when their owners are deleted.
 	GarbageCollection bool
+	// WithoutControllers has no controller of kube-controller-manager act.
+	WithoutControllers bool
 	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
 	// Services are the services that webhooks refer to. Play makes them from the

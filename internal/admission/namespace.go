@@ -17,9 +17,9 @@ type Namespace struct {
 	Terminating bool
 }
 
-// NamespaceLifecycle refuses writes to namespaces that do not exist, creates in namespaces that
-// are being deleted, and the deletion of default, kube-system and kube-public. It does what
-// upstream's admission plugin of this name does.
+// NamespaceLifecycle refuses creates in namespaces that do not exist or are being deleted, and
+// the deletion of default, kube-system and kube-public. It does what upstream's admission plugin
+// of this name does.
 func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	isNamespace := a.GetResource().GroupResource() == schema.GroupResource{Resource: "namespaces"}
 	if a.GetOperation() == admission.Delete {
@@ -28,13 +28,13 @@ func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 		}
 		return nil
 	}
-	if a.GetNamespace() == "" {
+	if a.GetNamespace() == "" || a.GetOperation() != admission.Create || asksForAccess(a) {
 		return nil
 	}
 	if !ns.Exists {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, a.GetNamespace())
 	}
-	if a.GetOperation() != admission.Create || !ns.Terminating {
+	if !ns.Terminating {
 		return nil
 	}
 	err := admission.NewForbidden(a, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.GetNamespace()))
@@ -47,6 +47,12 @@ func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 		})
 	}
 	return err
+}
+
+// asksForAccess tells whether a write is a question about what a user may do in a namespace. To
+// refuse it would tell everybody which namespaces there are.
+func asksForAccess(a admission.Attributes) bool {
+	return a.GetResource().GroupResource() == schema.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 }
 
 // isImmortal tells whether a namespace can never be deleted.

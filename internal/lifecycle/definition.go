@@ -117,12 +117,6 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 		}
 		done.Reason, done.Message = "InstanceDeletionCompleted", "removed all instances"
 	}
-	if len(definition.Finalizers) > 1 {
-		// A finalizer of somebody else keeps the definition. On a real server the clean-up
-		// ends some time later, so that clients see the definition terminating. Here it ends
-		// when only our own finalizer is left.
-		return nil
-	}
 	crd.SetCondition(definition, r.server.Now(), done)
 	apiextensions.CRDRemoveFinalizer(definition, apiextensions.CustomResourceCleanupFinalizer)
 	return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)

@@ -16,9 +16,10 @@ type content struct {
 	resources  map[string]int // the objects that are left, by resource: widgets.example.com
 	finalizers map[string]int // the same objects, by each of their finalizers
 	failed     []error        // why objects could not be deleted, one error for each resource
+	waits      bool           // there is more, to be deleted once something else is gone
 }
 
-func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 }
+func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 || c.waits }
 
 // empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
 // leaves alone what is being deleted already. It fails if another writer was faster, and
@@ -36,11 +37,10 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 		}
 		var failed []error
 		for _, record := range records {
-			if isTerminating(record.Value) {
+			if isDeleting(record.Value) {
 				continue
 			}
-			ns, name := gjson.Get(record.Value, "metadata.namespace").Str, gjson.Get(record.Value, "metadata.name").Str
-			if err := deleteOne(ctx, res, ns, name); err != nil && !apierrors.IsNotFound(err) {
+			if err := deleteOne(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key)); err != nil && !apierrors.IsNotFound(err) {
 				failed = append(failed, err)
 			}
 		}
@@ -48,6 +48,7 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 			return left, err
 		} else if err != nil {
 			left.failed = append(left.failed, err)
+			continue // a real controller does not count what is left then
 		}
 		if records, err = r.server.List(res, namespace); err != nil {
 			return left, err

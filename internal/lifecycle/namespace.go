@@ -16,8 +16,8 @@ import (
 
 // namespaceTerminates tells whether a namespace is being deleted.
 func (r *Reactor) namespaceTerminates(name string) bool {
-	obj, _, err := r.server.Get(context.Background(), r.server.Namespaces(), "", name)
-	return err == nil && obj.(*corev1.Namespace).DeletionTimestamp != nil
+	record, err := r.server.Read(r.server.Namespaces().Key("", name))
+	return err == nil && isDeleting(record.Value)
 }
 
 // finishNamespace empties a namespace that is being deleted. When nothing is left in it, it
@@ -31,19 +31,7 @@ func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
 	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return nil
 	}
-	catalogue, err := r.server.Catalogue()
-	if err != nil {
-		return err
-	}
-	var namespaced []*resource.Resource
-	for _, group := range catalogue.Groups() {
-		for _, res := range group.Resources {
-			if res.Namespaced {
-				namespaced = append(namespaced, res)
-			}
-		}
-	}
-	left, err := r.empty(ctx, namespaced, name, r.server.DeleteContent)
+	left, err := r.emptyNamespace(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -60,6 +48,38 @@ func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	return r.server.Update(ctx, r.server.Namespaces(), "finalize", was, ns)
+}
+
+// emptyNamespace deletes the content of a namespace: first the pods, and once they are gone,
+// all other kinds that can be deleted. While it waits for pods, the conditions of the namespace
+// do not say what is left, as those of a real one.
+func (r *Reactor) emptyNamespace(ctx context.Context, name string) (content, error) {
+	catalogue, err := r.server.Catalogue()
+	if err != nil {
+		return content{}, err
+	}
+	var pods, others []*resource.Resource
+	for _, group := range catalogue.Groups() {
+		for _, res := range group.Resources {
+			switch {
+			case !res.Namespaced || !slices.Contains(res.Verbs, "delete"):
+			case res.GroupResource() == corev1.Resource("pods"):
+				pods = append(pods, res)
+			default:
+				others = append(others, res)
+			}
+		}
+	}
+	first, err := r.empty(ctx, pods, name, r.server.DeleteContent)
+	if err != nil {
+		return content{}, err
+	}
+	if len(first.resources) > 0 {
+		return content{failed: first.failed, waits: true}, nil
+	}
+	left, err := r.empty(ctx, others, name, r.server.DeleteContent)
+	left.failed = append(first.failed, left.failed...)
+	return left, err
 }
 
 func (r *Reactor) getNamespace(ctx context.Context, name string) (*corev1.Namespace, store.Record, error) {

@@ -85,13 +85,14 @@ var ErrConflict = errors.New("another write came first")
 // Reactor reacts to commits.
 type Reactor struct {
 	server Server
+	acting Controllers
 	graph  *graph // nil: nothing is collected
 }
 
-// NewReactor makes the reactor of a server, with or without garbage collection.
-func NewReactor(s Server, collectsGarbage bool) *Reactor {
-	r := &Reactor{server: s}
-	if collectsGarbage {
+// NewReactor makes the reactor of a server. The controllers are those that act.
+func NewReactor(s Server, acting Controllers) *Reactor {
+	r := &Reactor{server: s, acting: acting}
+	if acting.Garbage {
 		r.graph = newGraph()
 	}
 	return r
@@ -198,25 +199,31 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			list.add(finishDefinition, d.Name)
 		}
 	}
-	namespaces, err := r.server.List(r.server.Namespaces(), "")
-	if err != nil {
-		return err
-	}
-	for _, ns := range namespaces {
-		if isTerminating(ns.Value) {
-			list.add(finishNamespace, r.server.Namespaces().NameOf(ns.Key))
+	if r.acting.Namespaces {
+		namespaces, err := r.server.List(r.server.Namespaces(), "")
+		if err != nil {
+			return err
+		}
+		for _, ns := range namespaces {
+			if isTerminating(ns.Value) {
+				list.add(finishNamespace, r.server.Namespaces().NameOf(ns.Key))
+			}
 		}
 	}
-	under := catalogue.Resource(storagemigrationv1.GroupName, migrations)
-	records, err := r.server.List(under, "")
-	if err != nil {
-		return err
+	if r.acting.Migrations {
+		under := catalogue.Resource(storagemigrationv1.GroupName, migrations)
+		records, err := r.server.List(under, "")
+		if err != nil {
+			return err
+		}
+		for _, m := range records {
+			list.add(migrateResource, under.NameOf(m.Key))
+		}
 	}
-	for _, m := range records {
-		list.add(migrateResource, under.NameOf(m.Key))
-	}
-	if err := r.resumePolicies(list, catalogue); err != nil {
-		return err
+	if r.acting.Policies {
+		if err := r.resumePolicies(list, catalogue); err != nil {
+			return err
+		}
 	}
 	if r.graph != nil {
 		if err := r.graph.resume(r.server, list, revision); err != nil {
@@ -263,26 +270,26 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 		if isTerminating(c.Record.Value) {
 			list.add(finishDefinition, c.Name)
 		}
-		if isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
+		if r.acting.Migrations && isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
 			list.add(retryMigration, c.Name)
 		}
 	case c.Resource == r.server.Namespaces():
-		if !c.Deleted && isTerminating(c.Record.Value) {
+		if r.acting.Namespaces && !c.Deleted && isTerminating(c.Record.Value) {
 			list.add(finishNamespace, c.Name)
 		}
 	case isPolicy(c.Resource):
-		if !c.Deleted && isUnobserved(c.Record.Value) {
+		if r.acting.Policies && !c.Deleted && isUnobserved(c.Record.Value) {
 			list.add(checkPolicy, c.Name)
 		}
 	case isMigration(c.Resource):
-		if !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
+		if r.acting.Migrations && !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
 			list.add(migrateResource, c.Name)
 		}
 	case c.Deleted:
 		if c.Resource.Terminating {
 			list.add(finishDefinition, c.Resource.Definition.Key[len(r.server.Definitions().Prefix):])
 		}
-		if c.Namespace != "" && r.namespaceTerminates(c.Namespace) {
+		if r.acting.Namespaces && c.Namespace != "" && r.namespaceTerminates(c.Namespace) {
 			list.add(finishNamespace, c.Namespace)
 		}
 	}

@@ -2,7 +2,6 @@ package write
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
@@ -38,10 +37,7 @@ func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (
 		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
 			errors.New("create not allowed while custom resource definition is terminating"))
 	}
-	out := admitted{require: slices.Clone(a.request.Require)}
-	if res.Definition.Key != "" {
-		out.require = append(out.require, res.Definition)
-	}
+	out := admitted{require: a.unlessRedefined()}
 	namespace, err := a.namespaceLifecycle(operation, obj, old)
 	if err != nil {
 		return admitted{}, err

@@ -105,19 +105,28 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 	if a.request.isDryRun() {
 		return result, record, nil
 	}
-	last := record.Value
+	gone, err := a.discard(record, require)
+	if err != nil {
+		return Result{}, record, err
+	}
+	return result, gone, nil
+}
+
+// discard removes a record. Watchers see it as it was last stored, at the revision of the
+// removal.
+func (a attempt) discard(record store.Record, require []store.Precondition) (store.Record, error) {
 	gone, err := a.p.Store.Delete(record.Key, record.Revision, store.Write{
-		Make:    func(revision int64) string { return view.WithResourceVersion(last, revision) },
+		Make:    func(revision int64) string { return view.WithResourceVersion(record.Value, revision) },
 		Tag:     record.Tag,
 		Index:   record.Index,
 		Require: require,
 	})
 	if err != nil {
-		return Result{}, record, err
+		return gone, err
 	}
 	a.giveBack(record)
 	a.react(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true})
-	return result, gone, nil
+	return gone, nil
 }
 
 // encode is the one encoding of a write: the object in the storage version, with

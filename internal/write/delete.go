@@ -16,6 +16,9 @@ import (
 // remove deletes an object. If a finalizer, content or a grace period holds the object back,
 // remove marks it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
+	if done, err := a.removeUnanswered(options); done || err != nil {
+		return Result{Deleted: done}, err
+	}
 	record, current, err := a.loadOrNotFound()
 	if err != nil {
 		return Result{}, err

@@ -41,6 +41,9 @@ type Request struct {
 	// Collection says that the object is deleted with others and not by its name:
 	// admission is not told the name.
 	Collection bool
+	// Unanswered says that nobody looks at the Result of a delete, which need not have an
+	// object then.
+	Unanswered bool
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 

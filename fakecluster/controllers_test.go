@@ -1,0 +1,46 @@
+package fakecluster_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func TestOnlyTheControllersActThatAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		name                        string
+		options                     []fakecluster.Option
+		emptiesNamespaces, collects bool
+	}{
+		{"by default the one of namespaces", nil, true, false},
+		{"none", []fakecluster.Option{fakecluster.WithControllers()}, false, false},
+		{"garbage collection alone", []fakecluster.Option{fakecluster.WithControllers(fakecluster.GarbageCollector)}, false, true},
+		{"both", []fakecluster.Option{fakecluster.WithControllers(fakecluster.GarbageCollector, fakecluster.NamespaceController)}, true, true},
+		{"garbage collection by its own option", []fakecluster.Option{fakecluster.WithControllers(), fakecluster.WithGarbageCollection()}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, of := range []*fakecluster.Cluster{fakecluster.Start(t, append(c.options, fakecluster.InProcess())...), fakecluster.Start(t, append(c.options, fakecluster.InProcess())...).Fork(t)} {
+				all := of.Dynamic().Resource(namespaces)
+				create(t, all, newNamespace("team"))
+				remove(t, all, "team")
+				equal(t, "namespaces are emptied", !slices.Contains(names(list(t, all)), "team"), c.emptiesNamespaces)
+
+				inDefault := of.Dynamic().Resource(configMaps).Namespace("default")
+				owned := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+					"name": "a", "ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "u"}},
+				}}}
+				create(t, inDefault, owned)
+				equal(t, "garbage is collected", !slices.Contains(names(list(t, inDefault)), "a"), c.collects)
+			}
+		})
+	}
+}
+
+func TestAControllerThatThereIsNotIsAnError(t *testing.T) {
+	_, err := fakecluster.New(fakecluster.WithControllers("deployment-controller"))
+	fails(t, "New", err, `WithControllers: fakecluster has no controller "deployment-controller"; it has namespace-controller, `+
+		`garbage-collector-controller, storage-version-migrator-controller and validatingadmissionpolicy-status-controller`)
+}

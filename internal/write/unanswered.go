@@ -1,0 +1,61 @@
+package write
+
+import (
+	"strconv"
+
+	"github.com/tidwall/gjson"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// removeUnanswered deletes an object without decoding it, if nobody wants to see the object and
+// nothing can hold it back. It is for controllers that delete thousands of objects. It declines
+// (done is false) wherever remove might do anything else than to delete the object at once, and
+// wherever remove might fail.
+func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err error) {
+	v := a.version
+	_, graceful := v.Strategy.(registryrest.RESTGracefulDeleteStrategy)
+	if !a.request.Unanswered || a.request.isDryRun() || !a.chain.Empty() || v.ContentFirst != nil || graceful || v.Resource.NamespaceOfItself {
+		return false, nil
+	}
+	if options.GracePeriodSeconds != nil || OrphanDependents(options) != nil || len(options.DryRun) > 0 || len(a.propagationFinalizers(nil, options)) > 0 {
+		return false, nil
+	}
+	record, err := a.p.Store.Get(v.Resource.Key(a.request.Namespace, a.request.Name))
+	if err != nil {
+		return false, nil // remove knows the error
+	}
+	stored := v.Resource.Storage
+	if record.Tag != v.Identity && !(v.Typed && record.Tag == stored.Identity) {
+		return false, nil // decoding it could fail
+	}
+	if wanted := a.request.Revision; wanted != 0 && wanted != record.Revision {
+		return false, nil
+	}
+	metadata := gjson.Get(record.Value, "metadata")
+	if metadata.Get("finalizers").Exists() || metadata.Get("deletionTimestamp").Exists() {
+		return false, nil
+	}
+	if p := options.Preconditions; p != nil {
+		if p.UID != nil && string(*p.UID) != metadata.Get("uid").Str {
+			return false, nil
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != strconv.FormatInt(record.Revision, 10) {
+			return false, nil
+		}
+	}
+	_, err = a.discard(record, a.unlessRedefined())
+	return err == nil, err
+}
+
+// unlessRedefined is what the request requires, and that the definition of the kind is still
+// the same when the write commits.
+func (a attempt) unlessRedefined() []store.Precondition {
+	definition := a.version.Resource.Definition
+	if definition.Key == "" {
+		return a.request.Require
+	}
+	return append(a.request.Require[:len(a.request.Require):len(a.request.Require)], definition)
+}

@@ -12,9 +12,6 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// admissionGroup is the group of the kinds that configure admission.
-const admissionGroup = "admissionregistration.k8s.io"
-
 // admissionChain is what a server asks about writes: what is configured in the store, and
 // functions.
 type admissionChain struct {
@@ -61,7 +58,7 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 	}
 	configured := map[string][]store.Record{}
 	for _, res := range c.builtin {
-		if res.Group != admissionGroup {
+		if !res.ConfiguresAdmission {
 			continue
 		}
 		list, err := c.store.List(res.Prefix, store.ListOptions{Revision: revision})

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -70,9 +71,9 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 	}, received, by)
 }
 
-// logChange puts into an event what a controller would send: the object, the apply
-// configuration or the options of the delete. An Amend is a function, and the patch that a real
-// controller sends in its place is not known: the event has none then.
+// logChange puts into an event what a controller would send: the object, the patch, the
+// apply configuration or the options of the delete. An Amend is a function, with which objects
+// are only written again: the event has none then.
 func logChange(ctx context.Context, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
 	switch change := w.Change.(type) {
@@ -85,6 +86,8 @@ func logChange(ctx context.Context, w write.Request) {
 			audit.LogRequestObject(ctx, obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	case write.Apply:
+		audit.LogRequestPatch(ctx, change.Body)
+	case write.Patch:
 		audit.LogRequestPatch(ctx, change.Body)
 	case write.Delete:
 		audit.LogRequestObject(ctx, change.Options, corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
@@ -102,7 +105,14 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 	if result.Created {
 		code = http.StatusCreated
 	}
-	if err != nil {
+	if errors.Is(err, write.ErrNotServed) {
+		err = unknownPath(w.Version.Resource.Routing)
+	}
+	switch {
+	case errors.Is(err, errUnknownPath): // a text
+		event.SetEventResponseStatusCode(http.StatusNotFound)
+		return
+	case err != nil:
 		status = toStatus(err)
 		code = status.Code
 	}

@@ -46,7 +46,7 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 		"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["x"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]},
 		"validations":[{"expression":"true"}]}}`)
 	uid := gjson.Get(c.must("GET", secretsPath+"/dependent", ""), "metadata.uid").Str
-	c.must("DELETE", configMapsPath+"/owner?propagationPolicy=Foreground", "")
+	revision := gjson.Get(c.must("DELETE", configMapsPath+"/owner?propagationPolicy=Foreground", ""), "metadata.resourceVersion").Str
 	c.must("DELETE", "/api/v1/namespaces/n", "")
 	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
 	c.do("PATCH", "/api/v1/namespaces/n/secrets/held", merge, `{"metadata":{"finalizers":null}}`)
@@ -78,9 +78,9 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
 			map[string]string{"kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions.uid": uid},
 			map[string]string{"kind": "Status", "status": "Success", "details.name": "dependent"}},
-		{"what a function alters has the answer alone", "patch configmaps owner",
+		{"the collector sends the finalizers that remain", "patch configmaps owner",
 			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
-			nil,
+			map[string]string{"metadata.finalizers": "", "metadata.resourceVersion": revision},
 			map[string]string{"kind": "ConfigMap", "metadata.name": "owner", "metadata.finalizers": ""}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -141,4 +141,31 @@ func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
 		t.Fatal("no event of the write")
 	}
 	expect(t, "event", []any{string(e.Stage), e.ResponseStatus.Code, e.ResponseStatus.Message}, []any{"Panic", int32(500), "APIServer panic'd: oh"})
+}
+
+// The namespace controller deletes a widget, whose version ceases to be served while
+// admission judges the delete.
+func TestTheWriteOfAControllerToAVersionThatIsGoneIsNotFoundInItsEvent(t *testing.T) {
+	var c *cluster
+	gone := false
+	p := &plugin{validate: func(w *restadmission.Write) error {
+		if w.GetOperation() == admission.Delete && w.GetResource().Resource == "widgets" && !gone {
+			gone = true
+			c.change(widgetsDefinition, `"served":true`, `"served":false`)
+		}
+		return nil
+	}}
+	c = start(t, withPlugin(p), withAudit(auditinternal.LevelRequestResponse))
+	c.install("widgets")
+	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
+	c.must("POST", strings.Replace(widgetsPath, "default", "n", 1), widget("a"))
+	c.must("DELETE", "/api/v1/namespaces/n", "")
+	var codes []int32
+	for _, e := range c.server.AuditEvents() {
+		if e.Verb == "delete" && e.ObjectRef.Resource == "widgets" && strings.Contains(e.User.Username, "namespace-controller") {
+			codes = append(codes, e.ResponseStatus.Code)
+			expect(t, "an object in the event", e.ResponseObject != nil, e.ResponseStatus.Code != 404) // it is a text
+		}
+	}
+	expect(t, "codes", codes, []int32{404, 200}) // the controller tries again in the version that is stored
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,7 @@ type aftermath struct {
 
 // React implements write.Reactor.
 func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
-	if c.Resource.Group == admissionGroup {
+	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
 		}
@@ -155,15 +156,44 @@ func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, n
 
 func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
 	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
-	w.Revision = was.Revision
-	w.Change = write.Amend{Alter: func(obj runtime.Object) error {
-		metadata, err := meta.Accessor(obj)
-		if err == nil {
-			change(metadata)
-		}
+	current, err := r.memory.Decode(w.Version, was)
+	if err != nil {
 		return err
-	}}
+	}
+	body, err := metadataPatch(w.Version.Codec.Copy(current.Object), change)
+	if err != nil {
+		return err
+	}
+	w.Revision = was.Revision
+	w.Change = write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore}
 	return r.carryOut(ctx, garbageCollector, "patch", w)
+}
+
+// metadataPatch is a merge patch with what a change makes of an object's finalizers and
+// owners. The object is altered.
+func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	finalizers, owners := slices.Clone(metadata.GetFinalizers()), slices.Clone(metadata.GetOwnerReferences())
+	change(metadata)
+	patch := map[string]any{"resourceVersion": metadata.GetResourceVersion()}
+	if is := metadata.GetFinalizers(); !slices.Equal(is, finalizers) {
+		patch["finalizers"] = orNull(is)
+	}
+	if is := metadata.GetOwnerReferences(); !equality.Semantic.DeepEqual(is, owners) {
+		patch["ownerReferences"] = orNull(is)
+	}
+	return json.Marshal(map[string]any{"metadata": patch})
+}
+
+// orNull is a list, or the null that takes it away.
+func orNull[T any](list []T) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {

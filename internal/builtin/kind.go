@@ -140,6 +140,9 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 		NamespaceOfItself: k.ofItself,
 		AnswersDeleted:    k.answersDeleted,
 		Verbs:             k.verbs,
+		BriefKinds:        true,
+
+		ConfiguresAdmission: g == &admissionKinds,
 	}
 	if r.Verbs == nil {
 		r.Verbs = allVerbs

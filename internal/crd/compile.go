@@ -118,6 +118,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	if r.Storage == nil {
 		return nil, fmt.Errorf("no storage version")
 	}
+	r.HidesStorageVersion = !r.Storage.Served
 	slices.SortStableFunc(r.Versions, func(a, b *resource.Version) int {
 		return version.CompareKubeAwareVersionStrings(b.Name, a.Name)
 	})

@@ -39,6 +39,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 		Verbs:  []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		Prefix: DefinitionsPrefix,
 
+		BriefKinds: true,
 		// Real servers show the hash of v1beta1, whatever they store.
 		StorageVersionHash: "jfWCUB31mvA=",
 	}

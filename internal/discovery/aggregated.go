@@ -107,10 +107,9 @@ func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIR
 	return all
 }
 
-// responseKind is a kind as a version of a resource names it: a built-in one leaves out
-// the group and version that are its own.
+// responseKind is a kind as a version of a resource names it.
 func responseKind(v *resource.Version, k schema.GroupVersionKind) *metav1.GroupVersionKind {
-	if v.Typed && k.GroupVersion() == v.GroupVersion() {
+	if v.Resource.BriefKinds && k.GroupVersion() == v.GroupVersion() {
 		return &metav1.GroupVersionKind{Kind: k.Kind}
 	}
 	return &metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}

@@ -157,7 +157,7 @@ func storageVersionHash(r *resource.Resource) string {
 	if r.StorageVersionHash != "" {
 		return r.StorageVersionHash
 	}
-	if r.Prefix == "" || !r.Storage.Served && !r.Storage.Typed {
+	if r.Prefix == "" || r.HidesStorageVersion {
 		return ""
 	}
 	stored := r.Storage.Kind()

@@ -45,6 +45,16 @@ type Resource struct {
 
 	// StorageVersionHash is what discovery shows, if it is not that of Storage.
 	StorageVersionHash string
+	// HidesStorageVersion says that discovery shows no hash: that of a custom resource is
+	// shown only if the version that it is stored in is served.
+	HidesStorageVersion bool
+	// BriefKinds says that aggregated discovery leaves out the group and version of a kind
+	// that are those of the document. Otherwise it names them each time.
+	BriefKinds bool
+
+	// ConfiguresAdmission says that the objects are policies, webhooks or their like: a
+	// change of one changes what the server asks about writes.
+	ConfiguresAdmission bool
 
 	// Prefix is what the store keys of all objects begin with. It ends with a
 	// slash. For a custom resource it holds the uid of its definition, so that a

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
 
@@ -103,6 +104,7 @@ func New(opts ...Option) (*Cluster, error) {
 		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: controllers,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
+		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {
 		c.services.close()
@@ -119,6 +121,10 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	return c, nil
 }
+
+// verifyMemory is the environment variable by which the tests of fakecluster itself have
+// all of their clusters prove that nothing alters the decoded objects that they keep.
+const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // open makes the listener or the transport of the clients, and the clients.
 func (c *Cluster) open() (err error) {

@@ -3,11 +3,9 @@ package rest_test
 import (
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
 	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 func TestMain(m *testing.M) {
-	memorytest.Verify()
 	leaktest.Main(m)
 }

@@ -44,6 +44,10 @@ type Options struct {
 	// is configured with, except for the initial objects; nil: nothing is called. Its
 	// type is internal: package fakecluster sets it, from the functions of its WithAdmission.
 	Admission admission.Plugin
+	// VerifyMemory has the server check, whenever it uses a decoded object that it has kept,
+	// that nothing has altered it. It is for the tests of fakecluster itself: requests take
+	// several times as long.
+	VerifyMemory bool
 	// LegacyAPIs serves versions that a server of this release does not serve any more, as
 	// the last releases that had them did.
 	LegacyAPIs bool
@@ -131,7 +135,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		o.Now = time.Now
 	}
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
-	memory := resource.NewMemory()
+	memory := resource.NewMemory(o.VerifyMemory)
 	server := &Server{
 		options: o, store: s, builtin: kinds,
 		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, services: o.Services, memory: memory},

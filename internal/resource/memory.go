@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,14 +50,10 @@ const (
 	bytesOfAnything = 512
 )
 
-// VerifyMemory is the environment variable that has each Memory made from then on
-// check, whenever it answers, that nothing has altered the object: it must still
-// encode to its text. Tests of fakecluster itself set it to 1.
-const VerifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
-
-// NewMemory makes a memory that is empty.
-func NewMemory() *Memory {
-	return &Memory{objects: content.NewCache[string, remembered](memoryBytes), verify: os.Getenv(VerifyMemory) == "1"}
+// NewMemory makes a memory that is empty. One that is to verify checks, whenever it
+// answers, that nothing has altered the object: it must still encode to its text.
+func NewMemory(verify bool) *Memory {
+	return &Memory{objects: content.NewCache[string, remembered](memoryBytes), verify: verify}
 }
 
 // Decode is the object of a record as the version sees it.

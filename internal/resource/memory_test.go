@@ -66,7 +66,7 @@ func label(t *testing.T, m *resource.Memory, v *resource.Version, record store.R
 
 func TestARecordIsDecodedOnce(t *testing.T) {
 	v, codec := namespaces()
-	m := resource.NewMemory()
+	m := resource.NewMemory(false)
 	record, _ := stored(t, v, "x", "1")
 	for range 3 {
 		if got := label(t, m, v, record); got != "1" {
@@ -86,7 +86,7 @@ func TestARecordIsDecodedOnce(t *testing.T) {
 
 func TestWhatIsKnownIsForTheTextInMemoryAlone(t *testing.T) {
 	v, codec := namespaces()
-	m := resource.NewMemory()
+	m := resource.NewMemory(false)
 	record, _ := stored(t, v, "x", "1")
 	label(t, m, v, record)
 	// Another store has the same key at the same revision.
@@ -103,7 +103,7 @@ func TestWhatIsKnownIsForTheTextInMemoryAlone(t *testing.T) {
 
 func TestAMemoryIsBounded(t *testing.T) {
 	v, codec := namespaces()
-	m := resource.NewMemory()
+	m := resource.NewMemory(false)
 	var records []store.Record
 	for i := range 5 { // each counts 4 MB: there is room for three
 		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 512<<10))
@@ -119,9 +119,8 @@ func TestAMemoryIsBounded(t *testing.T) {
 }
 
 func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
-	t.Setenv(resource.VerifyMemory, "1")
 	v, _ := namespaces()
-	m := resource.NewMemory()
+	m := resource.NewMemory(true)
 	record, ns := stored(t, v, "x", "1")
 	m.Remember(record, resource.Decoded{Object: ns})
 	if _, err := m.Decode(v, record); err != nil {
@@ -139,7 +138,7 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 func TestASharedObjectCanBeEncodedByMany(t *testing.T) {
 	v, _ := namespaces()
 	record, _ := stored(t, v, "x", "1")
-	d, err := resource.NewMemory().Decode(v, record)
+	d, err := resource.NewMemory(false).Decode(v, record)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Package memorytest has the clusters of a test binary prove that nothing alters the
-// decoded objects that they keep:
+// Package memorytest has the clusters of tests prove that nothing alters the decoded
+// objects that they keep. Tests that make servers ask for it by an option, which is
+// [Wanted]. Tests that start clusters by package fakecluster set it for all of them:
 //
 //	func TestMain(m *testing.M) {
 //		memorytest.Verify()
@@ -10,17 +11,24 @@ package memorytest
 import (
 	"flag"
 	"os"
-
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Verify has each resource.Memory that is made from now on verify each answer. A
-// request that meets an altered object fails. Benchmarks are left alone, because to
-// verify takes longer than to decode.
-func Verify() {
+// Variable is the environment variable by which package fakecluster is told to have its
+// clusters verify what they keep.
+const Variable = "FAKECLUSTER_VERIFY_MEMORY"
+
+// Wanted tells whether the memories of a test are to verify each answer. Those of
+// benchmarks are not, because to verify takes longer than to decode.
+func Wanted() bool {
 	flag.Parse()
-	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
-		return
+	bench := flag.Lookup("test.bench")
+	return bench == nil || bench.Value.String() == ""
+}
+
+// Verify has each cluster that package fakecluster makes from now on verify what it keeps,
+// if that is wanted. A request that meets an altered object fails.
+func Verify() {
+	if Wanted() {
+		_ = os.Setenv(Variable, "1") // it fails only for names that cannot be
 	}
-	_ = os.Setenv(resource.VerifyMemory, "1") // it fails only for names that cannot be
 }

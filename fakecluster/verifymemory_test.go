@@ -1,0 +1,14 @@
+package fakecluster
+
+import (
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
+)
+
+// If the two had different names, no test would notice an object that a write altered.
+func TestTheVariableThatTestsSetIsTheOneThatClustersRead(t *testing.T) {
+	if verifyMemory != memorytest.Variable {
+		t.Errorf("%s is set and %s is read", memorytest.Variable, verifyMemory)
+	}
+}

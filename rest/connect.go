@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -17,10 +20,14 @@ func (r *request) connection() *resource.Connection {
 	return nil
 }
 
-// connect answers what the connection has to say. Any method may ask for it.
+// connect answers what the connection has to say.
 func connect(r *request) error {
 	connection := r.connection()
-	options, err := connection.Options(r.http.URL.Query(), strings.Join(r.info.Parts[min(3, len(r.info.Parts)):], "/"))
+	query := r.http.URL.Query()
+	if connection.View != nil && query.Has("dryRun") {
+		return apierrors.NewBadRequest("dryRun is not supported")
+	}
+	options, err := connection.Options(query, r.pathBehind())
 	if err != nil {
 		return err
 	}
@@ -29,7 +36,7 @@ func connect(r *request) error {
 			return err
 		}
 	}
-	text, err := connection.Connect(r.ctx, r.info.Name, options)
+	text, err := connection.Connect(r.ctx, r.info.Name, options, httpstream.IsUpgradeRequest(r.http))
 	if err != nil {
 		return err
 	}
@@ -37,4 +44,16 @@ func connect(r *request) error {
 	r.w.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(r.w, text) // the client may have gone
 	return nil
+}
+
+// pathBehind is the path behind the subresource, which begins with a slash unless it is empty.
+func (r *request) pathBehind() string {
+	path := ""
+	if len(r.info.Parts) > 3 {
+		path = "/" + strings.Join(r.info.Parts[3:], "/")
+	}
+	if strings.HasSuffix(r.http.URL.Path, "/") && !strings.HasSuffix(path, "/") {
+		path += "/"
+	}
+	return path
 }

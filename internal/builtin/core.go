@@ -24,11 +24,11 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
 )
 
-// These are the things that fakecluster lacks and a subresource needs. The refusal of the
-// subresource names them.
+// These are the things that fakecluster lacks and a subresource or a kind needs. The refusal
+// names them.
 const (
-	noKubelet  = "no kubelet runs in it, and so no container"
-	noBackends = "nothing runs behind its services and nodes"
+	noKubelet  = "no kubelet runs, and so no container"
+	noBackends = "nothing runs behind pods, services and nodes"
 	noStatuses = "it has no components to tell the status of"
 )
 
@@ -72,7 +72,7 @@ var core = group{name: "", kinds: []kind{
 		kind: "Node", plural: "nodes", singular: "node", short: []string{"no"},
 		clusterScoped: true, versions: v1, strategy: node.Strategy, attributes: node.GetAttrs,
 		subresources: map[string]subresource{
-			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), verbs: proxyVerbs, missing: noBackends},
+			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), verbs: proxyVerbs, connection: nodeProxy},
 			"status": {strategy: node.StatusStrategy},
 		},
 	},
@@ -90,14 +90,14 @@ var core = group{name: "", kinds: []kind{
 		kind: "Pod", plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"},
 		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs,
 		subresources: map[string]subresource{
-			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, missing: noKubelet},
+			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, connection: podAttach},
 			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, action: binding},
 			"ephemeralcontainers": {strategy: pod.EphemeralContainersStrategy},
 			"eviction":            {kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: createVerb, action: eviction},
-			"exec":                {kind: corev1.SchemeGroupVersion.WithKind("PodExecOptions"), verbs: connectVerbs, missing: noKubelet},
-			"log":                 {verbs: []string{"get"}, missing: noKubelet},
-			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, missing: noKubelet},
-			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, missing: noKubelet},
+			"exec":                {kind: corev1.SchemeGroupVersion.WithKind("PodExecOptions"), verbs: connectVerbs, connection: podExec},
+			"log":                 {verbs: []string{"get"}, connection: podLog},
+			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, connection: podPortForward},
+			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, connection: podProxy},
 			"resize":              {strategy: pod.ResizeStrategy},
 			"status":              {strategy: pod.StatusStrategy},
 		},
@@ -126,7 +126,7 @@ var core = group{name: "", kinds: []kind{
 		kind: "Service", plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
 		answersDeleted: true, versions: v1, strategy: service.Strategy, attributes: service.GetAttrs, claims: serviceClaims,
 		subresources: map[string]subresource{
-			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), verbs: proxyVerbs, missing: noBackends},
+			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), verbs: proxyVerbs, connection: serviceProxy},
 			"status": {strategy: service.StatusStrategy},
 		},
 	},

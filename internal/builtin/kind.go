@@ -71,10 +71,11 @@ type subresource struct {
 	kind  schema.GroupVersionKind // of its requests and answers; empty: that of the object
 	verbs []string                // nil: get, patch, update
 
-	strategy registryrest.RESTUpdateStrategy
-	scale    *scaled // the object is shown as a Scale
-	action   *action // what a create does
-	missing  string  // what fakecluster lacks to answer; empty: nothing
+	strategy   registryrest.RESTUpdateStrategy
+	scale      *scaled     // the object is shown as a Scale
+	action     *action     // what a create does
+	connection *connection // what it connects with
+	missing    string      // what fakecluster lacks to answer; empty: nothing
 }
 
 var (
@@ -213,6 +214,8 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 	switch {
 	case s.action != nil:
 		out.Action = s.action.of(v, s.kind, name)
+	case s.connection != nil:
+		out.Connection = s.connection.of(v, s.kind)
 	case s.scale != nil:
 		out.Strategy = k.strategy
 		out.Projection = s.scale.projection(v)

@@ -66,7 +66,7 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 		return nil, issuer.err
 	}
 	storage, err := serviceaccountstorage.NewREST(overCluster{}, issuer.generator, authenticator.Audiences{Issuer}, everybody, 0,
-		getter{api.Resource("pods")}, getter{api.Resource("secrets")}, getter{api.Resource("nodes")},
+		getter{podResource}, getter{api.Resource("secrets")}, getter{nodeResource},
 		noWebhooks[*admissionregistrationv1.ValidatingWebhookConfiguration]{"validatingwebhookconfigurations"},
 		noWebhooks[*admissionregistrationv1.MutatingWebhookConfiguration]{"mutatingwebhookconfigurations"},
 		true, serviceaccount.ExpirationExtensionSeconds*time.Second)
@@ -75,6 +75,11 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	}
 	return storage.Token, nil
 }}
+
+var (
+	podResource  = api.Resource("pods")
+	nodeResource = api.Resource("nodes")
+)
 
 // getter reads the objects of a kind in the cluster of the context.
 type getter struct{ of schema.GroupResource }

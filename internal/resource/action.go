@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,7 +34,8 @@ type Connection struct {
 	View *Version
 	// Options are those of the connection, read from the query and, for a proxy, from the path
 	// behind the subresource.
-	Options func(query map[string][]string, path string) (runtime.Object, error)
-	// Connect returns what the connection has to say, as text, or why there is none.
-	Connect func(ctx context.Context, name string, options runtime.Object) (string, error)
+	Options func(query url.Values, path string) (runtime.Object, error)
+	// Connect returns what the connection has to say, as text, or why there is none. Upgrade says
+	// that the client asks for a stream.
+	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,11 +32,11 @@ func limitTime(chain func() *admission.Chain) filter {
 				next.ServeHTTP(w, req)
 				return
 			}
-			timeout := requestTimeout
+			timeout, cause := requestTimeout, error(nil)
 			if wanted > 0 && wanted < timeout {
-				timeout = wanted
+				timeout, cause = wanted, errAllotted
 			}
-			ctx, cancel := context.WithTimeout(req.Context(), timeout)
+			ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
 			defer cancel()
 			next.ServeHTTP(w, req.WithContext(ctx))
 		})
@@ -68,10 +69,28 @@ func mayWait(req *http.Request) bool {
 	}
 }
 
+// errAllotted is the end of a request that took longer than its client wanted to wait.
+var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+
 // orTimeout is the error of a request, or that it ran out of time.
 func orTimeout(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	switch {
+	case err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return err
+	case errors.Is(context.Cause(ctx), errAllotted):
+		return errAllotted
+	default:
 		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+ctx.Err().Error(), 0)
 	}
-	return err
+}
+
+// writeAllotted answers a request with errAllotted. On a real server a filter in front of
+// all handlers does, which knows no media types: it sends the Status in JSON as a text,
+// without its kind. client-go cannot read that, and says that "the server was unable to
+// return a response in the time allotted".
+func writeAllotted(w http.ResponseWriter, req *http.Request) {
+	tellStatus(req.Context(), toStatus(errAllotted))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusGatewayTimeout)
+	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)
 }

@@ -41,6 +41,10 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		http.NotFound(w, req)
 		return
 	}
+	if errors.Is(err, errAllotted) {
+		writeAllotted(w, req)
+		return
+	}
 	status := toStatus(err)
 	code := int(status.Code)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {

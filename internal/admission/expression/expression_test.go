@@ -1,0 +1,63 @@
+package expression_test
+
+import (
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/fakecluster/fakecluster/internal/admission/expression"
+)
+
+// What an expression may be is what the compiler says of it under its type.
+func TestTheTypesOfExpressions(t *testing.T) {
+	compile := func(e plugincel.ExpressionAccessor, params *admissionregistrationv1.ParamKind) string {
+		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		compiler, err := plugincel.NewCompositedCompiler(env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := compiler.CompileCELExpression(e, expression.Declarations(params), environment.NewExpressions)
+		if result.Error == nil {
+			return ""
+		}
+		text, _, _ := strings.Cut(result.Error.Detail, "\n")
+		return text
+	}
+	validation := func(text string) plugincel.ExpressionAccessor {
+		return expression.Validation{Validation: &admissionregistrationv1.Validation{Expression: text}}
+	}
+	kind := &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}
+	for _, c := range []struct {
+		rule       string
+		expression plugincel.ExpressionAccessor
+		params     *admissionregistrationv1.ParamKind
+		want       string // the beginning of what is wrong
+	}{
+		{"a validation is true or false", validation("object.a == 1"), nil, ""},
+		{"a validation is nothing else", validation("1"), nil, "must evaluate to bool"},
+		{"a message is a text", expression.Message("'a' + string(1)"), nil, ""},
+		{"a message is nothing else", expression.Message("object.a"), nil, "must evaluate to string"},
+		{"an annotation is a text", expression.AuditAnnotation{Key: "k", Value: "'a'"}, nil, ""},
+		{"an annotation may be left out", expression.AuditAnnotation{Key: "k", Value: "null"}, nil, ""},
+		{"an annotation is nothing else", expression.AuditAnnotation{Key: "k", Value: "true"}, nil, "must evaluate to one of [string null_type] but got bool"},
+		{"a variable is anything", expression.Variable{Name: "v", Expression: "[1, 2]"}, nil, ""},
+		{"a policy without a kind of parameters has none", validation("params.a == 1"), nil, "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'"},
+		{"a policy with a kind of parameters has them", validation("params.a == 1"), kind, ""},
+		{"the authorizer can be asked", validation("authorizer.group('').resource('pods').check('get').allowed()"), nil, ""},
+	} {
+		got := compile(c.expression, c.params)
+		if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %q, want %q", c.rule, got, c.want)
+		}
+	}
+}
+
+func TestVariablesKeepTheirOrder(t *testing.T) {
+	all := expression.Variables([]admissionregistrationv1.Variable{{Name: "b", Expression: "1"}, {Name: "a", Expression: "variables.b"}})
+	if len(all) != 2 || all[0].GetName() != "b" || all[1].GetName() != "a" || all[1].GetExpression() != "variables.b" {
+		t.Errorf("they are %v", all)
+	}
+}

@@ -52,7 +52,7 @@ func catalogue() *resource.Catalogue {
 
 func TestDocumentsSayWhatIsServed(t *testing.T) {
 	for path, want := range map[string]string{
-		"api":    `{"versions":["v1"],"serverAddressByClientCIDRs":null}`,
+		"api": `{"versions":["v1"],"serverAddressByClientCIDRs":null}`,
 		"api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` +
 			`{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list"],"storageVersionHash":"xPOwRZ+Yhw8="},` +
 			`{"name":"pods/eviction","singularName":"","namespaced":true,"group":"policy","version":"v1","kind":"Eviction","verbs":["create"]},` +
@@ -100,7 +100,7 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 
 func TestTheAggregatedDocumentGoesToWhoPrefersIt(t *testing.T) {
 	for accept, want := range map[string]bool{
-		aggregatedType: true,
+		aggregatedType:                       true,
 		aggregatedType + ",application/json": true,
 		"application/json," + aggregatedType: false,
 		"application/json":                   false,

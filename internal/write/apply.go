@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -75,6 +76,10 @@ func (a attempt) merge(change Apply, into runtime.Object) (runtime.Object, error
 func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless bool, err error) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	if isPlainYAML(body) {
+		if obj, ok := json.Decode(string(body)); ok && !hasFloats(obj) {
+			u.Object = obj
+			return u, true, nil
+		}
 		if complaints, err := kjson.UnmarshalStrict(body, &u.Object); err == nil && len(complaints) == 0 && !hasFloats(u.Object) {
 			return u, true, nil
 		}

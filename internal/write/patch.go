@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -73,10 +74,10 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 	if err != nil {
 		return resource.Decoded{}, err
 	}
-	json := version.Serializer.SupportedMediaTypes()[0]
-	serializer := json.Serializer
+	info := version.Serializer.SupportedMediaTypes()[0]
+	serializer := info.Serializer
 	if asksForComplaints(p.Validation) {
-		serializer = json.StrictSerializer
+		serializer = info.StrictSerializer
 	}
 	obj, _, err := version.Codec.Decode(after, serializer)
 	if err != nil {
@@ -169,9 +170,12 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 // JSON, if the kind can. It is not ok if anything about the patch or its outcome is
 // unusual. Then mergeJSON applies the patch, or has the words of the error.
 func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {
-	patch := map[string]any{}
-	if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
-		return obj, false
+	patch, plain := json.Decode(string(p.Body))
+	if !plain {
+		patch = nil
+		if duplicates, err := kjson.UnmarshalStrict(p.Body, &patch); err != nil || len(duplicates) > 0 || patch == nil {
+			return obj, false
+		}
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if _, ok := patch[key]; ok {

@@ -1,7 +1,7 @@
 // Command conformance runs suites and clients that were not written here against
 // fakecluster. From this folder:
 //
-//	go run .                               # all four parts
+//	go run .                               # all parts, of Kubernetes' tests the fast half
 //	go run . -only kubectl,operator        # some
 //	go run . -update                       # and write the results to the lists
 //
@@ -23,9 +23,10 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
+	kubernetes "github.com/fakecluster/fakecluster/conformance/kubernetes/suite"
 	"github.com/fakecluster/fakecluster/conformance/operator"
 	"github.com/fakecluster/fakecluster/conformance/realcrds"
-	"github.com/fakecluster/fakecluster/conformance/upstream/suite"
+	crds "github.com/fakecluster/fakecluster/conformance/upstream/suite"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
 
@@ -37,8 +38,11 @@ type part struct {
 }
 
 var parts = []part{
-	{"upstream", suite.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
-		return suite.Run(ctx, regexp.MustCompile(""))
+	{"upstream", crds.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return crds.Suite.Run(ctx, regexp.MustCompile(""))
+	}},
+	{"kubernetes", fastList(), func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return kubernetes.Fast.Run(ctx, regexp.MustCompile(""))
 	}},
 	{"realcrds", realcrds.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
 		return realcrds.Run(ctx, w)
@@ -47,6 +51,13 @@ var parts = []part{
 	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return operator.Run(ctx)
 	}},
+}
+
+// fastList is what the list has of the fast half of Kubernetes' tests.
+func fastList() verdict.List {
+	list := kubernetes.List
+	list.Match = kubernetes.Fast.Has
+	return list
 }
 
 func main() {

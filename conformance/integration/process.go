@@ -1,4 +1,4 @@
-package suite
+package integration
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 // run runs the test in a process of its own.
 func (t test) run(ctx context.Context) ([]verdict.Result, error) {
 	// The process ends itself, and says where it was; if it cannot, it is ended.
-	ctx, cancel := context.WithTimeout(ctx, testTimeout+10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, t.timeout+10*time.Second)
 	defer cancel()
 	cmd := command(ctx, t.dir, "go", "tool", "test2json", "-t", t.binary,
-		"-test.run", "^"+t.name+"$", "-test.v=test2json", "-test.timeout", testTimeout.String())
+		"-test.run", "^"+t.name+"$", "-test.v=test2json", "-test.timeout", t.timeout.String())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	started := time.Now()

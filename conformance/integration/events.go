@@ -1,4 +1,4 @@
-package suite
+package integration
 
 import (
 	"cmp"
@@ -65,6 +65,7 @@ func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, erro
 			continue
 		}
 		sub := records[name].result(strings.TrimSuffix(t.String(), t.name) + name)
+		sub = applicable(sub, func(ancestor string) *record { return records[ancestor] }, name)
 		if sub.Verdict != verdict.Pass {
 			subtests = append(subtests, sub)
 		}
@@ -74,6 +75,24 @@ func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, erro
 		return []verdict.Result{result}, nil
 	}
 	return append([]verdict.Result{result}, subtests...), nil
+}
+
+// applicable makes a failure not applicable if what the subtest is part of has said so: a
+// server is often started for several subtests.
+func applicable(sub verdict.Result, records func(string) *record, name string) verdict.Result {
+	for sub.Verdict == verdict.Fail {
+		end := strings.LastIndex(name, "/")
+		if end < 0 {
+			break
+		}
+		name = name[:end]
+		if rec := records(name); rec != nil {
+			if reason, refused := rec.refusal(); refused {
+				sub.Verdict, sub.Reason = verdict.NotApplicable, reason
+			}
+		}
+	}
+	return sub
 }
 
 // summarize gives a test that did not pass the verdict of its subtests: it fails if
@@ -100,14 +119,11 @@ func (r *record) result(name string) verdict.Result {
 	if r.outcome == "pass" {
 		return verdict.Result{Name: name, Verdict: verdict.Pass}
 	}
-	said := r.said()
 	// What comes after the first refusal may be a consequence of it.
-	for _, line := range said {
-		if _, reason, refused := strings.Cut(line, "not applicable: "); refused {
-			return verdict.Result{Name: name, Verdict: verdict.NotApplicable, Reason: verdict.Reason(reason)}
-		}
+	if reason, refused := r.refusal(); refused {
+		return verdict.Result{Name: name, Verdict: verdict.NotApplicable, Reason: reason}
 	}
-	reason := ""
+	said, reason := r.said(), ""
 	if len(said) > 0 {
 		reason = verdict.Reason(said[len(said)-1])
 	}
@@ -115,6 +131,16 @@ func (r *record) result(name string) verdict.Result {
 		return verdict.Result{Name: name, Verdict: verdict.NotApplicable, Reason: "skips itself: " + reason}
 	}
 	return verdict.Result{Name: name, Verdict: verdict.Fail, Reason: reason}
+}
+
+// refusal is the first reason a test gave why it says nothing about fakecluster.
+func (r *record) refusal() (reason string, refused bool) {
+	for _, line := range r.said() {
+		if _, reason, refused := strings.Cut(line, "not applicable: "); refused {
+			return verdict.Reason(reason), true
+		}
+	}
+	return "", false
 }
 
 // said is what a test logged, line by line. The last of it explains how the test
@@ -126,8 +152,12 @@ func (r *record) said() []string {
 		if strings.HasPrefix(line, "panic: ") {
 			return append(said, line)
 		}
-		if logged := logLine.FindStringSubmatch(line); logged != nil && !klogLine.MatchString(logged[1]) {
+		if logged := logLine.FindStringSubmatch(line); logged != nil && !noise.MatchString(logged[1]) {
 			said = append(said, logged[1])
+		} else if assertion := assertionLine.FindStringSubmatch(line); assertion != nil {
+			said = append(said, assertion[1])
+		} else if n := len(said) - 1; n >= 0 && strings.HasSuffix(said[n], ":") && strings.HasPrefix(line, assertionIndent) {
+			said[n] += " " + strings.TrimSpace(line)
 		}
 	}
 	return said
@@ -136,6 +166,11 @@ func (r *record) said() []string {
 var (
 	// logLine is what t.Log and its kin print: where, and what.
 	logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)$`)
-	// klogLine is what Kubernetes' libraries log through a test.
-	klogLine = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\]`)
+	// assertionLine is what testify prints of an assertion that does not hold. It goes on in
+	// the next line, and ends in a colon then.
+	assertionLine   = regexp.MustCompile(`^\s+\tError:\s+\t?(.*)$`)
+	assertionIndent = "        \t            \t"
+	// noise is what Kubernetes' libraries log through a test, and what its fixture for
+	// servers does.
+	noise = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\]|^Resolved testserver package path to: `)
 )

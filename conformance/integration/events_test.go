@@ -1,4 +1,4 @@
-package suite
+package integration
 
 import (
 	"encoding/json"
@@ -38,6 +38,10 @@ func TestReadEvents(t *testing.T) {
 			events("output TestA     a_test.go:1: first", "output TestA     a_test.go:2: last",
 				"output TestA     a_test.go:3: I1121 05:57:13.291931] noise", "fail TestA"),
 			[]verdict.Result{{Name: "TestA", Verdict: verdict.Fail, Reason: "last"}}},
+		{"an assertion of testify is the reason, and not where it stands",
+			events("output TestA     a_test.go:1: ", "output TestA         \tError Trace:\t/a_test.go:1", "output TestA         \tError:      \tReceived unexpected error:",
+				"output TestA         \t            \tcontext deadline exceeded", "output TestA         \tTest:       \tTestA", "fail TestA"),
+			[]verdict.Result{{Name: "TestA", Verdict: verdict.Fail, Reason: "Received unexpected error: context deadline exceeded"}}},
 		{"a failure is blamed on the subtest, and only leaves are listed",
 			events("pass TestA/ok", "output TestA/no/deep     a_test.go:2: wrong", "fail TestA/no/deep", "fail TestA/no", "fail TestA"),
 			[]verdict.Result{
@@ -50,6 +54,14 @@ func TestReadEvents(t *testing.T) {
 		{"a test that only its refused subtests fail is not applicable",
 			events("output TestA/x     a_test.go:1: not applicable: reads etcd", "fail TestA/x", "fail TestA"),
 			[]verdict.Result{{Name: "TestA", Verdict: verdict.NotApplicable, Reason: "reads etcd"}}},
+		{"what a subtest says of its server holds for the subtests in it",
+			events("output TestA/on     a_test.go:1: not applicable: feature gate", "output TestA/on/x     a_test.go:1: got JSON", "fail TestA/on/x", "fail TestA/on",
+				"output TestA/off/x     a_test.go:1: wrong", "fail TestA/off/x", "fail TestA/off", "fail TestA"),
+			[]verdict.Result{
+				{Name: "TestA", Verdict: verdict.Fail, Reason: "wrong"},
+				{Name: "TestA/off/x", Verdict: verdict.Fail, Reason: "wrong"},
+				{Name: "TestA/on/x", Verdict: verdict.NotApplicable, Reason: "feature gate"},
+			}},
 		{"a test that panics or hangs has no outcome and fails",
 			events("output TestA panic: test timed out after 1m15s", "output TestA goroutine 1"),
 			[]verdict.Result{{Name: "TestA", Verdict: verdict.Fail, Reason: "panic: test timed out after 1m15s"}}},

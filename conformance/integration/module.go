@@ -1,0 +1,172 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/fakecluster/fakecluster/conformance/gotool"
+)
+
+const ourPath = "github.com/fakecluster/fakecluster"
+
+// module is what `go list -m -json` says of a module.
+type module struct{ Path, Version, Dir, GoMod string }
+
+// listModule finds a dependency of this module, or this module's own parent.
+func listModule(ctx context.Context, path string) (m module, err error) {
+	out, err := gotool.Output(ctx, "", "list", "-m", "-json", path)
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(out, &m)
+}
+
+// cacheFolder is where copies and builds stay from run to run.
+func cacheFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	cache = filepath.Join(cache, "fakecluster-conformance")
+	return cache, os.MkdirAll(cache, 0o755)
+}
+
+// copyModule returns a folder with a copy of a module, as it is in the module cache. A
+// copy is needed because an overlay cannot change files of the module cache.
+func copyModule(m module, cache string) (string, error) {
+	dir := filepath.Join(cache, filepath.Base(m.Path)+"@"+m.Version)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	unfinished, err := os.MkdirTemp(cache, "unfinished-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(unfinished)
+	// CopyFS adds to the modes of the module cache, which is read-only, the right
+	// of the owner to write.
+	if err := os.CopyFS(unfinished, os.DirFS(m.Dir)); err != nil {
+		return "", err
+	}
+	// A run beside this one may have been first.
+	if err := os.Rename(unfinished, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr == nil {
+			return dir, nil
+		}
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755) // MkdirTemp made it private
+}
+
+// work is a module that has fakecluster and the copies of upstream's modules as its
+// dependencies. In it the tests are built.
+type work struct {
+	dir     string
+	copies  map[string]string // module path to folder
+	overlay string            // for -overlay
+	lock    *os.File
+}
+
+// prepare makes the module for a suite. It is kept in the user's cache, one for each
+// checkout of fakecluster and suite, with the test binaries: the go command does not link
+// again what has not changed. The caller closes it.
+func (s Suite) prepare(ctx context.Context) (*work, error) {
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	ours, err := listModule(ctx, ourPath)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(ours.Dir))
+	w := &work{
+		dir:    filepath.Join(cache, s.Name+"-"+hex.EncodeToString(sum[:6])),
+		copies: map[string]string{},
+	}
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if w.lock, err = lock(filepath.Join(w.dir, "lock")); err != nil {
+		return nil, err
+	}
+	if err := w.fill(ctx, s, ours, cache); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// lock waits until no other run works in a folder.
+func lock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// close lets other runs work in the folder.
+func (w *work) close() { w.lock.Close() }
+
+// fill writes go.mod, go.sum and the overlay.
+func (w *work) fill(ctx context.Context, s Suite, ours module, cache string) error {
+	var sums bytes.Buffer
+	mod := fmt.Sprintf("module fakecluster.test/%s\n\ngo 1.26.0\n\nrequire %s v0.0.0\nreplace %[2]s => %s\n", s.Name, ourPath, ours.Dir)
+	addSums := func(dir string) error {
+		content, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+		sums.Write(content)
+		return err
+	}
+	// The sums of conformance's own go.sum are those of upstream's modules themselves.
+	if err := addSums(ours.Dir); err != nil {
+		return err
+	}
+	if err := addSums(filepath.Join(ours.Dir, "conformance")); err != nil {
+		return err
+	}
+	for _, path := range s.Modules {
+		upstream, err := listModule(ctx, path)
+		if err != nil {
+			return err
+		}
+		dir, err := copyModule(upstream, cache)
+		if err != nil {
+			return fmt.Errorf("copying %s: %w", path, err)
+		}
+		w.copies[path] = dir
+		mod += fmt.Sprintf("require %s %s\nreplace %[1]s => %[3]s\n", path, upstream.Version, dir)
+		if err := addSums(dir); err != nil {
+			return err
+		}
+	}
+	if err := writeIfChanged(filepath.Join(w.dir, "go.sum"), sums.Bytes()); err != nil {
+		return err
+	}
+	if err := writeIfChanged(filepath.Join(w.dir, "go.mod"), []byte(mod)); err != nil {
+		return err
+	}
+	return w.writeOverlay(s.Changes)
+}
+
+// writeIfChanged leaves a file alone that has the content already, with its time.
+func writeIfChanged(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
+}

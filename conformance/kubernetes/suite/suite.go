@@ -1,0 +1,139 @@
+// Package suite is a part of Kubernetes' own integration tests, the packages in
+// k8s.io/kubernetes/test/integration that say how the API behaves.
+//
+// The tests start their servers through two functions, StartTestServer in
+// cmd/kube-apiserver/app/testing and StartTestServer in test/integration/framework. Both
+// go their way until the server's options are complete, as upstream wrote them. Then they
+// start a fakecluster as the options say: the files in the folder fixtures are put beside
+// upstream's, and a few lines into upstream's that lead there.
+package suite
+
+import (
+	"embed"
+	"slices"
+	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/integration"
+	crds "github.com/fakecluster/fakecluster/conformance/upstream/suite"
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+const module = "k8s.io/kubernetes"
+
+//go:embed fixtures/*.go
+var fixtures embed.FS
+
+// fixture puts one of our files into the module.
+func fixture(name, path string) integration.Change {
+	content, err := fixtures.ReadFile("fixtures/" + name)
+	if err != nil {
+		panic(err) // the files are in this package
+	}
+	return integration.File(module, path, content)
+}
+
+// fast are the packages beneath test/integration that take little time, slow the others.
+var (
+	fast = []string{
+		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",
+	}
+	slow = []string{
+		"client", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
+	}
+)
+
+// Suite is the suite.
+var Suite = integration.Suite{
+	Name:    "kubernetes",
+	Modules: []string{module, "k8s.io/apiextensions-apiserver"},
+	Changes: []integration.Change{
+		fixture("cluster.go", "test/integration/fixture/cluster.go"),
+		fixture("flags.go", "test/integration/fixture/flags.go"),
+		fixture("audit.go", "test/integration/fixture/audit.go"),
+		fixture("etcd.go", "test/integration/fixture/etcd.go"),
+		fixture("app.go", "cmd/kube-apiserver/app/fakecluster.go"),
+		fixture("testserver.go", "cmd/kube-apiserver/app/testing/fakecluster.go"),
+		fixture("framework.go", "test/integration/framework/fakecluster.go"),
+		crds.Fixture,
+		integration.Insert(module, "cmd/kube-apiserver/app/testing/testserver.go",
+			integration.Insertion{
+				Before: `	"k8s.io/kubernetes/test/utils/ktesting"`,
+				Text:   `	"k8s.io/kubernetes/test/integration/fixture"`,
+			},
+			integration.Insertion{
+				Before: `	completedOptions, err := s.Complete(tCtx)`,
+				Text: `	if fixture.Instead {
+		return startInstead(t, s, fixture.Set(fs), instanceOptions, storageConfig, result, tearDown)
+	}`,
+			}),
+		integration.Insert(module, "test/integration/framework/test_server.go",
+			integration.Insertion{
+				Before: `	"k8s.io/kubernetes/test/utils"`,
+				Text:   `	"k8s.io/kubernetes/test/integration/fixture"`,
+			},
+			integration.Insertion{
+				Before: `	if setup.ModifyServerRunOptions != nil {`,
+				Text: `	flags := opts.Flags()
+	defaults := fixture.Values(flags)`,
+			},
+			integration.Insertion{
+				Before: `	completedOptions, err := opts.Complete(ctx)`,
+				Text: `	if fixture.Instead {
+		listener.Close()
+		return startInstead(t, setup, fixture.Changed(defaults, fixture.Values(flags)), cancel, certDir)
+	}`,
+			}),
+		integration.Insert(module, "test/integration/framework/etcd.go",
+			integration.Insertion{
+				Before: `	"k8s.io/kubernetes/pkg/util/env"`,
+				Text:   `	"k8s.io/kubernetes/test/integration/fixture"`,
+			},
+			integration.Insertion{
+				Before: `	if !forceCreate {`,
+				Text: `	if fixture.Instead {
+		fixture.EtcdURL()
+		return func() {}, nil
+	}`,
+			},
+			integration.Insertion{
+				Before: `	etcdPath, err := getEtcdPath()`,
+				Text: `	if fixture.Instead {
+		return fixture.EtcdURL(), func() {}, nil
+	}`,
+			}),
+		// The check for leaks waits ten minutes for the connections of etcd's clients.
+		integration.Insert(module, "test/integration/framework/goleak.go",
+			integration.Insertion{
+				Before: `	timeout := 600 * time.Second`,
+				Text: `	if true {
+		return nil
+	}`,
+			}),
+	},
+	Root:    "test/integration",
+	Folders: slices.Concat(fast, slow),
+	// A test compares /version with what its own binary says.
+	Stamps: map[string]string{
+		"k8s.io/component-base/version.gitVersion":   "v1.37.2",
+		"k8s.io/component-base/version.gitCommit":    "",
+		"k8s.io/component-base/version.gitTreeState": "clean",
+		"k8s.io/component-base/version.buildDate":    "",
+	},
+	// Some tests wait for a minute before they fail.
+	Timeout: 120 * time.Second,
+}
+
+// Fast is the part of the suite that every change has to pass.
+var Fast = func() integration.Suite {
+	s := Suite
+	s.Folders = fast
+	return s
+}()
+
+// List is the list that results are compared with, seen from the folder conformance.
+var List = verdict.List{
+	Path: "kubernetes.txt",
+	Comment: `Kubernetes' integration tests against fakecluster:
+every test, and of those that fail every subtest that does not pass.
+Written by "go run ./kubernetes -update"; how to read it: README.md.`,
+}

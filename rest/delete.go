@@ -36,7 +36,9 @@ func deleteOne(r *request) error {
 	if err != nil {
 		return err
 	}
-	writeObject(r.w, r.http, http.StatusOK, status)
+	// The client has asked for a form of the object, such as a Table. The Status comes as it
+	// is, in that media type.
+	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
 	return nil
 }
 

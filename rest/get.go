@@ -2,10 +2,13 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -14,6 +17,9 @@ import (
 // get answers with one object.
 func get(r *request) error {
 	var options metav1.GetOptions
+	if err := r.refuseExport(); err != nil {
+		return err
+	}
 	if err := r.parseQuery(&options); err != nil {
 		return err
 	}
@@ -32,6 +38,26 @@ func get(r *request) error {
 		return err
 	}
 	return r.answer(http.StatusOK, text)
+}
+
+// refuseExport refuses a parameter that servers have not had for long, and that clients must not
+// believe in.
+func (r *request) refuseExport() error {
+	if r.info.Subresource != "" || !strings.Contains(r.http.URL.RawQuery, "export") {
+		return nil
+	}
+	asked := r.http.URL.Query()["export"]
+	if len(asked) == 0 {
+		return nil
+	}
+	var wanted bool
+	if err := runtime.Convert_Slice_string_To_bool(&asked, &wanted, nil); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
+	}
+	if wanted {
+		return apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+	}
+	return nil
 }
 
 // readError puts a failed read into the words of the API.

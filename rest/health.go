@@ -2,15 +2,43 @@ package rest
 
 import (
 	"net/http"
+	"strings"
+	"sync"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/healthz"
 )
 
 // anonymous is the user of a request without the token, where none is needed.
 var anonymous = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
+// healthChecks are the checks of a real server that stand for something that a cluster has. All
+// of them are fulfilled as long as the server answers.
+var healthChecks = []string{
+	"ping", "log", "etcd", "poststarthook/crd-informer-synced", "poststarthook/start-system-namespaces-controller",
+	"poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes",
+	"poststarthook/priority-and-fairness-config-producer", "poststarthook/kube-apiserver-autoregistration", "autoregister-completion",
+}
+
+// health is upstream's handler of the paths that ask whether the server is up, and of those of
+// single checks below them. It is the same for all servers, and made once in a process.
+var health = sync.OnceValue(func() *http.ServeMux {
+	mux := http.NewServeMux()
+	fulfilled := func(names ...string) []healthz.HealthChecker {
+		var all []healthz.HealthChecker
+		for _, name := range names {
+			all = append(all, healthz.NamedCheck(name, func(*http.Request) error { return nil }))
+		}
+		return all
+	}
+	healthz.InstallPathHandler(mux, "/healthz", fulfilled(healthChecks...)...)
+	healthz.InstallPathHandler(mux, "/livez", fulfilled(healthChecks...)...)
+	healthz.InstallPathHandler(mux, "/readyz", fulfilled(append(healthChecks[:len(healthChecks):len(healthChecks)], "etcd-readiness", "informer-sync", "shutdown")...)...)
+	return mux
+})
+
 // answerHealth answers the paths that ask whether the server is up. They need no token: it
-// only decides who is named in the event of the request.
+// only decides who is named in the event of the request. The paths of single checks do need it.
 func answerHealth(token string) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -21,12 +49,16 @@ func answerHealth(token string) filter {
 					by = admin
 				}
 				logUser(req, by)
-				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-				w.Header().Set("X-Content-Type-Options", "nosniff")
-				_, _ = w.Write([]byte("ok")) // the client may have gone
+				health().ServeHTTP(w, req)
 			default:
 				next.ServeHTTP(w, req)
 			}
 		})
 	}
+}
+
+// isHealthCheck tells whether a path is below one of those of answerHealth.
+func isHealthCheck(path string) bool {
+	root, _, below := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return below && (root == "healthz" || root == "livez" || root == "readyz")
 }

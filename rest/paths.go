@@ -37,6 +37,8 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		discovery.ServeVersion(w, req)
 	case req.URL.Path == "/":
 		discovery.ServeIndex(w, req, c)
+	case isHealthCheck(req.URL.Path):
+		health().ServeHTTP(w, req)
 	case parts[0] == "openapi":
 		p.openAPI.of(c).ServeHTTP(w, req)
 	case parts[0] == "api" || parts[0] == "apis":

@@ -71,6 +71,24 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 		responsewriters.WriteRawJSON(code, obj, w)
 		return
 	}
+	encode(w, code, obj, info)
+}
+
+// encodeObject is writeObject in a media type that has been settled already.
+func encodeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object, mediaType string) {
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+	if !ok {
+		writeObject(w, req, code, obj)
+		return
+	}
+	tellStatus(req.Context(), obj)
+	if mediaType == runtime.ContentTypeJSON && asksForPretty(req) {
+		info.Serializer = info.PrettySerializer
+	}
+	encode(w, code, obj, info)
+}
+
+func encode(w http.ResponseWriter, code int, obj runtime.Object, info runtime.SerializerInfo) {
 	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -134,6 +134,9 @@ func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
 		position, s.after = present.Revision, present.Revision
 		initial = &present
 	}
+	if err := s.r.version.Resource.Remembers(position); err != nil {
+		return nil, watchError(err)
+	}
 	if s.changes, err = s.r.store.Watch(prefix, position); err != nil {
 		return nil, watchError(err)
 	}

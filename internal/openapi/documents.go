@@ -164,6 +164,9 @@ func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 		if err != nil {
 			return nil, err
 		}
+		if document.Info != nil && document.Info.Title != "" {
+			merged.Info = document.Info // definitions have a title of their own
+		}
 		// A type that several documents refer to is the same in all of them.
 		if document.Components != nil {
 			maps.Copy(merged.Components.Schemas, document.Components.Schemas)

@@ -65,6 +65,10 @@ type Resource struct {
 	// still find it when it commits. It is the zero value for a built-in one.
 	Definition store.Precondition
 
+	// Since is the revision that the history of the resource begins with, because there was
+	// no such resource before. 0: it has always been there.
+	Since int64
+
 	// CallsOut says that objects are converted by calls that the server's own
 	// services carry: a fork cannot share it.
 	CallsOut bool
@@ -104,6 +108,15 @@ func (r *Resource) NamespaceOf(key string) string {
 	}
 	namespace, _, _ := strings.Cut(strings.TrimPrefix(key, r.Prefix), "/")
 	return namespace
+}
+
+// Remembers fails with a store.CompactedError for a revision at which there was no such
+// resource. Revision 0 stands for the newest.
+func (r *Resource) Remembers(revision int64) error {
+	if revision != 0 && revision < r.Since {
+		return &store.CompactedError{Requested: revision, Oldest: r.Since}
+	}
+	return nil
 }
 
 // NameOf is the name in a store key.

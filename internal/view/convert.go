@@ -25,6 +25,10 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 	case "PartialObjectMetadata":
 		return v.partial(obj)
 	case "PartialObjectMetadataList":
+		if u, ok := obj.(runtime.Unstructured); ok {
+			// Upstream takes such an object for a list, until it looks for the items.
+			return nil, u.EachListItem(func(runtime.Object) error { return nil })
+		}
 		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
 	}
 	metadata, err := meta.Accessor(obj)

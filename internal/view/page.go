@@ -2,6 +2,7 @@ package view
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,9 @@ func ReadPage(s *store.Store, namespace string, o *internalversion.ListOptions, 
 		if err := NotInFuture(s, o.ResourceVersion); err != nil {
 			return Page{}, err
 		}
+	}
+	if err := sel.version.Resource.Remembers(revision); err != nil {
+		return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Since))
 	}
 	var p Page
 	within := prefix

@@ -138,7 +138,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stor
 		return "", stored, err
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(revision, 10))
-	if metadata.GetSelfLink() != "" {
+	if metadata.GetSelfLink() != "" && !a.request.isDryRun() {
 		metadata.SetSelfLink("") // a field that servers do not fill in any more
 	}
 	encoded, stored, err := a.version.Resource.Storage.Codec.EncodeToStore(obj)

@@ -20,6 +20,9 @@ func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err
 	if !a.request.Unanswered || a.request.isDryRun() || !a.chain.Empty() || v.ContentFirst != nil || graceful || v.Resource.NamespaceOfItself {
 		return false, nil
 	}
+	if p := options.PropagationPolicy; p != nil && *p != metav1.DeletePropagationBackground {
+		return false, nil
+	}
 	if options.GracePeriodSeconds != nil || OrphanDependents(options) != nil || len(options.DryRun) > 0 || len(a.propagationFinalizers(nil, options)) > 0 {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -51,9 +52,9 @@ func TestADeleteThatNobodyLooksAtIsADelete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			outcome := func(unanswered bool) []any {
 				b := newBench(t)
-				text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"default","uid":"u"` + c.metadata + `},"spec":{"replicas":1}}`
+				text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"default","resourceVersion":"0","uid":"u"` + c.metadata + `},"spec":{"replicas":1}}`
 				if !c.missing {
-					_, err := b.Store.Create(b.key(), store.Write{Make: func(int64) string { return text }, Tag: b.widgets().Identity})
+					_, err := b.Store.Create(b.key(), store.Write{Make: func(revision int64) string { return view.WithResourceVersion(text, revision) }, Tag: b.widgets().Identity})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -138,7 +138,8 @@ func TestInterruptedRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := execute(ctx, []string{"run", "../../scenarios/namespaces"}, &stdout, &stderr)
 	// The folder uses manifests of another one, so this also says that it stands alone.
-	if last := strings.Split(stdout.String(), "\n"); status != 1 || len(last) < 2 || last[len(last)-2] != "0 passed, 8 failed" {
+	last := strings.Split(stdout.String(), "\n")
+	if status != 1 || len(last) < 2 || !regexp.MustCompile("^0 passed, [1-9][0-9]* failed$").MatchString(last[len(last)-2]) {
 		t.Errorf("status %d, stdout:\n%s\nstderr:\n%s", status, &stdout, &stderr)
 	}
 }

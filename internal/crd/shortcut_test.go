@@ -259,6 +259,9 @@ func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 		if !reflect.DeepEqual(want, got) {
 			t.Fatalf("%s patched with %s (-library +maps):\n%s", before, change, cmp.Diff(want, got))
 		}
+		if now, _ := json.Marshal(document); string(now) != string(before) {
+			t.Fatalf("patched with %s the document %s, which is shared, became %s", change, before, now)
+		}
 	}
 }
 

@@ -22,7 +22,8 @@ func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper 
 	return equivalents{o.cluster.Catalogue()}
 }
 
-// equivalents returns the resources that show the same objects in other versions.
+// equivalents returns the resources that show the same objects in other versions, and in other
+// groups: events are events.k8s.io/v1 events as well.
 type equivalents struct{ catalogue *resource.Catalogue }
 
 // EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The
@@ -33,9 +34,11 @@ func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, sub
 		return nil
 	}
 	var all []schema.GroupVersionResource
-	for _, v := range r.Versions {
-		if v.Served && (subresource == "" || v.Subresource[subresource] != nil) {
-			all = append(all, v.GroupVersionResource())
+	for _, same := range e.catalogue.Sharing(r) {
+		for _, v := range same.Versions {
+			if v.Served && (subresource == "" || v.Subresource[subresource] != nil) {
+				all = append(all, v.GroupVersionResource())
+			}
 		}
 	}
 	return all

@@ -120,6 +120,23 @@ func (c *Catalogue) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
 
+// Sharing are the resources whose objects are those of r: r itself, then those of other groups
+// that show the same records.
+func (c *Catalogue) Sharing(r *Resource) []*Resource {
+	all := []*Resource{r}
+	if r.Prefix == "" {
+		return all // nothing is stored
+	}
+	for _, g := range c.groups {
+		for _, other := range g.Resources {
+			if other != r && other.Prefix == r.Prefix {
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
+
 // Kind is the resource that serves the kind in that version, or nil.
 func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 	g := c.byName[kind.Group]

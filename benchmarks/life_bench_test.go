@@ -60,13 +60,16 @@ func newStand(t testing.TB, k kind, op operation, inProcess bool) *stand {
 		options = append(options, fakecluster.InProcess())
 	}
 	c := fakecluster.Start(t, options...)
-	_, err := c.Dynamic().Resource(definitions).Create(t.Context(), k.definition, metav1.CreateOptions{})
-	check(t, err)
+	if k.definition != nil {
+		_, err := c.Dynamic().Resource(definitions).Create(t.Context(), k.definition, metav1.CreateOptions{})
+		check(t, err)
+	}
 	in := func(d dynamic.Interface) side {
-		return side{ResourceInterface: d.Resource(k.resource).Namespace("default")}
+		return side{ResourceInterface: d.Resource(k.Resource).Namespace("default")}
 	}
 	s := &stand{kind: k, objects: op.objects, cluster: in(c.Dynamic()), n: 1_000_000}
 	for range op.objects {
+		var err error
 		s.current, err = s.grow(t.Context(), nameOf(s.count()))
 		check(t, err)
 	}

@@ -26,7 +26,7 @@ import (
 var modules = filepath.Join("..", "conformance", "realcrds", "modules")
 
 // lives are the names of the kinds that are measured; each has a file in testdata/life.
-var lives = []string{"CronTab", "Certificate", "Machine", "Prometheus", "VirtualService"}
+var lives = []string{"CronTab", "Certificate", "Machine", "Prometheus", "VirtualService", "Deployment", "Pod"}
 
 // kind is a kind with the objects that the operations write, as its file in
 // testdata/life describes them. A part of an object is JSON with placeholders: see
@@ -35,9 +35,13 @@ type kind struct {
 	// Definition is where the CustomResourceDefinition is: a file of a module, or of
 	// this folder if no module is named.
 	Definition struct{ Module, File, Name, Version string }
+	// Resource names a built-in kind, which has no definition.
+	Resource schema.GroupVersionResource
 	// Plain: the object stands as its user has created it. Otherwise a controller
 	// has written its status, and a third manager has applied a part.
 	Plain bool
+	// CountsAnnotations: a change of annotations is a new generation.
+	CountsAnnotations bool
 	// Object is what the user creates, Status what the controller writes first.
 	Object, Status json.RawMessage
 	// NextStatus has the fields of the status that the controller changes.
@@ -47,8 +51,7 @@ type kind struct {
 	// Patch is a merge patch of the user's.
 	Patch json.RawMessage
 
-	definition *unstructured.Unstructured
-	resource   schema.GroupVersionResource
+	definition *unstructured.Unstructured // nil: the kind is built in
 }
 
 func loadKind(t testing.TB, name string) kind {
@@ -62,11 +65,14 @@ func loadKind(t testing.TB, name string) kind {
 		t.Fatalf("%s: %v", name, err)
 	}
 	d := k.Definition
+	if d.Name == "" {
+		return k
+	}
 	if k.definition, err = findDefinition(d.Module, d.File, d.Name); err != nil {
 		t.Fatal(err)
 	}
 	plural, group, _ := strings.Cut(d.Name, ".")
-	k.resource = schema.GroupVersionResource{Group: group, Version: d.Version, Resource: plural}
+	k.Resource = schema.GroupVersionResource{Group: group, Version: d.Version, Resource: plural}
 	return k
 }
 

@@ -14,7 +14,7 @@ import (
 
 const (
 	width, height = 13 * vg.Inch, 9 * vg.Inch
-	barWidth      = 13 // points
+	barWidth      = 9.5 // points
 )
 
 // colors are those of the kinds, distinct for readers who see red and green alike.
@@ -24,6 +24,8 @@ var colors = []color.Color{
 	color.RGBA{0xe6, 0x9f, 0x00, 0xff},
 	color.RGBA{0x00, 0x9e, 0x73, 0xff},
 	color.RGBA{0xcc, 0x79, 0xa7, 0xff},
+	color.RGBA{0x56, 0xb4, 0xe9, 0xff},
+	color.RGBA{0xf0, 0xe4, 0x42, 0xff},
 }
 
 // draw writes the figures of life as a picture, once for each path; its extension

@@ -70,6 +70,23 @@ create               1.7 / 1.9  does not hold
 `, parsed(t).verdicts())
 }
 
+func TestWritesOfBuiltInKindsHaveABudgetOfTheirOwn(t *testing.T) {
+	for _, test := range []struct {
+		kind, operation string
+		want            [2]float64
+	}{
+		{"Certificate", "create", [2]float64{1.7, 1.9}},
+		{"Pod", "create", [2]float64{2.5, 2.7}},
+		{"Deployment", "merge-patch-status", [2]float64{2.5, 2.7}},
+		{"Deployment", "get", [2]float64{1.1, 1.1}},
+	} {
+		row := rowOf(test.operation)
+		if got := [2]float64{row.limit(test.kind, 0), row.limit(test.kind, 1)}; got != test.want {
+			t.Errorf("%s of a %s: %v, want %v", test.operation, test.kind, got, test.want)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"a run without life": {"PASS\n", "no figures of BenchmarkLife"},

@@ -22,7 +22,7 @@ func (r *results) tables() string {
 			for i, way := range ways {
 				x := r.timesFloor(lifeCase{kind, operation, way})
 				cell := fmt.Sprintf("%.1f", x)
-				if row.hasBudget() && x > row.atMost[i] {
+				if row.hasBudget() && x > row.limit(kind, i) {
 					cell = "**" + cell + "**"
 				}
 				cells = append(cells, cell)

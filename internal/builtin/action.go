@@ -24,7 +24,7 @@ type action struct {
 // of makes the action of a version, at a subresource of the name or for the kind itself.
 func (a *action) of(v *resource.Version, kind schema.GroupVersionKind, name string) *resource.Action {
 	view := viewAs(kind, v)
-	view.FieldManager = viewFieldManager(kind, name)
+	view.FieldManager = viewFields(kind, name)
 	return &resource.Action{
 		View: view, Accepts: a.accepts, KeepsMetadata: a.keepsMetadata,
 		Do: func(ctx context.Context, name string, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {

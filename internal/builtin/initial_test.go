@@ -166,7 +166,7 @@ func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text s
 	must(err)
 	ctx := background(v.Resource.Group, v.Resource.Names.Plural)
 	ctx = apirequest.WithNamespace(ctx, metadata.GetNamespace())
-	obj, err = v.FieldManager.Update(v.Codec.New(), obj, manager, metav1.Now())
+	obj, _, err = v.FieldManager.Update(resource.Decoded{Object: v.Codec.New()}, obj, manager, metav1.Now())
 	must(err)
 	if o.allocated != nil {
 		o.allocated(obj)
@@ -189,7 +189,7 @@ func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text s
 			"status":   map[string]any{"conditions": []any{condition}},
 		}}
 		configuration.SetGroupVersionKind(v.Kind())
-		obj, err = status.FieldManager.Apply(obj, configuration, o.applier, true, metav1.Now())
+		obj, _, err = status.FieldManager.Apply(resource.Decoded{Object: obj}, configuration, o.applier, true, metav1.Now())
 		must(err)
 	}
 	metadata, err = meta.Accessor(obj)

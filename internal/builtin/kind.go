@@ -10,7 +10,6 @@ import (
 	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -179,8 +178,8 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		Claims:       k.claims,
 		Review:       k.answer,
 		Missing:      k.missing,
-		Types:        g.types,
-		FieldManager: g.fieldManager(gvk, "", k.strategy),
+		Types:        k.types(g).Converter,
+		FieldManager: k.fields(g, name, "", k.strategy),
 	}
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	if documents != nil {
@@ -219,22 +218,11 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 	case s.scale != nil:
 		out.Strategy = k.strategy
 		out.Projection = s.scale.projection(v)
-		out.FieldManager = scaleFieldManager
+		out.FieldManager = scaleFields()
 	case s.strategy != nil:
-		out.FieldManager = g.fieldManager(v.Kind(), name, s.strategy)
+		out.FieldManager = k.fields(g, v.Name, name, s.strategy)
 	}
 	return out
-}
-
-// resetFields are the fields that a strategy ignores.
-func resetFields(strategy any) map[fieldpath.APIVersion]fieldpath.Filter {
-	switch s := strategy.(type) {
-	case registryrest.ResetFieldsFilterStrategy: // first, because it may embed a strategy that has the other method
-		return s.GetResetFieldsFilter()
-	case registryrest.ResetFieldsStrategy:
-		return fieldpath.NewExcludeFilterSetMap(s.GetResetFields())
-	}
-	return nil
 }
 
 // release is the Kubernetes release whose behaviour is served.

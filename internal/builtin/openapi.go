@@ -63,12 +63,12 @@ var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 func (d *document) names() (kinds map[*resource.Version]string, all []string, err error) {
 	kinds = map[*resource.Version]string{}
 	for _, v := range d.versions {
-		if kinds[v], err = modelName(d.scheme, v.Kind()); err != nil {
+		if kinds[v], err = resource.ModelName(d.scheme, v.Kind()); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, kinds[v])
 		if list := v.GroupVersion().WithKind(v.Resource.Names.ListKind); slices.Contains(v.Resource.Verbs, "list") {
-			name, err := modelName(d.scheme, list)
+			name, err := resource.ModelName(d.scheme, list)
 			if err != nil {
 				return nil, nil, err
 			}

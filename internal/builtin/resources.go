@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/pkg/capabilities"
 	podstorage "k8s.io/kubernetes/pkg/registry/core/pod/storage"
@@ -107,19 +106,3 @@ var setUpstream = sync.OnceFunc(func() {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	podstorage.EvictionsRetry = wait.Backoff{Steps: math.MaxInt}
 })
-
-// typesByGroup has the schemas of the groups that writes have needed so far: at most one
-// entry for each of groups.
-var typesByGroup sync.Map // of *group to func() (managedfields.TypeConverter, error)
-
-// types returns what server-side apply knows of the kinds of a group. Making it takes some
-// 20 ms, once in a process.
-func (g *group) types() (managedfields.TypeConverter, error) {
-	made, ok := typesByGroup.Load(g)
-	if !ok {
-		made, _ = typesByGroup.LoadOrStore(g, sync.OnceValues(func() (managedfields.TypeConverter, error) {
-			return schemas(g.typesOf(), g.kindsOf())
-		}))
-	}
-	return made.(func() (managedfields.TypeConverter, error))()
-}

@@ -33,19 +33,14 @@ type scaled struct {
 	write func(obj runtime.Object, wanted int32)
 }
 
-// scaleFieldManager is the field manager of Scales.
-var scaleFieldManager = viewFieldManager(scaleKind, "scale")
+// scaleFields is the field management of Scales.
+var scaleFields = sync.OnceValue(func() *resource.TypedFields { return viewFields(scaleKind, "scale") })
 
-// viewFieldManager is the field manager of a kind that subresources of the name speak.
-func viewFieldManager(kind schema.GroupVersionKind, name string) resource.FieldManager {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
-		types, err := schemas(legacyscheme.Scheme, []schema.GroupVersionKind{kind})
-		if err != nil {
-			return nil, err
-		}
-		hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}
-		return managedfields.NewDefaultFieldManager(types, runtime.UnsafeObjectConvertor(legacyscheme.Scheme), legacyscheme.Scheme, legacyscheme.Scheme,
-			kind, hub, name, nil)
+// viewFields is the field management of a kind that subresources of the name speak.
+func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields {
+	return resource.NewTypedFields(resource.Managing{
+		Scheme: legacyscheme.Scheme, Kind: kind, Hub: schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal},
+		Subresource: name, Types: resource.NewTypes(legacyscheme.Scheme, definitionsV3, kind),
 	})
 }
 

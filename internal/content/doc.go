@@ -14,17 +14,18 @@
 //	internal/admission/policy  compiledMutating    a compiled MutatingAdmissionPolicy           256
 //	internal/admission/policy  compiledValidating  a compiled ValidatingAdmissionPolicy         256
 //	internal/builtin           initials            the initial objects of a set of options      16
+//	internal/builtin           kindTypes           the types of a kind, for apply               256
 //	internal/builtin           made                the built-in resources of a set of options   16
 //	internal/crd               compiledSchemas     the compiled schema of a version             1024
 //	internal/crd               knownSpecs          what is known of a definition's spec         16 MiB of text
 //	internal/crd               readDefinitions     a definition, by the body of its request     16 MiB of text
 //	internal/crd               typeConverters      the types of a definition, for apply         256
 //	internal/resource          factories           the codecs of a scheme                       16
+//	internal/typed             plans               what the JSON of a Go type looks like        4096
 //
 // A test compares this table with the code. Besides these caches, the process has values that
 // are made once, when they are first needed (sync.Once and its relatives), such as the CEL
-// environment or the printers of the built-in kinds. The types of the built-in kinds are such
-// values, one for each API group (typesByGroup in internal/builtin).
+// environment or the printers of the built-in kinds.
 //
 // A cluster has a Cache of its own as well, its decoded objects (resource.Memory).
 //

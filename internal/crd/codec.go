@@ -33,7 +33,6 @@ type codec struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version, what records written under the present schemas are tagged with
 	selectable []selectableField
-	owners     *owners
 	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
 }
 

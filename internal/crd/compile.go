@@ -175,7 +175,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	}
 	c := &codec{
 		kind: kind, namespaced: r.Namespaced, preserve: all.preserve, schemas: all.schemas, identities: all.identities, selectable: selectable,
-		owners: &owners{}, webhook: all.webhook,
+		webhook: all.webhook,
 	}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Identity: all.identities[v.Name],
@@ -211,7 +211,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		out.Subresource["scale"] = &resource.Subresource{
 			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
 			Informed:     func(of resource.Informed) registryrest.RESTUpdateStrategy { return strategy.inform(of) },
-			FieldManager: scaleFieldManager(all.types),
+			FieldManager: scaleFields(),
 			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
 		}
 	}

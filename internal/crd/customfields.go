@@ -31,13 +31,13 @@ func newCustomFields(types func() (managedfields.TypeConverter, error), c *codec
 	return &customFields{c, sync.OnceValue(func() *fields.Engine {
 		e := &fields.Engine{
 			APIVersion: c.kind.GroupVersion().String(), Kind: c.kind.Kind, Subresource: subresource,
-			Trees: map[string]*fields.Tree{}, Reset: map[string]*fields.Set{}, Convert: c.convertTree,
+			Trees: map[string]*fields.Tree{}, Reset: map[string]fields.Filter{}, Convert: c.convertTree,
 		}
 		for version, s := range c.schemas {
 			e.Trees[c.kind.Group+"/"+version] = s.owned()
 		}
 		for apiVersion, names := range reset {
-			e.Reset[apiVersion] = fields.NewSet(names...)
+			e.Reset[apiVersion] = fields.Excluding(fields.NewSet(names...))
 		}
 		return e
 	}), upstreamFields(types, c, subresource, reset)}
@@ -66,9 +66,9 @@ func (c *codec) convertTree(obj map[string]any, apiVersion string) (map[string]a
 }
 
 // Update implements resource.Fields.
-func (f *customFields) Update(current, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, error) {
-	live, is := current.(*unstructured.Unstructured).Object, obj.(*unstructured.Unstructured).Object
-	managed, ok := f.codec.owners.of(live)
+func (f *customFields) Update(current resource.Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	live, is := current.Object.(*unstructured.Unstructured).Object, obj.(*unstructured.Unstructured).Object
+	managed, ok := current.Owners()
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
@@ -82,31 +82,29 @@ func (f *customFields) Update(current, obj runtime.Object, manager string, now m
 		return f.upstream.Update(current, obj, manager, now)
 	}
 	setOwners(is["metadata"].(map[string]any), result.Managed) // Before has seen that it is a map
-	f.codec.owners.remember(live, result.Managed)
-	return obj, nil
+	return obj, result.Managed, nil
 }
 
 // Apply implements resource.Fields.
-func (f *customFields) Apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, error) {
-	live := current.(*unstructured.Unstructured).Object
-	managed, ok := f.codec.owners.of(live)
+func (f *customFields) Apply(current resource.Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	live := current.Object.(*unstructured.Unstructured).Object
+	managed, ok := current.Owners()
 	if !ok {
 		return f.upstream.Apply(current, configuration, manager, force, now)
 	}
 	result, err := f.engine().Apply(live, configuration.Object, managed, manager, force, now.Time)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case result.Declined != "":
 		return f.upstream.Apply(current, configuration, manager, force, now)
 	}
-	f.codec.owners.remember(live, result.Managed)
 	if result.Object == nil {
-		return &unstructured.Unstructured{Object: withOwners(live, result.Managed)}, nil
+		return &unstructured.Unstructured{Object: withOwners(live, result.Managed)}, result.Managed, nil
 	}
 	u := &unstructured.Unstructured{Object: withOwners(result.Object, result.Managed)}
 	f.codec.setDefaults(u)
-	return u, nil
+	return u, result.Managed, nil
 }
 
 // withOwners is a copy of an object with other owners.
@@ -129,49 +127,4 @@ func setOwners(metadata map[string]any, managed *fields.Managed) {
 	} else {
 		delete(metadata, "managedFields")
 	}
-}
-
-// owners remembers who owns the fields of the objects that were written last, so that
-// their managedFields need not be read again. An entry is used only for an object whose
-// managedFields equal it: if two forks share a version, neither can tell. It is safe for
-// concurrent use.
-type owners struct {
-	mu   sync.Mutex
-	last map[string]*fields.Managed // by uid
-}
-
-// maxOwners bounds how many objects are remembered; then all are forgotten.
-const maxOwners = 1024
-
-// of are the owners of the fields of an object; not ok: they cannot be told.
-func (o *owners) of(obj map[string]any) (m *fields.Managed, ok bool) {
-	metadata, ok := obj["metadata"].(map[string]any)
-	if !ok {
-		return fields.Nobody, obj["metadata"] == nil
-	}
-	tree, _ := metadata["managedFields"].([]any)
-	if uid, _ := metadata["uid"].(string); uid != "" && len(tree) > 0 {
-		o.mu.Lock()
-		m = o.last[uid]
-		o.mu.Unlock()
-		if m != nil && m.Is(tree) {
-			return m, true
-		}
-	}
-	return fields.ParseManaged(tree)
-}
-
-// remember notes who is to own the fields of an object from now on.
-func (o *owners) remember(live map[string]any, m *fields.Managed) {
-	metadata, _ := live["metadata"].(map[string]any)
-	uid, _ := metadata["uid"].(string)
-	if uid == "" {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.last == nil || len(o.last) >= maxOwners {
-		o.last = map[string]*fields.Managed{}
-	}
-	o.last[uid] = m
 }

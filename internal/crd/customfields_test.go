@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 func thing(uid string, fields map[string]any) *unstructured.Unstructured {
@@ -18,53 +19,17 @@ func thing(uid string, fields map[string]any) *unstructured.Unstructured {
 	return u
 }
 
-func TestOwnersAreRememberedForTheObjectThatTheyOwn(t *testing.T) {
-	v, _ := shortcutVersion(t)
-	f := v.FieldManager.(*customFields)
-	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	live, err := f.Update(v.Codec.New(), thing("u", map[string]any{"a": "x"}), "m", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := live.DeepCopyObject().(*unstructured.Unstructured)
-	next.Object["a"] = "y"
-	if _, err := f.Update(live, next, "n", now); err != nil {
-		t.Fatal(err)
-	}
-	known := f.codec.owners.last["u"]
-	if known == nil {
-		t.Fatal("the owners are not remembered")
-	}
-	if got, ok := f.codec.owners.of(next.DeepCopy().Object); !ok || got != known {
-		t.Error("equal managedFields are read again")
-	}
-	if got, ok := f.codec.owners.of(live.(*unstructured.Unstructured).Object); !ok || got == known {
-		t.Error("an earlier state of the object has the later owners")
-	}
-	other := next.DeepCopy()
-	other.SetUID("v")
-	if got, ok := f.codec.owners.of(other.Object); !ok || got == known {
-		t.Error("another object has the same owners")
-	}
-	for i := range 3 * maxOwners {
-		f.codec.owners.remember(thing(fmt.Sprint(i), map[string]any{}).Object, known)
-	}
-	if n := len(f.codec.owners.last); n > maxOwners {
-		t.Errorf("%d objects are remembered, at most %d should be", n, maxOwners)
-	}
-}
-
 func TestAnApplyAltersNeitherTheObjectNorTheConfiguration(t *testing.T) {
 	v, _ := shortcutVersion(t)
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	live, err := v.FieldManager.Update(v.Codec.New(), thing("u", map[string]any{"a": "x", "h": map[string]any{"x": int64(1)}}), "m", now)
+	live, _, err := v.FieldManager.Update(resource.Decoded{Object: v.Codec.New()}, thing("u", map[string]any{"a": "x", "h": map[string]any{"x": int64(1)}}), "m", now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := thing("", map[string]any{"h": map[string]any{"y": int64(2)}})
 	delete(config.Object["metadata"].(map[string]any), "uid")
 	liveBefore, configBefore := live.DeepCopyObject(), config.DeepCopy()
-	applied, err := v.FieldManager.Apply(live, config, "n", false, now)
+	applied, _, err := v.FieldManager.Apply(resource.Decoded{Object: live}, config, "n", false, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,20 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/tableconvertor"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/storage/names"
@@ -69,31 +66,14 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
-				FieldManager: definitionFields{definitionFieldManager(kind, "status", "spec"), codec},
+				FieldManager: newDefinitionFields(kind, "status", "spec"),
 			},
 		},
-		FieldManager: definitionFields{definitionFieldManager(kind, "", "status"), codec},
-		Types:        func() (managedfields.TypeConverter, error) { return definitionTypes(), nil },
+		FieldManager: newDefinitionFields(kind, "", "status"),
+		Types:        definitionTypes().Converter,
 	}
 	v.OpenAPI = resource.TypedOpenAPI(v, example)
 	return v
-}
-
-// definitionFieldManager is upstream's field manager of definitions in one version. It
-// leaves out what an endpoint ignores in both: fields may be managed in the other.
-func definitionFieldManager(kind schema.GroupVersionKind, subresource, reset string) resource.FieldManager {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
-		return managedfields.NewDefaultFieldManager(definitionTypes(), Scheme(), Scheme(), Scheme(), kind, hub, subresource,
-			resource.ResetFields(map[string][]string{
-				apiextensionsv1.SchemeGroupVersion.String():      {reset},
-				apiextensionsv1beta1.SchemeGroupVersion.String(): {reset},
-			}))
-	})
-}
-
-// definitionTypes is what server-side apply knows of the type of a definition.
-func definitionTypes() managedfields.TypeConverter {
-	return applyconfiguration.NewTypeConverter(Scheme())
 }
 
 // DefinitionsPrefix is what the store keys of all definitions begin with; the

@@ -1,60 +1,81 @@
 package crd
 
 import (
+	"reflect"
+	"sync"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/common"
 
+	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// definitionFields knows who owns which field of a definition in one version. It has
-// upstream look at no more of the spec than it has to: specs are large.
+// openAPIDefinitions are those of the types of definitions and of Scales.
+var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
+	return openapi.GetOpenAPIDefinitions(resource.References())
+})
+
+// definitionTypes is what field management knows of definitions.
+var definitionTypes = sync.OnceValue(func() *resource.Types {
+	return resource.NewTypes(Scheme(), openAPIDefinitions, kind, legacyKind)
+})
+
+// definitionFields knows who owns which field of a definition in one version. A spec is
+// large, and to convert it takes longer than all else. So a spec that a write leaves as it
+// is, is left out. The versions of a new one are left out but for a name: they belong to one
+// owner as a whole.
 type definitionFields struct {
-	resource.FieldManager
-	codec *definitionCodec
+	*resource.TypedFields
+	kind schema.GroupVersionKind
+}
+
+// newDefinitionFields is the field management of definitions in one version. It leaves out
+// what an endpoint ignores in both: fields may be managed in the other.
+func newDefinitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.Fields {
+	m := resource.Managing{Scheme: Scheme(), Kind: kind, Hub: hub, Subresource: subresource, Types: definitionTypes(), Reset: map[string]fields.Filter{}}
+	both := map[string][]string{}
+	for _, gv := range []schema.GroupVersion{apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion} {
+		m.Reset[gv.String()] = fields.Excluding(fields.NewSet(reset))
+		both[gv.String()] = []string{reset}
+	}
+	m.Filters = resource.ResetFields(both)
+	return definitionFields{resource.NewTypedFields(m), kind}
 }
 
 // Update implements resource.Fields.
-func (f definitionFields) Update(current, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, error) {
-	short, shortCurrent, ok := f.codec.abridge(obj, current)
-	if !ok {
-		return f.FieldManager.Update(current, obj, manager, now)
+func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	is, was := obj.(*apiextensions.CustomResourceDefinition), current.Object.(*apiextensions.CustomResourceDefinition)
+	shortIs, shortWas := *is, *was
+	owners, ok := current.Owners()
+	switch {
+	case !ok || !owners.AreIn(f.kind.GroupVersion().String()) || len(is.ManagedFields) > 0 && !owners.IsList(is.ManagedFields):
+		// To see it in another version takes all of it.
+		return f.TypedFields.Update(current, obj, manager, now)
+	case len(was.Spec.Versions) == 0 && len(is.Spec.Versions) > 0 && f.kind == kind:
+		shortIs.Spec = withoutSchemas(is.Spec)
+	case reflect.DeepEqual(is.Spec, was.Spec):
+		shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
+	default:
+		return f.TypedFields.Update(current, obj, manager, now)
 	}
-	managed, err := f.FieldManager.Update(shortCurrent, short, manager, now)
+	current.Object = &shortWas
+	managed, owned, err := f.TypedFields.Update(current, &shortIs, manager, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	obj.(*apiextensions.CustomResourceDefinition).ManagedFields = managed.(*apiextensions.CustomResourceDefinition).ManagedFields
-	return obj, nil
+	is.ManagedFields = managed.(*apiextensions.CustomResourceDefinition).ManagedFields
+	return is, owned, nil
 }
 
-// abridge leaves out of a definition and the current one, which is empty for a
-// create, what makes no difference to field management: the fields of what it returns are owned
-// as those of what it is given. ok tells whether it can. Only the top level of a spec
-// counts for who owns what: its versions belong to one owner as a whole.
-func (c *definitionCodec) abridge(obj, current runtime.Object) (short, shortCurrent runtime.Object, ok bool) {
-	is := obj.(*apiextensions.CustomResourceDefinition)
-	k := known(&is.Spec)
-	if k == nil {
-		return nil, nil, false
-	}
-	shortIs := copyDefinition(is)
-	was := current.(*apiextensions.CustomResourceDefinition)
-	if len(was.Spec.Versions) == 0 {
-		shortIs.Spec = abridged(is.Spec)
-		return shortIs, current, c.kind == kind
-	}
-	if k != known(&was.Spec) {
-		return nil, nil, false
-	}
-	shortWas := copyDefinition(was)
-	shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
-	return shortIs, shortWas, true
-}
-
-// abridged is a spec with one version that says nothing.
-func abridged(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
+// withoutSchemas is a spec with one version that says nothing.
+func withoutSchemas(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
 	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
 	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil
 	return spec

@@ -19,16 +19,13 @@
 //     definition with this spec that was found valid. The latter counts only for a
 //     definition that equals it in all that validation looks at. The limit of the cache
 //     knownSpecs bounds how many specs are known.
-//   - A version (customfields.go) remembers the parsed owners of the objects written last,
-//     by uid. They count only for an object whose managedFields equal them. When 1024
-//     objects are remembered, all are forgotten.
 //
 // A conversion webhook is called through the services of one cluster. A resource that has
 // one (Resource.CallsOut) is therefore compiled anew for a fork.
 //
 // # Locks
 //
-// A known spec and the owners of a version have one mutex each. It is held for a look-up or a
-// change of a map, to hash the schemas of a definition, or to compare two definitions without
-// their specs, and never together with another lock.
+// A known spec has one mutex. It is held for a look-up or a change of a map, to hash the
+// schemas of a definition, or to compare two definitions without their specs, and never
+// together with another lock.
 package crd

@@ -2,7 +2,6 @@ package crd
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +77,7 @@ func TestAKnownDefinitionIsReadAndWrittenAsAnUnknownOne(t *testing.T) {
 				if err != nil || *kind != c.kind {
 					t.Fatal(kind, err)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
+				if diff := cmp.Diff(want.Object, got.Object); diff != "" {
 					t.Errorf("read for the %s time (-want +got):\n%s", time, diff)
 				}
 				for _, what := range []func(runtime.Object){
@@ -110,75 +109,6 @@ func TestAKnownDefinitionIsReadAndWrittenAsAnUnknownOne(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnAbridgedDefinitionIsOwnedAsTheWhole(t *testing.T) {
-	c, serializer := definitionsCodec(t)
-	v := Definitions(false).Storage
-	for name, body := range knownDefinitions(t) {
-		t.Run(name, func(t *testing.T) {
-			decoded, _, err := c.Decode(body, serializer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			obj := decoded.Object
-			short, none, ok := c.abridge(obj, c.New())
-			if !ok {
-				t.Fatal("not abridged")
-			}
-			owned := compareOwners(t, v.FieldManager, "creator", c.New(), obj, none, short)
-
-			status := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
-			SetCondition(status, metav1.Unix(0, 0), apiextensions.CustomResourceDefinitionCondition{Type: "Established", Status: "True"})
-			status.Status.StoredVersions = []string{"v1"}
-			short, shortOwned, ok := c.abridge(status, owned)
-			if !ok {
-				t.Fatal("not abridged")
-			}
-			compareOwners(t, v.Subresource["status"].FieldManager, "controller", owned, status, shortOwned, short)
-
-			labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
-			labelled.Labels = map[string]string{"c": "d"}
-			if short, shortOwned, ok = c.abridge(labelled, owned); !ok {
-				t.Fatal("not abridged")
-			}
-			compareOwners(t, v.FieldManager, "labeller", owned, labelled, shortOwned, short)
-
-			labelled.Spec = *labelled.Spec.DeepCopy()
-			if _, _, ok = c.abridge(labelled, owned); ok {
-				t.Error("an unknown spec is abridged")
-			}
-		})
-	}
-}
-
-// compareOwners has the fields of a whole and of an abridged definition managed,
-// and returns the whole.
-func compareOwners(t *testing.T, manager resource.Fields, name string, current, obj, shortCurrent, short runtime.Object) runtime.Object {
-	t.Helper()
-	fields, err := manager.(definitionFields).FieldManager()
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := fields.UpdateNoErrors(current, obj.DeepCopyObject(), name).(*apiextensions.CustomResourceDefinition)
-	abridged := fields.UpdateNoErrors(shortCurrent, short, name).(*apiextensions.CustomResourceDefinition)
-	if len(whole.ManagedFields) == 0 {
-		t.Error("no manager owns a field")
-	}
-	entries := func(crd *apiextensions.CustomResourceDefinition) (out []string) {
-		for _, e := range crd.ManagedFields {
-			e.Time = nil
-			out = append(out, fmt.Sprintf("%s %s %s %s %s", e.Manager, e.Operation, e.APIVersion, e.Subresource, e.FieldsV1.GetRawString()))
-		}
-		return out
-	}
-	if diff := cmp.Diff(entries(whole), entries(abridged)); diff != "" {
-		t.Errorf("owners for %s (-want +got):\n%s", name, diff)
-	}
-	// What is known goes by the place in memory, which the copy has left.
-	crd := copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
-	crd.ManagedFields = whole.ManagedFields
-	return crd
 }
 
 func TestWhatWasValidIsJudgedAgainOnceItDiffers(t *testing.T) {
@@ -250,23 +180,5 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 	}
 	if first.Resource.Version("v1").Identity[2:] == first.Resource.Version("v2").Identity[2:] {
 		t.Error("two schemas have one identity")
-	}
-}
-
-func TestADefinitionWhoseSpecChangesIsNotAbridged(t *testing.T) {
-	c, serializer := definitionsCodec(t)
-	read := func(name string) runtime.Object {
-		obj, _, err := c.Decode(knownDefinitions(t)[name], serializer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return obj.Object
-	}
-	is, was := read("two versions alike"), read("two versions that differ")
-	if _, _, ok := c.abridge(is, is); !ok {
-		t.Error("one whose spec stays is not")
-	}
-	if _, _, ok := c.abridge(is, was); ok {
-		t.Error("one whose spec changes is, though both specs are known")
 	}
 }

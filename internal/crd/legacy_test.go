@@ -179,35 +179,6 @@ func TestAKnownDefinitionIsReadAndWrittenInV1beta1AsAnUnknownOne(t *testing.T) {
 	}
 }
 
-func TestADefinitionThatV1beta1AbridgesIsOwnedAsTheWhole(t *testing.T) {
-	definitions := Definitions(true)
-	c, v := definitions.Version("v1beta1").Codec.(*definitionCodec), definitions.Version("v1beta1")
-	serializer := c.Serializer().SupportedMediaTypes()[0].Serializer
-	for name, body := range knownDefinitions(t) {
-		t.Run(name, func(t *testing.T) {
-			decoded, _, err := definitions.Storage.Codec.Decode(body, serializer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			obj := decoded.Object
-			if _, _, ok := c.abridge(obj, c.New()); ok {
-				t.Error("a new definition in v1beta1, whose owner owns parts of it, is abridged")
-			}
-			whole := c.Copy(obj)
-			owned := compareOwners(t, v.FieldManager, "creator", c.New(), whole, c.New(), whole)
-			for _, w := range definitions.Versions {
-				labelled := c.Copy(owned).(*apiextensions.CustomResourceDefinition)
-				labelled.Labels = map[string]string{"c": "d"}
-				short, shortOwned, ok := w.Codec.(*definitionCodec).abridge(labelled, owned)
-				if !ok {
-					t.Fatal("not abridged")
-				}
-				compareOwners(t, w.FieldManager, "labeller", owned, labelled, shortOwned, short)
-			}
-		})
-	}
-}
-
 func TestDefaultsAreRefusedWhereverTheyAre(t *testing.T) {
 	const schema = `{"type":"object","default":{},"properties":{
 		"metadata":{"properties":{"name":{"default":""}}},

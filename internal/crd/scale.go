@@ -79,17 +79,13 @@ func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.Res
 	return mappings
 }
 
-// scaleFieldManager is the field manager of Scales.
-func scaleFieldManager(types func() (managedfields.TypeConverter, error)) resource.FieldManager {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
-		converter, err := types()
-		if err != nil {
-			return nil, err
-		}
-		return managedfields.NewDefaultCRDFieldManager(converter, scheme.Scheme, scheme.Scheme, scheme.Scheme,
-			scaleKind, scaleKind.GroupVersion(), "scale", nil)
+// scaleFields is the field management of Scales.
+var scaleFields = sync.OnceValue(func() resource.Fields {
+	return resource.NewTypedFields(resource.Managing{
+		Scheme: scheme.Scheme, Kind: scaleKind, Hub: scaleKind.GroupVersion(), Subresource: "scale",
+		Types: resource.NewTypes(scheme.Scheme, openAPIDefinitions, scaleKind),
 	})
-}
+})
 
 // View implements resource.Projection.
 func (s *scale) View() *resource.Version { return s.view }

@@ -201,7 +201,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 		}
 		want := manager.UpdateNoErrors(v.Codec.New(), u.DeepCopy(), "m")
 		got := u.DeepCopy()
-		if _, err := engine.Update(v.Codec.New(), got, "m", now); err != nil {
+		if _, _, err := engine.Update(resource.Decoded{Object: v.Codec.New()}, got, "m", now); err != nil {
 			got = want.(*unstructured.Unstructured)
 		} else {
 			creates++
@@ -218,7 +218,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 			continue
 		}
 		wantNext := manager.UpdateNoErrors(got, next.DeepCopy(), "m")
-		if _, err := engine.Update(got, next, "m", now); err == nil {
+		if _, _, err := engine.Update(resource.Decoded{Object: got}, next, "m", now); err == nil {
 			updates++
 			if diff := cmp.Diff(timeless(wantNext), timeless(next)); diff != "" {
 				t.Fatalf("update of %v to %v (-field manager +engine):\n%s", got.Object, next.Object, diff)
@@ -360,7 +360,7 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 			config, applier, force := configuration(fields), []string{by, "n"}[r.IntN(8)/7], r.IntN(4) > 0
 			before, began := live.DeepCopyObject(), now()
 			want, err := manager.Apply(live.DeepCopyObject(), config.DeepCopy(), applier, force)
-			got, refused := engine.Apply(live, config.DeepCopy(), applier, force, began)
+			got, _, refused := engine.Apply(resource.Decoded{Object: live}, config.DeepCopy(), applier, force, began)
 			if now() != began {
 				continue // the field manager has a clock of its own
 			}

@@ -27,7 +27,7 @@ func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager
 	}
 	entries := was.entries
 	if len(entries) == 0 && p.declined == "" {
-		before := e.pass(map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind}, now)
+		before := e.pass(e.empty(), now)
 		entries = before.update(live, nil, "before-first-apply")
 		p.declined = before.declined
 	}
@@ -60,7 +60,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		before = entries[i].set
 	}
 	w := walk{tree: tree}
-	self.set, self.settled = differenceBelow(w.own(configuration, before), p.Reset[p.APIVersion]), tree
+	self.set, self.settled = p.Reset[p.APIVersion].of(w.own(configuration, before)), tree
 	defaulted := w.defaulted
 	obj := p.live
 	m := merged{same: true}
@@ -76,6 +76,9 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		if p.hasOthers(entries) || last.apiVersion != p.APIVersion {
 			p.decline("an apply to an object with owners in several versions")
 		}
+		if p.Matching {
+			p.decline("an apply by who has applied before, of parts of items")
+		}
 	}
 	// Who applies all that it applied the last time takes nothing away. Upstream
 	// takes it away, though, if nothing is left in it that shows in sets, or if it is an
@@ -88,7 +91,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	}
 	if p.declined == "" {
 		w := walk{tree: tree, everything: true}
-		applied := differenceBelow(w.own(configuration, nil), p.Reset[p.APIVersion])
+		applied := p.Reset[p.APIVersion].of(w.own(configuration, nil))
 		obj = w.prune(obj, last.set, ownedBy(entries, i, applied))
 		p.took(&w)
 		if obj == nil {
@@ -161,10 +164,6 @@ func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*ent
 		result.Object = nil
 	}
 	slices.SortFunc(out, compareEntries)
-	if slices.Equal(out, was.entries) && was.tree != nil {
-		result.Managed = was
-	} else {
-		result.Managed = newManaged(out)
-	}
+	result.Managed = p.managed(out, was)
 	return result, nil
 }

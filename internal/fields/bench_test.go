@@ -59,9 +59,9 @@ func owned(tb testing.TB) (obj map[string]any, managed *Managed, whole, status *
 	integers(obj)
 	trees := map[string]*Tree{"cert-manager.io/v1": certificateTree()}
 	whole = &Engine{APIVersion: "cert-manager.io/v1", Kind: "Certificate", Trees: trees,
-		Reset: map[string]*Set{"cert-manager.io/v1": NewSet("status")}}
+		Reset: map[string]Filter{"cert-manager.io/v1": Excluding(NewSet("status"))}}
 	status = &Engine{APIVersion: "cert-manager.io/v1", Kind: "Certificate", Subresource: "status", Trees: trees,
-		Reset: map[string]*Set{"cert-manager.io/v1": NewSet("metadata", "spec")}}
+		Reset: map[string]Filter{"cert-manager.io/v1": Excluding(NewSet("metadata", "spec"))}}
 
 	none := map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
 	config := configurationOf(obj)

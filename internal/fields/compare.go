@@ -9,11 +9,11 @@ import (
 // comparison is what a second object has more than a first, less, and otherwise.
 type comparison struct{ added, removed, modified *Set }
 
-func (c comparison) without(reset *Set) comparison {
-	if reset == nil {
+func (c comparison) filtered(f Filter) comparison {
+	if f == nil {
 		return c
 	}
-	return comparison{differenceBelow(c.added, reset), differenceBelow(c.removed, reset), differenceBelow(c.modified, reset)}
+	return comparison{f(c.added), f(c.removed), f(c.modified)}
 }
 
 // change is what became of one value: of the path to it, and below.

@@ -28,7 +28,10 @@
 //   - what kubectl applied by itself and now hands over to server-side apply;
 //   - managedFields set by hand that upstream would find fault with.
 //
-// Objects are JSON trees: map[string]any, []any, string, int64, float64, bool, nil.
+// Objects are JSON trees: map[string]any, []any, string, int64, float64, bool, nil. Objects
+// with Go types are shown to it as trees of no more than what differs: see
+// [Engine.UpdateViews], package typed and resource.TypedFields. Their owners are read with
+// [ParseList] and written as [Managed.List].
 //
 // Invariants: objects that are given are not altered, and what comes out shares what did
 // not change with them. A [Managed], a [Tree] and a [Set] are immutable. An [Engine] is

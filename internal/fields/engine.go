@@ -16,11 +16,27 @@ type Engine struct {
 
 	// Trees are those of all versions of the kind, by apiVersion.
 	Trees map[string]*Tree
-	// Reset are the fields that requests to the object or the subresource do not
-	// change, by apiVersion, and hence do not own.
-	Reset map[string]*Set
+	// Reset leave out what requests to the object or the subresource do not change, and
+	// hence do not own, by apiVersion.
+	Reset map[string]Filter
+	// Matching says that a Reset may leave out an item of a list and keep what is below it.
+	Matching bool
 	// Convert makes of an object what it is in another version. It does not alter it.
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
+	// Empty is an object of the kind with nothing in it. Of a kind with a Go type that is
+	// what an empty value of the type is encoded to. Nil: it has apiVersion and kind alone.
+	Empty map[string]any
+	// Listed says that the owners are wanted as Managed.List, for objects with Go types. If
+	// not, they are wanted as Managed.Tree.
+	Listed bool
+}
+
+// empty is an object of the kind with nothing in it.
+func (e *Engine) empty() map[string]any {
+	if e.Empty != nil {
+		return e.Empty
+	}
+	return map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind}
 }
 
 // Result is the outcome of a write. If the engine declined, there is no outcome, and the
@@ -52,15 +68,22 @@ type pass struct {
 	declined string
 	pairs    []*pair
 	live     map[string]any
+	views    Views // nil: live and the new object are converted
 }
 
 func (e *Engine) pass(live map[string]any, now time.Time) *pass {
-	p := &pass{Engine: e, now: now.UTC().Format("2006-01-02T15:04:05Z"), live: live}
-	if !metadata.IsTime(p.now) {
-		p.decline("a time that is not written as usual")
-	}
+	p := e.passAt(now)
+	p.live = live
 	if !e.isOne(live) {
 		p.decline("an object of another version")
+	}
+	return p
+}
+
+func (e *Engine) passAt(now time.Time) *pass {
+	p := &pass{Engine: e, now: now.UTC().Format("2006-01-02T15:04:05Z")}
+	if !metadata.IsTime(p.now) {
+		p.decline("a time that is not written as usual")
 	}
 	return p
 }
@@ -99,7 +122,7 @@ func (p *pass) in(apiVersion string) *pair {
 	}
 	out := &pair{apiVersion: apiVersion, live: p.live, tree: p.tree(apiVersion)}
 	p.pairs = append(p.pairs, out)
-	if apiVersion != p.APIVersion && out.tree != nil {
+	if apiVersion != p.APIVersion && out.tree != nil && p.views == nil {
 		out.live = p.convert(p.live, apiVersion)
 	}
 	return out
@@ -142,7 +165,8 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 		changed := *e
 		changed.settled = in.tree
 		if set != e.set {
-			changed.set, changed.tree, changed.fields = set, nil, nil
+			changed.set = set
+			changed.forget()
 		}
 		out = append(out, &changed)
 	}
@@ -162,6 +186,13 @@ func (p *pass) compare(obj map[string]any) *pair {
 }
 
 func (p *pass) compareIn(in *pair, obj map[string]any) {
+	if p.views != nil {
+		var err error
+		if in.live, obj, err = p.views(in.apiVersion); err != nil {
+			p.decline("an object that cannot be converted")
+			return
+		}
+	}
 	w := walk{tree: in.tree}
 	in.obj = obj
 	in.comparison = w.compare(in.live, obj)
@@ -171,14 +202,19 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 
 // settle takes the resets out of a comparison.
 func (p *pass) settle(in *pair) {
-	in.comparison = in.comparison.without(p.Reset[in.apiVersion])
+	in.comparison = in.comparison.filtered(p.Reset[in.apiVersion])
 	in.changed = union(in.modified, in.added)
 }
 
 // versioned is the comparison in the version of an entry.
 func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
 	in := p.in(apiVersion)
-	if in.obj == nil && p.declined == "" {
+	switch {
+	case in.obj != nil || p.declined != "":
+	case p.views != nil:
+		p.compareIn(in, nil)
+		p.settle(in)
+	default:
 		if to := p.convert(obj, apiVersion); p.declined == "" {
 			p.compareIn(in, to)
 			p.settle(in)
@@ -193,7 +229,8 @@ func (e *entry) with(set *Set) *entry {
 		return e
 	}
 	changed := *e
-	changed.set, changed.tree, changed.fields = set, nil, nil
+	changed.set = set
+	changed.forget()
 	return &changed
 }
 
@@ -203,6 +240,6 @@ func (e *entry) at(time string) *entry {
 		return e
 	}
 	changed := *e
-	changed.time, changed.tree = time, nil
+	changed.time, changed.tree, changed.listed = time, nil, nil
 	return &changed
 }

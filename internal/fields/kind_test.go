@@ -222,7 +222,7 @@ func (k *kind) both(t *testing.T, apiVersion, subresource string) (*managedfield
 	if subresource != "" {
 		reset = []string{"metadata", "spec"}
 	}
-	filters, sets := map[fieldpath.APIVersion]fieldpath.Filter{}, map[string]*Set{}
+	filters, sets := map[fieldpath.APIVersion]fieldpath.Filter{}, map[string]Filter{}
 	for v := range k.schemas {
 		if subresource == "" && v != apiVersion {
 			continue
@@ -232,7 +232,7 @@ func (k *kind) both(t *testing.T, apiVersion, subresource string) (*managedfield
 			s.Insert(fieldpath.MakePathOrDie(name))
 		}
 		filters[fieldpath.APIVersion(v)] = fieldpath.NewExcludeSetFilter(s)
-		sets[v] = NewSet(reset...)
+		sets[v] = Excluding(NewSet(reset...))
 	}
 	gv, err := runtimeschema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
@@ -20,7 +22,10 @@ const (
 // metadata.managedFields. It is immutable.
 type Managed struct {
 	entries []*entry
-	tree    []any // as in metadata.managedFields
+
+	// As in metadata.managedFields: of an object that is a tree, or of one with a Go type.
+	tree []any
+	list []metav1.ManagedFieldsEntry
 }
 
 // Nobody is the Managed of an object whose fields no manager owns.
@@ -33,11 +38,16 @@ type entry struct {
 	time string // as in JSON; empty: it is not known
 	set  *Set
 
-	tree   map[string]any // as in metadata.managedFields; nil: not made yet
-	fields map[string]any // fieldsV1 of it
+	tree   map[string]any             // as in metadata.managedFields; nil: not made yet
+	fields map[string]any             // fieldsV1 of it
+	listed *metav1.ManagedFieldsEntry // as in metadata.managedFields of a Go type; nil: not made yet
+	text   string                     // fieldsV1 of it
 	// settled is the tree under which the set needs no change.
 	settled *Tree
 }
+
+// forget drops what was made of an entry whose set has changed.
+func (e *entry) forget() { e.tree, e.fields, e.listed, e.text = nil, nil, nil, "" }
 
 // isOf tells whether two entries are of the same owner: there is one entry for each.
 // Who applies has one for all versions.
@@ -65,7 +75,7 @@ func ParseManaged(tree []any) (m *Managed, ok bool) {
 		m.entries = append(m.entries, e)
 	}
 	if m.tree == nil || !slices.IsSortedFunc(m.entries, compareEntries) {
-		m = newManaged(m.entries)
+		m = newManaged(m.entries, false)
 	}
 	return m, true
 }
@@ -143,12 +153,17 @@ func compareEntries(a, b *entry) int {
 }
 
 // newManaged are the owners with these entries, which it takes and sorts.
-func newManaged(entries []*entry) *Managed {
+func newManaged(entries []*entry, listed bool) *Managed {
 	if len(entries) == 0 {
 		return Nobody
 	}
 	slices.SortFunc(entries, compareEntries)
-	m := &Managed{entries: entries, tree: make([]any, len(entries))}
+	m := &Managed{entries: entries}
+	if listed {
+		m.makeList()
+		return m
+	}
+	m.tree = make([]any, len(entries))
 	for i, e := range entries {
 		if e.tree == nil {
 			e.makeTree()
@@ -156,6 +171,14 @@ func newManaged(entries []*entry) *Managed {
 		m.tree[i] = e.tree
 	}
 	return m
+}
+
+// isMade tells whether the owners are there in the form that is wanted.
+func (m *Managed) isMade(listed bool) bool {
+	if listed {
+		return m.list != nil
+	}
+	return m.tree != nil
 }
 
 func (e *entry) makeTree() {
@@ -211,5 +234,23 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 // Is tells whether these are the owners that a JSON tree of metadata.managedFields names.
 // The very same list need not be looked through.
 func (m *Managed) Is(tree []any) bool {
-	return len(tree) == len(m.tree) && (len(tree) == 0 || &tree[0] == &m.tree[0] || json.SemanticallyEqual(tree, m.tree))
+	return m.IsTree(tree) || len(tree) == len(m.tree) && json.SemanticallyEqual(tree, m.tree)
 }
+
+// IsTree tells whether a JSON tree of metadata.managedFields is that of these owners: made
+// of the very same entries.
+func (m *Managed) IsTree(tree []any) bool {
+	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
+		is, ok1 := a.(map[string]any)
+		was, ok2 := b.(map[string]any)
+		return ok1 && ok2 && isSame(is, was)
+	})
+}
+
+// AreIn tells whether all that is owned is owned in this version.
+func (m *Managed) AreIn(apiVersion string) bool {
+	return !slices.ContainsFunc(m.entries, func(e *entry) bool { return e.apiVersion != apiVersion })
+}
+
+// IsNobody tells that there are no owners.
+func (m *Managed) IsNobody() bool { return len(m.entries) == 0 }

@@ -130,7 +130,7 @@ func tell(t *testing.T, steps []step) {
 		if s.subresource != "" {
 			reset = []string{"metadata", "spec"}
 		}
-		engine := &Engine{APIVersion: "x.io/v1", Kind: "Shop", Subresource: s.subresource, Trees: trees, Reset: map[string]*Set{"x.io/v1": NewSet(reset...)}}
+		engine := &Engine{APIVersion: "x.io/v1", Kind: "Shop", Subresource: s.subresource, Trees: trees, Reset: map[string]Filter{"x.io/v1": Excluding(NewSet(reset...))}}
 		var result Result
 		var err error
 		if s.apply != "" {

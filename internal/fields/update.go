@@ -19,14 +19,35 @@ func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, 
 	if !e.isOne(obj) {
 		p.decline("an object of another version")
 	}
+	return p.updated(obj, was, manager)
+}
+
+// Views are the live object and what it becomes, in a version. What is the same in both
+// may be missing from both: fields, and entries of maps, but no items of lists.
+type Views func(apiVersion string) (live, obj map[string]any, err error)
+
+// UpdateViews is Update for objects that are not at hand as trees, of a live object whose
+// fields are managed, or one that is created.
+func (e *Engine) UpdateViews(views Views, was *Managed, manager string, now time.Time) Result {
+	p := e.passAt(now)
+	p.views = views
+	return p.updated(nil, was, manager)
+}
+
+func (p *pass) updated(obj map[string]any, was *Managed, manager string) Result {
 	entries := p.update(obj, was.entries, manager)
-	switch {
-	case p.declined != "":
+	if p.declined != "" {
 		return Result{Declined: p.declined}
-	case slices.Equal(entries, was.entries) && was.tree != nil:
-		return Result{Managed: was}
 	}
-	return Result{Managed: newManaged(entries)}
+	return Result{Managed: p.managed(entries, was)}
+}
+
+// managed are the owners with these entries; the former ones if they are the same.
+func (e *Engine) managed(entries []*entry, was *Managed) *Managed {
+	if slices.Equal(entries, was.entries) && was.isMade(e.Listed) {
+		return was
+	}
+	return newManaged(entries, e.Listed)
 }
 
 func hasUID(obj map[string]any) bool {

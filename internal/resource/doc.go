@@ -14,7 +14,6 @@
 //     managers, the types for server-side apply, the OpenAPI documents. The result
 //     follows from what the resource was made from. Such a part is safe for
 //     concurrent use.
-//   - A custom resource remembers the parsed owners of fields of objects that were
-//     written last (package crd). It uses them only for an object with equal
-//     managedFields, so they follow from the object. They are bounded.
+//   - Who owns the fields of a stored object is kept beside the decoded object, in the
+//     Memory of a cluster, and goes with it. A resource remembers no object.
 package resource

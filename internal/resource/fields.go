@@ -1,14 +1,13 @@
 package resource
 
 import (
-	"sync"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
 // Fields records who set which fields of an object, and merges what server-side apply
@@ -16,13 +15,14 @@ import (
 type Fields interface {
 	// Update records that the manager set what differs between an object, which it
 	// alters, and the current one. For a create that is an empty object, as Codec.New
-	// makes it. It returns the object. What goes wrong with managedFields is no error:
-	// they stay as they were then.
-	Update(current, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, error)
+	// makes it. It returns the object, and who owns its fields now, if it knows. What goes
+	// wrong with managedFields is no error: they stay as they were then.
+	Update(current Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error)
 
 	// Apply is a new object: the current one with a configuration of the manager merged
-	// into it. Force takes over what others own; without it the apply is refused then.
-	Apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, error)
+	// into it. Force takes over what others own; without it the apply is refused then. It
+	// returns who owns its fields, too, if it knows.
+	Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error)
 }
 
 // FieldManager is upstream's field manager as Fields. It is made when the first write
@@ -31,7 +31,12 @@ type Fields interface {
 type FieldManager func() (*managedfields.FieldManager, error)
 
 // Update implements Fields.
-func (m FieldManager) Update(current, obj runtime.Object, manager string, _ metav1.Time) (runtime.Object, error) {
+func (m FieldManager) Update(current Decoded, obj runtime.Object, manager string, _ metav1.Time) (runtime.Object, *fields.Managed, error) {
+	out, err := m.update(current.Object, obj, manager)
+	return out, nil, err
+}
+
+func (m FieldManager) update(current, obj runtime.Object, manager string) (runtime.Object, error) {
 	fields, err := m()
 	if err != nil {
 		return nil, err
@@ -40,22 +45,17 @@ func (m FieldManager) Update(current, obj runtime.Object, manager string, _ meta
 }
 
 // Apply implements Fields.
-func (m FieldManager) Apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool, _ metav1.Time) (runtime.Object, error) {
+func (m FieldManager) Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, _ metav1.Time) (runtime.Object, *fields.Managed, error) {
+	out, err := m.apply(current.Object, configuration, manager, force)
+	return out, nil, err
+}
+
+func (m FieldManager) apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool) (runtime.Object, error) {
 	fields, err := m()
 	if err != nil {
 		return nil, err
 	}
 	return fields.Apply(current, configuration, manager, force)
-}
-
-// TypedFieldManager is the field manager of a kind that a scheme has Go types
-// for. The fields to reset are those that the endpoint ignores, by apiVersion.
-func TypedFieldManager(scheme *runtime.Scheme, types func() managedfields.TypeConverter, kind schema.GroupVersionKind, hub schema.GroupVersion,
-	subresource string, reset ...string) FieldManager {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
-		return managedfields.NewDefaultFieldManager(types(), scheme, scheme, scheme, kind, hub, subresource,
-			ResetFields(map[string][]string{kind.GroupVersion().String(): reset}))
-	})
 }
 
 // ResetFields is the filter that leaves out fields, by apiVersion.

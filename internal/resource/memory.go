@@ -1,12 +1,17 @@
 package resource
 
 import (
+	"bytes"
 	"fmt"
+	"sync"
 	"unsafe"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -19,6 +24,68 @@ type Decoded struct {
 	// along with the object through a write, so that no stage asks again, and whoever
 	// changes the object gives it up. The zero value says nothing.
 	Known schema.Parts
+	// owned is who owns the fields of the object. It goes along with it in the same way.
+	// Nil: that is worked out each time that it is asked for.
+	owned *owned
+}
+
+// owned is who owns the fields of an object. It is worked out when it is first asked for,
+// if it is not known.
+type owned struct {
+	once    sync.Once
+	managed *fields.Managed
+	ok      bool
+}
+
+// WithOwners is the object with who owns its fields; nil: that is not known.
+func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
+	d.owned = nil
+	if managed != nil {
+		d.owned = &owned{managed: managed, ok: true}
+		d.owned.once.Do(func() {})
+	}
+	return d
+}
+
+// Owners are who own the fields of the object. It is not ok where fields.ParseManaged is
+// not.
+func (d Decoded) Owners() (managed *fields.Managed, ok bool) {
+	if d.owned == nil {
+		return parseOwners(d.Object)
+	}
+	d.owned.once.Do(func() { d.owned.managed, d.owned.ok = parseOwners(d.Object) })
+	return d.owned.managed, d.owned.ok
+}
+
+func parseOwners(obj runtime.Object) (*fields.Managed, bool) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		metadata, ok := u.Object["metadata"].(map[string]any)
+		if !ok {
+			return fields.Nobody, u.Object["metadata"] == nil
+		}
+		list, _ := metadata["managedFields"].([]any)
+		return fields.ParseManaged(list)
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, false
+	}
+	return fields.ParseList(metadata.GetManagedFields())
+}
+
+// hasOwners tells whether the owners that are known are those that the object names. A
+// webhook, for example, may have changed metadata.managedFields since they were worked out.
+func (d Decoded) hasOwners() bool {
+	if d.owned == nil || !d.owned.ok {
+		return false
+	}
+	if u, ok := d.Object.(*unstructured.Unstructured); ok {
+		metadata, _ := u.Object["metadata"].(map[string]any)
+		list, _ := metadata["managedFields"].([]any)
+		return d.owned.managed.IsTree(list)
+	}
+	metadata, err := meta.Accessor(d.Object)
+	return err == nil && d.owned.managed.IsList(metadata.GetManagedFields())
 }
 
 // Memory keeps stored objects decoded: the next write of an object, and a
@@ -70,7 +137,7 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	decoded := Decoded{Object: obj}
+	decoded := Decoded{Object: obj, owned: &owned{}}
 	if record.Tag == v.Identity {
 		m.put(record, decoded)
 	}
@@ -80,7 +147,12 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 // Remember keeps an object that has been committed as a record: what EncodeToStore says
 // that reading the record would give. The object's resourceVersion must be that of the
 // record.
-func (m *Memory) Remember(record store.Record, stored Decoded) { m.put(record, stored) }
+func (m *Memory) Remember(record store.Record, stored Decoded) {
+	if !stored.hasOwners() {
+		stored.owned = &owned{}
+	}
+	m.put(record, stored)
+}
 
 func (m *Memory) put(record store.Record, decoded Decoded) {
 	m.objects.Replace(record.Key, remembered{record.Value, decoded}, bytesOfAnything+bytesOfDecoded*len(record.Value))
@@ -92,10 +164,16 @@ func isSameText(a, b string) bool {
 	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
-// verify is an error if an object does not encode to its text any more.
+// verify is an error if an object does not encode to its text any more, or to what it is
+// read as, which may have further defaults.
 func verify(v *Version, record store.Record, decoded Decoded) error {
 	text, err := v.Codec.Encode(decoded.Object)
 	if err == nil && string(text) != record.Value {
+		if read, err := v.Codec.DecodeStored(record); err == nil {
+			if again, err := v.Codec.Encode(read); err == nil && bytes.Equal(text, again) {
+				return nil
+			}
+		}
 		err = fmt.Errorf("it was stored as %s and is now %s", record.Value, text)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/typed"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -113,10 +114,28 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 }
 
 // EncodeToStore implements Codec. An object may have times to the nanosecond and empty
-// lists, which JSON has not: it takes reading the text to know what is stored.
+// lists, which JSON has not. What is stored is a copy without them.
 func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	text, err := c.Encode(obj.Object)
-	return text, Decoded{}, err
+	if err != nil {
+		return nil, Decoded{}, err
+	}
+	return text, c.asRead(obj), nil
+}
+
+// asRead is what DecodeStored would read of the text of an object, which it does not alter.
+// Without an object it takes reading the text to know.
+func (c *TypedCodec) asRead(obj Decoded) Decoded {
+	convertor := runtime.UnsafeObjectConvertor(c.scheme)
+	versioned, err := convertor.ConvertToVersion(obj.Object.DeepCopyObject(), c.kind.GroupVersion())
+	if err != nil || !typed.Settle(versioned) {
+		return Decoded{}
+	}
+	c.scheme.Default(versioned)
+	if obj.Object, err = convertor.ConvertToVersion(versioned, c.hub); err != nil {
+		return Decoded{}
+	}
+	return obj
 }
 
 // Fields implements Codec.

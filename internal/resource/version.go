@@ -161,8 +161,8 @@ type Codec interface {
 	Encode(obj runtime.Object) ([]byte, error)
 
 	// EncodeToStore is Encode for the store. It fills in what reading the object
-	// back would, so that the bytes are what readers see. Stored is the object itself, if
-	// that is what DecodeStored would read of them, the resourceVersion aside. Without an
+	// back would, so that the bytes are what readers see. Stored is what DecodeStored would
+	// read of them, the resourceVersion aside: the object itself or a copy. Without an
 	// object it takes reading the bytes to know.
 	EncodeToStore(obj Decoded) (text []byte, stored Decoded, err error)
 

@@ -33,9 +33,11 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return nil, err
 	}
 	dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
-	if obj, err = a.manageFields(obj, nil); err != nil {
+	managed, err := a.manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
+	if err != nil {
 		return nil, err
 	}
+	obj = managed.Object
 	admitted, err := a.admit(admission.Create, obj, nil)
 	if err != nil {
 		return nil, err

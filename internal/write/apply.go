@@ -6,7 +6,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 
@@ -16,12 +15,11 @@ import (
 
 // apply is what an Apply makes of the current object, as the write shows it. It
 // settles who owns which fields.
-func (a attempt) apply(change Apply, shown runtime.Object) (wanted resource.Decoded, managed bool, err error) {
-	obj, err := a.merge(change, shown)
-	if err != nil {
-		return wanted, false, err
+func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.Decoded, managed bool, err error) {
+	if wanted, err = a.merge(change, shown); err != nil {
+		return resource.Decoded{}, false, err
 	}
-	return resource.Decoded{Object: obj}, true, a.checkPatched(obj)
+	return wanted, true, a.checkPatched(wanted.Object)
 }
 
 // appliedNew is the object that an Apply creates where there is none; nil for a
@@ -31,11 +29,11 @@ func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 		return nil
 	}
 	return func() (newObject, error) {
-		obj, err := a.merge(change, a.version.Codec.New())
+		obj, err := a.merge(change, resource.Decoded{Object: a.version.Codec.New()})
 		if err != nil {
 			return newObject{}, err
 		}
-		metadata, err := meta.Accessor(obj)
+		metadata, err := meta.Accessor(obj.Object)
 		if err != nil {
 			return newObject{}, err
 		}
@@ -43,26 +41,26 @@ func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 			return newObject{}, apierrors.NewConflict(a.version.Resource.GroupResource(), a.request.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
-		return newObject{Decoded: resource.Decoded{Object: obj}, managed: true, owners: afterAdmission}, a.checkPath(metadata)
+		return newObject{Decoded: obj, managed: true, owners: afterAdmission}, a.checkPath(metadata)
 	}
 }
 
 // merge merges an apply configuration into an object, which it does not alter.
-func (a attempt) merge(change Apply, into runtime.Object) (runtime.Object, error) {
+func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, error) {
 	configuration, flawless, err := parseConfiguration(change.Body)
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	obj, err := a.applyFields(into, configuration, change.Force)
 	if err != nil {
-		return nil, err
+		return resource.Decoded{}, err
 	}
 	if flawless || !asksForComplaints(change.Validation) {
 		return obj, nil
 	}
 	if err := yaml.UnmarshalStrict(change.Body, &map[string]any{}); err != nil {
 		if refusesComplaints(change.Validation) {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+			return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
 		WarnOf(a.ctx, err)
 	}

@@ -168,8 +168,13 @@ func (a attempt) remember(record store.Record, obj resource.Decoded, stored reso
 	if err != nil {
 		return
 	}
-	metadata.SetResourceVersion(strconv.FormatInt(record.Revision, 10))
-	if stored.Object != nil { // it is the object itself
+	revision := strconv.FormatInt(record.Revision, 10)
+	metadata.SetResourceVersion(revision)
+	if stored.Object == nil {
+		return
+	}
+	if metadata, err = meta.Accessor(stored.Object); err == nil { // of the object itself, or of a copy
+		metadata.SetResourceVersion(revision)
 		a.p.Memory.Remember(record, stored)
 	}
 }

@@ -6,28 +6,34 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // Manage records in a new object, which it alters, that the manager of a request set all
 // that is in it. It is for objects that are answered and not stored.
 func (p *Pipeline) Manage(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
-	return p.attempt(ctx, &r, r.Version).manageFields(obj, nil)
+	managed, err := p.attempt(ctx, &r, r.Version).manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
+	return managed.Object, err
 }
 
 // manageFields records that the manager of the write set what differs between the
-// object, which it alters, and the current one, which is nil for a create.
-func (a attempt) manageFields(obj, current runtime.Object) (runtime.Object, error) {
-	if current == nil {
-		current = a.shownAs().Codec.New()
+// object, which it alters, and the current one, which is empty for a create.
+func (a attempt) manageFields(obj, current resource.Decoded) (resource.Decoded, error) {
+	if current.Object == nil {
+		current.Object = a.shownAs().Codec.New()
 	}
-	return a.fields().Update(current, obj, a.request.Manager, a.p.Now())
+	var owners *fields.Managed
+	var err error
+	obj.Object, owners, err = a.fields().Update(current, obj.Object, a.request.Manager, a.p.Now())
+	return obj.WithOwners(owners), err
 }
 
 // applyFields is a new object: the current one with a configuration merged into it,
 // and the manager of the write recorded as the owner of what the configuration says.
-func (a attempt) applyFields(current runtime.Object, configuration *unstructured.Unstructured, force bool) (runtime.Object, error) {
-	return a.fields().Apply(current, configuration, a.request.Manager, force, a.p.Now())
+func (a attempt) applyFields(current resource.Decoded, configuration *unstructured.Unstructured, force bool) (resource.Decoded, error) {
+	obj, owners, err := a.fields().Apply(current, configuration, a.request.Manager, force, a.p.Now())
+	return resource.Decoded{Object: obj}.WithOwners(owners), err
 }
 
 // fields are those of the object or of the subresource that is written.

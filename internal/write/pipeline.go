@@ -101,7 +101,7 @@ func (a attempt) run() (Result, error) {
 		})
 	case Apply:
 		return a.update(edit{
-			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.apply(change, shown.Object) },
+			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.apply(change, shown) },
 			create: a.appliedNew(change),
 			owners: afterAdmission,
 		})
@@ -147,7 +147,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 
 	// Field management, then mutating admission.
 	if !n.managed {
-		if n.Object, err = a.manageFields(n.Object, nil); err != nil {
+		if n.Decoded, err = a.manageFields(n.Decoded, resource.Decoded{}); err != nil {
 			return Result{}, err
 		}
 		if metadata, err = meta.Accessor(n.Object); err != nil {
@@ -235,7 +235,7 @@ func (a attempt) update(e edit) (Result, error) {
 
 	// Field management, then mutating admission.
 	if !managed {
-		if wanted.Object, err = a.manageFields(wanted.Object, shown.Object); err != nil {
+		if wanted, err = a.manageFields(wanted, shown); err != nil {
 			return Result{}, err
 		}
 	}

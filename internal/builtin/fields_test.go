@@ -1,0 +1,543 @@
+package builtin
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/schemaconv"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
+
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/fields"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+	kvstore "github.com/fakecluster/fakecluster/store"
+)
+
+var cases = flag.Int("cases", 10000, "how many `writes` TestFieldsAreManagedAsByUpstream compares")
+
+// side is one kind in one version, at the object or at a subresource.
+type side struct {
+	apiVersion, subresource string
+	fields                  interface {
+		resource.Fields
+		Upstream() resource.FieldManager
+	}
+	codec  resource.Codec
+	scheme *runtime.Scheme
+	kind   schema.GroupVersionKind
+	model  *spec.Schema
+}
+
+// managedKind is a kind with all of its sides.
+type managedKind struct {
+	name  string
+	sides []side // the first ones are those of the object
+}
+
+// managedKinds are the kinds whose field management is compared.
+func managedKinds(t *testing.T, models map[string]*spec.Schema) []managedKind {
+	t.Helper()
+	var kinds []managedKind
+	all := resource.NewCatalogue(1, Resources(Options{LegacyAPIs: true}, crd.Definitions(true)), nil)
+	for _, name := range []schema.GroupResource{
+		{Group: "apps", Resource: "deployments"}, {Resource: "pods"}, {Resource: "services"}, {Group: "autoscaling", Resource: "horizontalpodautoscalers"},
+		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, {Resource: "events"}, {Resource: "nodes"},
+		{Group: "networking.k8s.io", Resource: "ingresses"}, {Group: "batch", Resource: "jobs"}, {Resource: "configmaps"},
+	} {
+		r := all.Resource(name.Group, name.Resource)
+		k := managedKind{name: name.String()}
+		add := func(v *resource.Version, subresource string, manages resource.Fields) {
+			s := side{apiVersion: v.GroupVersion().String(), subresource: subresource, codec: v.Codec, kind: v.Kind(), scheme: legacyscheme.Scheme}
+			if name.Group == "apiextensions.k8s.io" {
+				s.scheme = crd.Scheme()
+			}
+			s.set(t, manages, models)
+			k.sides = append(k.sides, s)
+		}
+		for _, v := range r.Versions {
+			add(v, "", v.FieldManager)
+		}
+		for _, v := range r.Versions {
+			for _, name := range slices.Sorted(maps.Keys(v.Subresource)) {
+				if s := v.Subresource[name]; s.FieldManager != nil && s.Projection == nil && v.KindOf(s) == v.Kind() {
+					add(v, name, s.FieldManager)
+				}
+			}
+		}
+		kinds = append(kinds, k)
+	}
+	scale := side{apiVersion: "autoscaling/v1", subresource: "scale", scheme: legacyscheme.Scheme, kind: scaleKind, codec: newCodec(legacyscheme.Scheme, scaleKind, scaleKind.Group, nil)}
+	scale.set(t, scaleFields(), models)
+	return append(kinds, managedKind{"scale", []side{scale}})
+}
+
+func (s *side) set(t *testing.T, manages resource.Fields, models map[string]*spec.Schema) {
+	t.Helper()
+	var ok bool
+	if s.fields, ok = manages.(interface {
+		resource.Fields
+		Upstream() resource.FieldManager
+	}); !ok {
+		t.Fatalf("the fields of %s %s are managed by a %T", s.kind, s.subresource, manages)
+	}
+	name, err := resource.ModelName(s.scheme, s.kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.model = models[name]; s.model == nil {
+		t.Fatalf("there is no schema of %s", name)
+	}
+}
+
+// TestFieldsAreManagedAsByUpstream holds the field management of built-in kinds, of
+// definitions and of Scales to upstream's: random histories of writes come to the same
+// objects, the same managedFields and the same refusals.
+func TestFieldsAreManagedAsByUpstream(t *testing.T) {
+	seed := seedtest.Seed(t)
+	models := map[string]*spec.Schema{}
+	for name, d := range definitionsV3() {
+		models[name] = &d.Schema
+	}
+	kinds := managedKinds(t, models)
+	tally := map[string]int{}
+	synctest.Test(t, func(t *testing.T) {
+		for n, done := 0, 0; done < *cases && !t.Failed(); n++ {
+			g := generator{seedtest.Source(seed, n), models}
+			h := &history{T: t, generator: g, managedKind: kinds[n%len(kinds)], tally: tally, configurations: map[string]map[string]any{}}
+			done += h.run(4 + g.IntN(20))
+		}
+	})
+	total, declined := 0, 0
+	for _, n := range tally {
+		total += n
+	}
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(tally)) {
+		if strings.HasSuffix(what, "declined") {
+			declined += tally[what]
+		}
+		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(tally[what])/float64(total), what))
+	}
+	t.Logf("%d writes:\n%s", total, strings.Join(lines, "\n"))
+	if declined*2 > total {
+		t.Error("the engine declines more than half of the writes")
+	}
+}
+
+// history is a series of writes to one object.
+type history struct {
+	*testing.T
+	generator
+	managedKind
+	tally          map[string]int
+	obj            runtime.Object  // as stored; nil: not created yet
+	managed        *fields.Managed // of obj, if it is known
+	configurations map[string]map[string]any
+	crowd          bool // there are many managers
+}
+
+func (h *history) run(n int) int {
+	if h.crowd = h.one(15); h.crowd {
+		n += 25
+	}
+	for range n {
+		if h.one(40) {
+			time.Sleep(time.Duration(h.IntN(3)) * time.Second)
+		}
+		s := h.sides[0]
+		if h.one(15) {
+			s = h.sides[h.IntN(len(h.sides))]
+		} else if len(h.sides) > 1 && h.obj != nil && h.one(30) {
+			s = h.sides[len(h.sides)-1] // a subresource
+		}
+		if h.obj == nil && s.subresource != "" && len(h.sides) > 1 {
+			continue
+		}
+		if h.one(45) {
+			h.apply(s)
+		} else {
+			h.update(s)
+		}
+		if h.Failed() {
+			break
+		}
+	}
+	return n
+}
+
+func (h *history) manager() string {
+	if h.crowd {
+		return fmt.Sprint("m", h.IntN(16))
+	}
+	if h.one(3) {
+		return pick(h.generator, "", "kubectl", `o"dd<ü`)
+	}
+	return fmt.Sprint("m", h.IntN(3))
+}
+
+// typed makes an object of a tree, with its defaults now and then; nil: there is none.
+func (h *history) typed(s side, tree map[string]any, percent int) runtime.Object {
+	obj, err := s.scheme.New(s.kind)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj); err != nil {
+		return nil
+	}
+	if h.one(percent) {
+		s.scheme.Default(obj)
+	}
+	hub, err := s.scheme.ConvertToVersion(obj, h.hub(s))
+	if err != nil {
+		return nil
+	}
+	return hub
+}
+
+func (h *history) hub(s side) schema.GroupVersion {
+	return schema.GroupVersion{Group: s.kind.Group, Version: runtime.APIVersionInternal}
+}
+
+// tree is an object in the version of a side.
+func (h *history) tree(s side, obj runtime.Object) map[string]any {
+	out, err := s.scheme.ConvertToVersion(obj.DeepCopyObject(), s.kind.GroupVersion())
+	if err != nil {
+		h.Fatal(err)
+	}
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(out)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return tree
+}
+
+func (h *history) live(s side) (ours resource.Decoded, theirs runtime.Object) {
+	if h.obj == nil {
+		none, err := s.scheme.New(s.kind)
+		if err != nil {
+			h.Fatal(err)
+		}
+		return resource.Decoded{Object: s.codec.New()}, none
+	}
+	managed := h.managed
+	if h.one(30) {
+		managed = nil
+	}
+	return resource.Decoded{Object: h.obj.DeepCopyObject()}.WithOwners(managed), h.obj.DeepCopyObject()
+}
+
+func (h *history) update(s side) {
+	obj := h.whole(s.model)
+	if h.obj != nil {
+		obj, _ = h.changed(h.tree(s, h.obj), obj, pick(h.generator, 0, 3, 8, 30)).(map[string]any)
+		if obj == nil || obj["metadata"] == nil {
+			return
+		}
+		if s.subresource == "status" {
+			for name, v := range h.tree(s, h.obj) {
+				if name != "status" {
+					obj[name] = v
+				}
+			}
+		}
+	}
+	is := h.typed(s, obj, 80)
+	if is == nil {
+		h.tally["no object"]++
+		return
+	}
+	ours, theirs := h.live(s)
+	h.claim(is)
+	manager := h.manager()
+	want, _, err := s.fields.Upstream().Update(resource.Decoded{Object: theirs}, is.DeepCopyObject(), manager, metav1.Now())
+	if err != nil {
+		h.Fatal(err)
+	}
+	before, asked := ours.Object.DeepCopyObject(), is.DeepCopyObject()
+	got, owned, err := s.fields.Update(ours, is, manager, metav1.Now())
+	if err != nil {
+		h.Errorf("upstream updates, and we say %v", err)
+		return
+	}
+	if h.judge(s, "update", owned, want, got); h.Failed() {
+		h.report(s, before, asked)
+	}
+	h.unaltered(before, ours.Object)
+	h.store(s, got, owned)
+}
+
+// claim sets managedFields as requests do: as they were, not at all, or otherwise.
+func (h *history) claim(obj runtime.Object) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var was []metav1.ManagedFieldsEntry
+	if h.obj != nil {
+		live, err := meta.Accessor(h.obj.DeepCopyObject())
+		if err != nil {
+			h.Fatal(err)
+		}
+		was = live.GetManagedFields()
+	}
+	switch n := h.IntN(100); {
+	case n < 60:
+		metadata.SetManagedFields(was)
+	case n < 93:
+		metadata.SetManagedFields(nil)
+	case n == 93:
+		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{})
+	case n == 94:
+		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+	case n == 95:
+		if len(was) > 0 {
+			metadata.SetManagedFields(was[h.IntN(len(was)):])
+		}
+	case n == 96:
+		if len(was) > 0 { // in other words
+			was[0].FieldsV1 = metav1.NewFieldsV1(" " + was[0].FieldsV1.GetRawString())
+			metadata.SetManagedFields(was)
+		}
+	case n < 99:
+		at := metav1.NewTime(time.Unix(h.Int64N(1e9), 5))
+		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: "m1", Operation: pick(h.generator, metav1.ManagedFieldsOperationUpdate, metav1.ManagedFieldsOperationApply),
+			APIVersion: pick(h.generator, h.sides[0].apiVersion, h.sides[len(h.sides)-1].apiVersion, "x.io/v3"), FieldsType: "FieldsV1", Time: &at,
+			FieldsV1: metav1.NewFieldsV1(pick(h.generator, `{"f:spec":{".":{},"f:replicas":{}}}`, `{"f:metadata":{"f:labels":{"f:app":{}},"f:finalizers":{"v:\"x.io/f\":{}}}}`, `{}`, `{"bad":{}}`)),
+		}})
+	default:
+		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{Operation: "Update"}})
+	}
+}
+
+func (h *history) apply(s side) {
+	manager, force := h.manager(), h.one(50)
+	config := h.whole(s.model)
+	if last := h.configurations[manager]; last != nil && h.one(70) {
+		if h.one(40) {
+			config = runtime.DeepCopyJSON(last)
+		} else if changed, ok := h.changed(last, config, pick(h.generator, 3, 8, 30)).(map[string]any); ok {
+			config = changed
+		}
+	} else if h.obj != nil && h.one(20) {
+		config, _ = h.changed(h.tree(s, h.obj), config, 40).(map[string]any)
+	}
+	if config == nil {
+		return
+	}
+	config["apiVersion"], config["kind"] = s.apiVersion, s.kind.Kind
+	if metadata, ok := config["metadata"].(map[string]any); ok {
+		for name := range metadata {
+			switch name {
+			case "name", "labels", "annotations", "finalizers", "ownerReferences":
+			default:
+				delete(metadata, name)
+			}
+		}
+	}
+	h.configurations[manager] = config
+	ours, theirs := h.live(s)
+	want, _, err := s.fields.Upstream().Apply(resource.Decoded{Object: theirs}, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}, manager, force, metav1.Now())
+	before := ours.Object.DeepCopyObject()
+	got, owned, refused := s.fields.Apply(ours, &unstructured.Unstructured{Object: config}, manager, force, metav1.Now())
+	h.unaltered(before, ours.Object)
+	if err != nil || refused != nil {
+		h.tally[s.what("apply refused")]++
+		if diff := cmp.Diff(refusal(err), refusal(refused)); diff != "" {
+			h.Errorf("refusals differ (-upstream +ours):\n%s\nupstream: %v\nours: %v", diff, err, refused)
+		}
+		return
+	}
+	if h.judge(s, "apply", owned, want, got); h.Failed() {
+		h.report(s, before, &unstructured.Unstructured{Object: config})
+	}
+	h.store(s, got, owned)
+}
+
+func (s side) what(happened string) string {
+	if s.subresource != "" {
+		happened += " of a subresource"
+	}
+	return happened
+}
+
+// refusal is what an error says, its causes by manager: upstream has them in no order.
+func refusal(err error) string {
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		// Of several unknown fields upstream names any one, or all in any order.
+		text, _, _ := strings.Cut(fmt.Sprint(err), "): ")
+		return text
+	}
+	s := status.Status()
+	if s.Details != nil {
+		slices.SortStableFunc(s.Details.Causes, func(a, b metav1.StatusCause) int { return strings.Compare(a.Message, b.Message) })
+		if len(s.Details.Causes) > 1 {
+			s.Message = "" // it has the causes in the order in which they come
+		}
+	}
+	return fmt.Sprintf("%s %+v", s.Message, s.Details)
+}
+
+func (h *history) judge(s side, what string, owned *fields.Managed, want, got runtime.Object) {
+	h.Helper()
+	if owned == nil {
+		what += ", declined"
+	}
+	h.tally[what]++
+	wantText, err := s.codec.Encode(want)
+	if err != nil {
+		h.Fatal(err)
+	}
+	gotText, err := s.codec.Encode(got)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if diff := cmp.Diff(string(wantText), string(gotText)); diff != "" {
+		h.Errorf("%s of %s at %q (-upstream +ours):\n%s", what, s.kind, s.subresource, diff)
+	}
+	for _, obj := range []runtime.Object{want, got} {
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			h.Fatal(err)
+		}
+		metadata.SetManagedFields(slices.Clone(metadata.GetManagedFields()))
+	}
+	a, b := want.DeepCopyObject(), got.DeepCopyObject()
+	for _, obj := range []runtime.Object{a, b} {
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			h.Fatal(err)
+		}
+		metadata.SetManagedFields(nil)
+	}
+	if !equality.Semantic.DeepEqual(a, b) {
+		h.Errorf("%s of %s at %q: objects have one JSON and differ: %s", what, s.kind, s.subresource, cmp.Diff(a, b, cmp.Exporter(func(reflect.Type) bool { return true })))
+	}
+	if owned != nil {
+		metadata, err := meta.Accessor(got)
+		if err != nil {
+			h.Fatal(err)
+		}
+		if !owned.IsList(metadata.GetManagedFields()) {
+			h.Error("the owners are others than managedFields says")
+		}
+	}
+}
+
+func (h *history) report(s side, live, asked runtime.Object) {
+	show := func(v any) string {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(text)
+	}
+	if u, ok := asked.(*unstructured.Unstructured); ok {
+		h.Logf("live: %s\napplied: %s", show(h.tree(s, live)), show(u.Object))
+		return
+	}
+	h.Logf("live: %s\nobject: %s", show(h.tree(s, live)), show(h.tree(s, asked)))
+}
+
+func (h *history) unaltered(before, after runtime.Object) {
+	h.Helper()
+	if !equality.Semantic.DeepEqual(before, after) {
+		h.Error("the live object has been altered")
+	}
+}
+
+// store makes an object the one that is stored.
+func (h *history) store(s side, obj runtime.Object, owned *fields.Managed) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if h.obj == nil || h.one(95) {
+		metadata.SetUID("u")
+	}
+	metadata.SetResourceVersion(fmt.Sprint(1 + h.IntN(1000)))
+	h.obj, h.managed = obj, owned
+	if h.IntN(3) > 0 {
+		return
+	}
+	// What is kept of a stored object is what reading it would give.
+	text, kept, err := s.codec.EncodeToStore(resource.Decoded{Object: obj})
+	if err != nil || kept.Object == nil {
+		return
+	}
+	read, err := s.codec.DecodeStored(kvstore.Record{Value: string(text)})
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, ok := s.fields.(*resource.TypedFields); ok && !reflect.DeepEqual(read, kept.Object) {
+		h.Errorf("%s is kept otherwise than it is read (-read +kept):\n%s", s.kind, cmp.Diff(read, kept.Object, cmp.Exporter(func(reflect.Type) bool { return true })))
+	}
+}
+
+// What field management knows of kinds is what their OpenAPI says.
+func TestTypesAreThoseOfTheOpenAPIDocuments(t *testing.T) {
+	for _, g := range groups {
+		for i := range g.kinds {
+			k := &g.kinds[i]
+			converter, err := k.types(g).Converter()
+			if err != nil || converter == nil {
+				t.Errorf("%s: %v", k.kind, err)
+			}
+			if _, err := k.types(g).Trees(); err != nil {
+				t.Errorf("%s: %v", k.kind, err)
+			}
+		}
+	}
+	kinds := []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}, {Group: "apps", Version: "v1", Kind: "Deployment"}, apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")}
+	published, err := models(kinds[:2]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := schemaconv.ToSchemaFromOpenAPI(published, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached, err := resource.Reachable(legacyscheme.Scheme, definitionsV3(), kinds[:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := schemaconv.ToSchemaFromOpenAPI(reached, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.Types) != len(got.Types) {
+		t.Errorf("%d types, want %d", len(got.Types), len(want.Types))
+	}
+	for _, of := range want.Types {
+		own, ok := got.FindNamedType(of.Name)
+		for _, m := range []*smdschema.Map{of.Map, own.Map} {
+			if m != nil { // they come in any order
+				slices.SortFunc(m.Fields, func(a, b smdschema.StructField) int { return strings.Compare(a.Name, b.Name) })
+			}
+		}
+		if !ok || !own.Equals(&of) {
+			t.Errorf("type %s differs", of.Name)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package resource
+
+import (
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fakecluster/fakecluster/internal/fields"
+	"github.com/fakecluster/fakecluster/internal/typed"
+)
+
+// Managing says how the fields of a kind with Go types are managed, in one version.
+type Managing struct {
+	Scheme *runtime.Scheme
+	Kind   schema.GroupVersionKind
+	// Hub is the version of the objects that are given and returned.
+	Hub         schema.GroupVersion
+	Subresource string
+	Types       *Types
+	// Reset leave out the fields that the endpoint ignores, by apiVersion. Filters are the
+	// same as upstream has them.
+	Reset   map[string]fields.Filter
+	Filters map[fieldpath.APIVersion]fieldpath.Filter
+	// Matching is fields.Engine.Matching.
+	Matching bool
+}
+
+// TypedFields manages the fields of a kind that a scheme has Go types for. Where the engine
+// declines it asks upstream's field manager. It is safe for concurrent use.
+type TypedFields struct {
+	Managing
+	objects  runtime.ObjectConvertor
+	engine   func() (*fields.Engine, error)
+	upstream FieldManager
+}
+
+// NewTypedFields makes the field management of a kind.
+func NewTypedFields(m Managing) *TypedFields {
+	f := &TypedFields{Managing: m, objects: runtime.UnsafeObjectConvertor(m.Scheme)}
+	f.engine = sync.OnceValues(f.newEngine)
+	f.upstream = sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		types, err := m.Types.Converter()
+		if err != nil {
+			return nil, err
+		}
+		return managedfields.NewDefaultFieldManager(types, f.objects, m.Scheme, m.Scheme, m.Kind, m.Hub, m.Subresource, m.Filters)
+	})
+	return f
+}
+
+// Upstream is upstream's field manager for the same.
+func (f *TypedFields) Upstream() FieldManager { return f.upstream }
+
+func (f *TypedFields) newEngine() (*fields.Engine, error) {
+	trees, err := f.Types.Trees()
+	if err != nil {
+		return nil, err
+	}
+	none, err := f.Scheme.New(f.Kind)
+	if err != nil {
+		return nil, err
+	}
+	none.GetObjectKind().SetGroupVersionKind(f.Kind)
+	empty, err := typed.Tree(none)
+	if err != nil {
+		return nil, err
+	}
+	return &fields.Engine{
+		APIVersion: f.Kind.GroupVersion().String(), Kind: f.Kind.Kind, Subresource: f.Subresource,
+		Trees: trees, Reset: f.Reset, Convert: f.convertTree, Matching: f.Matching, Empty: empty, Listed: true,
+	}, nil
+}
+
+// Update implements Fields.
+func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	live, created, err := f.startFrom(current.Object)
+	if err != nil {
+		return nil, nil, err
+	}
+	declined := func() (runtime.Object, *fields.Managed, error) {
+		obj, err := f.upstream.update(live, obj, manager)
+		return obj, nil, err
+	}
+	managed, ok := current.Owners()
+	if !ok {
+		return declined()
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := f.engine()
+	if err != nil {
+		return nil, nil, err
+	}
+	before, ok := e.BeforeList(metadata.GetManagedFields(), managed)
+	if !ok {
+		return declined()
+	}
+	if before.IsNobody() && !created {
+		metadata.SetManagedFields(nil) // its fields are not managed yet
+		return obj, fields.Nobody, nil
+	}
+	result := e.UpdateViews(f.views(live, obj), before, manager, now.Time)
+	if result.Declined != "" {
+		return declined()
+	}
+	metadata.SetManagedFields(result.Managed.List())
+	return obj, result.Managed, nil
+}
+
+// views shows two objects in any version.
+func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
+	return func(apiVersion string) (map[string]any, map[string]any, error) {
+		a, err := f.versioned(live, apiVersion)
+		if err != nil {
+			return nil, nil, err
+		}
+		b, err := f.versioned(obj, apiVersion)
+		if err != nil {
+			return nil, nil, err
+		}
+		if apiVersion == f.Kind.GroupVersion().String() {
+			return typed.Differ(a, b)
+		}
+		// Upstream refuses an object in another version if items of a list repeat, also if
+		// the list stays as it is.
+		was, err := typed.Tree(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		is, err := typed.Tree(b)
+		return was, is, err
+	}
+}
+
+// Apply implements Fields.
+func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	live, _, err := f.startFrom(current.Object)
+	if err != nil {
+		return nil, nil, err
+	}
+	declined := func() (runtime.Object, *fields.Managed, error) {
+		obj, err := f.upstream.apply(live, configuration, manager, force)
+		return obj, nil, err
+	}
+	managed, ok := current.Owners()
+	if !ok {
+		return declined()
+	}
+	e, err := f.engine()
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := f.requested(live)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := typed.Tree(is)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := e.Apply(was, configuration.Object, managed, manager, force, now.Time)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case result.Declined != "":
+		return declined()
+	}
+	obj := current.Object
+	if result.Object != nil {
+		changed := is.DeepCopyObject()
+		// What the live object has and its JSON has not, such as an empty list, is lost to
+		// upstream, and may bring a default.
+		if !typed.Settle(changed) || typed.Assign(changed, was, result.Object) != nil {
+			return declined()
+		}
+		f.Scheme.Default(changed)
+		if obj, err = f.objects.ConvertToVersion(changed, f.Hub); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		obj = obj.DeepCopyObject()
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	metadata.SetManagedFields(result.Managed.List())
+	return obj, result.Managed, nil
+}
+
+// startFrom returns the object that a change starts from. For a create that is an empty
+// object of the version. An empty object of the internal type would not do: it has values
+// for fields that a client can leave out, such as "replicas: 0", and the manager would own
+// them.
+func (f *TypedFields) startFrom(current runtime.Object) (live runtime.Object, created bool, err error) {
+	metadata, err := meta.Accessor(current)
+	if err != nil || metadata.GetUID() != "" || metadata.GetResourceVersion() != "" {
+		return current, metadata != nil && metadata.GetUID() == "", err
+	}
+	live, err = f.Scheme.New(f.Kind)
+	return live, true, err
+}
+
+// versioned is an object in a version, without its managedFields. It shares with the
+// object what it can.
+func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.Object, error) {
+	out, err := f.requested(obj)
+	if err != nil || apiVersion == f.Kind.GroupVersion().String() {
+		return out, err
+	}
+	// As upstream converts it: from its JSON in the version of the request.
+	if out = out.DeepCopyObject(); !typed.Settle(out) {
+		return nil, typed.ErrUnsettled
+	}
+	return f.convert(out, apiVersion)
+}
+
+// requested is an object in the version of the request, without its managedFields.
+func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
+	own := reflect.New(reflect.TypeOf(obj).Elem())
+	own.Elem().Set(reflect.ValueOf(obj).Elem()) // a conversion to the same version would write to it
+	out, err := f.objects.ConvertToVersion(own.Interface().(runtime.Object), f.Kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := meta.Accessor(out)
+	if err != nil {
+		return nil, err
+	}
+	metadata.SetManagedFields(nil)
+	return out, nil
+}
+
+// convert makes of an object in the version of the request what it is in another one.
+func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Object, error) {
+	to, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := f.objects.ConvertToVersion(obj, schema.GroupVersion{Group: f.Kind.Group, Version: f.Hub.Version})
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.objects.ConvertToVersion(hub, to)
+	if err != nil {
+		return nil, err
+	}
+	return out, typed.CheckLists(out)
+}
+
+// convertTree is a tree in another version.
+func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[string]any, error) {
+	of, err := f.Scheme.New(f.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, of); err != nil {
+		return nil, err
+	}
+	out, err := f.convert(of, apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	return typed.Tree(out)
+}

@@ -1,0 +1,127 @@
+package resource
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/schemaconv"
+	"k8s.io/kube-openapi/pkg/util"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/fields"
+)
+
+// Types is what field management knows of a kind with Go types in all of its versions. It
+// comes from the OpenAPI definitions of the types, of which it looks at no more than those
+// that the kind reaches. Each part is made when it is first asked for. It is safe for
+// concurrent use.
+type Types struct {
+	kinds []schema.GroupVersionKind
+	// Converter is what upstream's field manager works with.
+	Converter func() (managedfields.TypeConverter, error)
+	// Trees are those of the versions, by apiVersion.
+	Trees func() (map[string]*fields.Tree, error)
+}
+
+// NewTypes is what the definitions say of the kinds, which a scheme has Go types for. The
+// definitions refer to each other as OpenAPI v3 does.
+func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenAPIDefinition, kinds ...schema.GroupVersionKind) *Types {
+	t := &Types{kinds: kinds}
+	models := func() (map[string]*spec.Schema, error) { return Reachable(scheme, definitions(), kinds) }
+	t.Converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		all, err := models()
+		if err != nil {
+			return nil, err
+		}
+		return managedfields.NewTypeConverter(all, false)
+	})
+	t.Trees = sync.OnceValues(func() (map[string]*fields.Tree, error) {
+		all, err := models()
+		if err != nil {
+			return nil, err
+		}
+		types, err := schemaconv.ToSchemaFromOpenAPI(all, false)
+		if err != nil {
+			return nil, err
+		}
+		trees := map[string]*fields.Tree{}
+		for _, kind := range kinds {
+			name, err := ModelName(scheme, kind)
+			if err != nil {
+				return nil, err
+			}
+			if trees[kind.GroupVersion().String()], err = fields.Compile(types, name); err != nil {
+				return nil, err
+			}
+		}
+		return trees, nil
+	})
+	return t
+}
+
+// ModelName is the name that OpenAPI knows the type of a kind by.
+func ModelName(scheme *runtime.Scheme, kind schema.GroupVersionKind) (string, error) {
+	example, err := scheme.New(kind)
+	if err != nil {
+		return "", err
+	}
+	return util.GetCanonicalTypeName(example), nil
+}
+
+// Reachable are the schemas of the kinds and of all types in them, by name. The schema of a
+// kind names the kind in an extension.
+func Reachable(scheme *runtime.Scheme, definitions map[string]common.OpenAPIDefinition, kinds []schema.GroupVersionKind) (map[string]*spec.Schema, error) {
+	models := map[string]*spec.Schema{}
+	var add func(name string) error
+	add = func(name string) error {
+		if models[name] != nil {
+			return nil
+		}
+		d, ok := definitions[name]
+		if !ok {
+			return fmt.Errorf("OpenAPI has no definition of %s", name)
+		}
+		own := d.Schema
+		models[name] = &own
+		for _, other := range d.Dependencies {
+			if err := add(other); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, kind := range kinds {
+		name, err := ModelName(scheme, kind)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(name); err != nil {
+			return nil, err
+		}
+		extensions := spec.Extensions{}
+		for key, value := range models[name].Extensions {
+			extensions[key] = value
+		}
+		extensions["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": kind.Group, "version": kind.Version, "kind": kind.Kind}}
+		models[name].Extensions = extensions
+	}
+	return models, nil
+}
+
+// References makes references as OpenAPI v3 has them, for the definitions of types. To
+// parse one takes a while, and types refer to the same few again and again.
+func References() common.ReferenceCallback {
+	made := map[string]spec.Ref{}
+	return func(name string) spec.Ref {
+		ref, ok := made[name]
+		if !ok {
+			ref = spec.MustCreateRef("#/components/schemas/" + common.EscapeJsonPointer(name))
+			made[name] = ref
+		}
+		return ref
+	}
+}

@@ -1,0 +1,351 @@
+package typed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ErrUnsettled says that two lists may have the same JSON and differ as Go values.
+var ErrUnsettled = errors.New("a list has values that are not as JSON is read")
+
+// Differ returns of the trees of two objects of one type what differs. A field that is the
+// same in both is in neither, and so is an entry of a map. A list that differs is there as
+// a whole; items that are the same at the same place are one value in both. For example,
+// of {spec: {replicas: 1, paused: true}} and {spec: {replicas: 2, paused: true}} it returns
+// {spec: {replicas: 1}} and {spec: {replicas: 2}}.
+//
+// Upstream compares lists that belong to one owner as Go values, so that an empty list in
+// one differs from a nil list, though JSON has neither. If there is such a value in a list,
+// the error is ErrUnsettled. What was read from JSON has it only if the JSON says, for
+// example, "namespaces: []".
+func Differ(a, b any) (x, y map[string]any, err error) {
+	v, p, err := structOf(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, _, err := structOf(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.Type() != w.Type() {
+		return nil, nil, fmt.Errorf("%T and %T are two types", a, b)
+	}
+	var d comparison
+	l, r, differ, err := d.differ(p, v, w)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case d.unsettled:
+		return nil, nil, ErrUnsettled
+	case !differ:
+		return map[string]any{}, map[string]any{}, nil
+	}
+	return l.(map[string]any), r.(map[string]any), nil
+}
+
+// comparison is one comparison of two objects.
+type comparison struct {
+	lists     int  // how many lists it is in
+	unsettled bool // see ErrUnsettled
+}
+
+// differ has of two values what differs.
+func (d *comparison) differ(p *plan, a, b reflect.Value) (x, y any, differ bool, err error) {
+	switch p.kind {
+	case isPointer:
+		switch {
+		case a.IsNil() && b.IsNil(), !a.IsNil() && a.Pointer() == b.Pointer():
+			return nil, nil, false, nil
+		case a.IsNil() || b.IsNil():
+			return p.both(a, b)
+		}
+		return d.differ(p.elem, a.Elem(), b.Elem())
+	case isStruct:
+		return d.differInFields(p, a, b)
+	case isMap:
+		return d.differInEntries(p, a, b)
+	case isList:
+		if a.IsNil() || b.IsNil() {
+			if a.IsNil() && b.IsNil() {
+				return nil, nil, false, nil
+			}
+			return p.both(a, b)
+		}
+		return d.differInItems(p, a, b)
+	}
+	if p.isSame(a, b) {
+		return nil, nil, false, nil
+	}
+	x, y, _, err = p.both(a, b)
+	differ = err != nil || !reflect.DeepEqual(x, y)
+	d.unsettled = d.unsettled || !differ && d.lists > 0
+	return x, y, differ, err
+}
+
+// both are the trees of two values that differ.
+func (p *plan) both(a, b reflect.Value) (x, y any, differ bool, err error) {
+	if x, err = p.tree(a); err == nil {
+		y, err = p.tree(b)
+	}
+	return x, y, true, err
+}
+
+// isSame tells of two values, most of which are the same, that they are. They may be the
+// same if it does not.
+func (p *plan) isSame(a, b reflect.Value) bool {
+	switch p.kind {
+	case isText:
+		return a.String() == b.String()
+	case isBool:
+		return a.Bool() == b.Bool()
+	case isInteger:
+		return a.Int() == b.Int()
+	case isUnsigned:
+		return a.Uint() == b.Uint()
+	case isFloat:
+		return a.Float() == b.Float()
+	case isBytes:
+		return a.IsNil() == b.IsNil() && bytes.Equal(a.Bytes(), b.Bytes())
+	case isTime, isMicroTime:
+		return timeOf(a) == timeOf(b)
+	case isQuantity:
+		return isSameQuantity(quantityOf(a), quantityOf(b))
+	case isIntOrString:
+		return intOrStringOf(a) == intOrStringOf(b)
+	case isItself:
+		return reflect.DeepEqual(addressable(a).Addr().Interface(), addressable(b).Addr().Interface())
+	}
+	return false
+}
+
+func (d *comparison) differInFields(p *plan, a, b reflect.Value) (any, any, bool, error) {
+	var l, r map[string]any
+	for i := range p.fields {
+		f := &p.fields[i]
+		va, vb := f.in(a), f.in(b)
+		outA, outB := f.isLeftOut(va), f.isLeftOut(vb)
+		if outA && outB {
+			d.unsettled = d.unsettled || d.lists > 0 && isHollow(va) != isHollow(vb)
+			continue
+		}
+		var x, y any
+		var err error
+		differ := true
+		switch {
+		case outA:
+			y, err = f.plan.tree(vb)
+		case outB:
+			x, err = f.plan.tree(va)
+		default:
+			x, y, differ, err = d.differ(f.plan, va, vb)
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if !differ {
+			continue
+		}
+		if l == nil {
+			l, r = map[string]any{}, map[string]any{}
+		}
+		if !outA {
+			l[f.name] = x
+		}
+		if !outB {
+			r[f.name] = y
+		}
+	}
+	return l, r, l != nil, nil
+}
+
+func (d *comparison) differInEntries(p *plan, a, b reflect.Value) (any, any, bool, error) {
+	if a.IsNil() || b.IsNil() {
+		if a.IsNil() && b.IsNil() {
+			return nil, nil, false, nil
+		}
+		return p.both(a, b)
+	}
+	if a.Pointer() == b.Pointer() {
+		return nil, nil, false, nil
+	}
+	l, r := map[string]any{}, map[string]any{}
+	both := 0
+	for keys := a.MapRange(); keys.Next(); {
+		key := keys.Key()
+		name := key.String()
+		other := b.MapIndex(key)
+		if !other.IsValid() {
+			x, err := p.elem.tree(keys.Value())
+			if err != nil {
+				return nil, nil, false, err
+			}
+			l[name] = x
+			continue
+		}
+		both++
+		x, y, differ, err := d.differ(p.elem, keys.Value(), other)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if differ {
+			l[name], r[name] = x, y
+		}
+	}
+	if both < b.Len() {
+		for keys := b.MapRange(); keys.Next(); {
+			if a.MapIndex(keys.Key()).IsValid() {
+				continue
+			}
+			y, err := p.elem.tree(keys.Value())
+			if err != nil {
+				return nil, nil, false, err
+			}
+			r[keys.Key().String()] = y
+		}
+	}
+	return l, r, len(l)+len(r) > 0, nil
+}
+
+func (d *comparison) differInItems(p *plan, a, b reflect.Value) (any, any, bool, error) {
+	n := min(a.Len(), b.Len())
+	if a.Len() == b.Len() && a.Pointer() == b.Pointer() {
+		return nil, nil, false, nil
+	}
+	d.lists++
+	defer func() { d.lists-- }()
+	same := make([]bool, 0, 16)
+	all := a.Len() == b.Len()
+	for i := range n {
+		_, _, differ, err := d.differ(p.elem, a.Index(i), b.Index(i))
+		if err != nil {
+			return nil, nil, false, err
+		}
+		same = append(same, !differ)
+		all = all && !differ
+	}
+	if all {
+		return nil, nil, false, nil
+	}
+	// Items may be compared with items at other places.
+	d.unsettled = d.unsettled || !p.isAsRead(a) || !p.isAsRead(b)
+	l, r := make([]any, a.Len()), make([]any, b.Len())
+	for i := range l {
+		var err error
+		if l[i], err = p.elem.tree(a.Index(i)); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	for i := range r {
+		if i < n && same[i] {
+			r[i] = l[i]
+			continue
+		}
+		var err error
+		if r[i], err = p.elem.tree(b.Index(i)); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	return l, r, true, nil
+}
+
+// CheckLists returns ErrUnsettled if a list in an object has a value that Differ could not
+// compare as upstream does, whatever it is compared with.
+func CheckLists(obj any) error {
+	v, p, err := structOf(obj)
+	if err == nil && !p.listsAreAsRead(v) {
+		err = ErrUnsettled
+	}
+	return err
+}
+
+func (p *plan) listsAreAsRead(v reflect.Value) bool {
+	switch p.kind {
+	case isPointer:
+		return v.IsNil() || p.elem.listsAreAsRead(v.Elem())
+	case isStruct:
+		for i := range p.fields {
+			f := &p.fields[i]
+			if !f.plan.listsAreAsRead(f.in(v)) {
+				return false
+			}
+		}
+	case isList:
+		return p.isAsRead(v)
+	case isMap:
+		for entries := v.MapRange(); entries.Next(); {
+			if !p.elem.listsAreAsRead(entries.Value()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isSameQuantity compares quantities as Go values.
+func isSameQuantity(a, b apiresource.Quantity) bool { return a == b || reflect.DeepEqual(a, b) }
+
+// isHollow tells of a value that is a list or a map with nothing in it, and not nil.
+func isHollow(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return !v.IsNil() && v.Len() == 0
+	}
+	return false
+}
+
+// isAsRead tells whether a value is what reading its JSON gives: settled, see Settle.
+func (p *plan) isAsRead(v reflect.Value) bool {
+	switch p.kind {
+	case isPointer:
+		return v.IsNil() || p.elem.isAsRead(v.Elem())
+	case isStruct:
+		for i := range p.fields {
+			f := &p.fields[i]
+			fv := f.in(v)
+			if f.isLeftOut(fv) {
+				if isHollow(fv) {
+					return false
+				}
+			} else if !f.plan.isAsRead(fv) {
+				return false
+			}
+		}
+	case isList:
+		if p.elem.isSettled() || p.elem.kind == isText {
+			return true
+		}
+		for i := range v.Len() {
+			if !p.elem.isAsRead(v.Index(i)) {
+				return false
+			}
+		}
+	case isMap:
+		if p.elem.isSettled() || p.elem.kind == isText {
+			return true
+		}
+		for entries := v.MapRange(); entries.Next(); {
+			if !p.elem.isAsRead(entries.Value()) {
+				return false
+			}
+		}
+	case isTime:
+		t := timeOf(v)
+		return t == time.Time{} || t == t.Truncate(time.Second).Local()
+	case isMicroTime:
+		t := timeOf(v)
+		return t == time.Time{} || t == t.Truncate(time.Microsecond).Local()
+	case isQuantity:
+		q := quantityOf(v)
+		own := q
+		read, err := apiresource.ParseQuantity(own.String())
+		return err == nil && isSameQuantity(q, read)
+	case isItself:
+		return false
+	}
+	return true
+}

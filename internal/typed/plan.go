@@ -1,0 +1,252 @@
+package typed
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+)
+
+// plan says what the JSON of a type looks like. It is complete once planOf has returned
+// it, and then never changes.
+type plan struct {
+	kind   kind
+	of     reflect.Type
+	fields []field // of a struct
+	elem   *plan   // of a pointer, a list or a map
+}
+
+type kind uint8
+
+const (
+	isStruct kind = iota
+	isPointer
+	isList
+	isMap
+	isText
+	isInteger
+	isUnsigned
+	isFloat
+	isBool
+	isBytes
+	isTime
+	isMicroTime
+	isQuantity
+	isIntOrString
+	isItself // the type encodes itself
+)
+
+// field is one field of the JSON of a struct. Fields of structs that are inlined are
+// fields of the outer one.
+type field struct {
+	name      string
+	index     []int
+	at        int // index, if that is one number; otherwise -1
+	omitEmpty bool
+	omitZero  func(reflect.Value) bool // nil: it does not matter
+	plan      *plan
+}
+
+func (f *field) in(v reflect.Value) reflect.Value {
+	if f.at >= 0 {
+		return v.Field(f.at)
+	}
+	return v.FieldByIndex(f.index)
+}
+
+// isLeftOut tells of a value of the field that the JSON does not have it.
+func (f *field) isLeftOut(v reflect.Value) bool {
+	return f.omitEmpty && isEmpty(v) || f.omitZero != nil && f.omitZero(v)
+}
+
+// isEmpty is what encoding/json leaves out under omitempty.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// plans keeps the plans of types. There are some 2,000 types in the API.
+var plans = content.NewCache[reflect.Type, *plan](4096)
+
+// planOf is the plan of a type.
+func planOf(t reflect.Type) (*plan, error) {
+	if known, ok := plans.Get(t); ok {
+		return known, nil
+	}
+	p := planner{made: map[reflect.Type]*plan{}}
+	made := p.plan(t)
+	if p.err != nil {
+		return nil, p.err
+	}
+	return plans.Put(t, made, 1), nil
+}
+
+// planner makes the plans of a type and of all types in it, which may be recursive.
+type planner struct {
+	made map[reflect.Type]*plan
+	err  error
+}
+
+func (p *planner) refuse(t reflect.Type, why string) {
+	if p.err == nil {
+		p.err = fmt.Errorf("the JSON of %s cannot be told: %s", t, why)
+	}
+}
+
+var (
+	timeType        = reflect.TypeFor[metav1.Time]()
+	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
+	quantityType    = reflect.TypeFor[apiresource.Quantity]()
+	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
+	marshalerType   = reflect.TypeFor[json.Marshaler]()
+)
+
+func (p *planner) plan(t reflect.Type) *plan {
+	if known, ok := p.made[t]; ok {
+		return known
+	}
+	made := &plan{of: t}
+	p.made[t] = made
+	switch {
+	case t == timeType:
+		made.kind = isTime
+	case t == microTimeType:
+		made.kind = isMicroTime
+	case t == quantityType:
+		made.kind = isQuantity
+	case t == intOrStringType:
+		made.kind = isIntOrString
+	case t.Kind() != reflect.Pointer && (t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)):
+		made.kind = isItself
+	default:
+		p.fill(made, t)
+	}
+	return made
+}
+
+func (p *planner) fill(made *plan, t reflect.Type) {
+	switch t.Kind() {
+	case reflect.String:
+		made.kind = isText
+	case reflect.Bool:
+		made.kind = isBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		made.kind = isInteger
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		made.kind = isUnsigned
+	case reflect.Float32, reflect.Float64:
+		made.kind = isFloat
+	case reflect.Pointer:
+		made.kind, made.elem = isPointer, p.plan(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			made.kind = isBytes
+			return
+		}
+		made.kind, made.elem = isList, p.plan(t.Elem())
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			p.refuse(t, "its keys are no strings")
+		}
+		made.kind, made.elem = isMap, p.plan(t.Elem())
+	case reflect.Struct:
+		made.kind = isStruct
+		made.fields = p.fields(t, nil)
+	default:
+		p.refuse(t, "it is a "+t.Kind().String())
+	}
+}
+
+func (p *planner) fields(t reflect.Type, above []int) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, tagged := f.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		index := append(append([]int{}, above...), i)
+		switch {
+		case tag == "-":
+			continue
+		case f.Anonymous && name == "":
+			if f.Type.Kind() != reflect.Struct || !f.IsExported() {
+				p.refuse(t, "it embeds "+f.Type.String())
+				continue
+			}
+			out = append(out, p.fields(f.Type, index)...)
+			continue
+		case !f.IsExported():
+			continue
+		case name == "" && strings.Contains(","+options+",", ",inline,"): // only embedded structs are inlined
+			p.refuse(t, "it inlines "+f.Name)
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		one := field{name: name, index: index, at: -1, plan: p.plan(f.Type)}
+		if len(index) == 1 {
+			one.at = i
+		}
+		if tagged {
+			for option := range strings.SplitSeq(options, ",") {
+				switch option {
+				case "omitempty":
+					one.omitEmpty = true
+				case "omitzero":
+					one.omitZero = zeroOf(f.Type)
+				case "string":
+					p.refuse(t, "it writes numbers as strings")
+				}
+			}
+		}
+		out = append(out, one)
+	}
+	if above == nil {
+		seen := map[string]bool{}
+		for _, f := range out {
+			if seen[f.name] {
+				p.refuse(t, "it has "+f.name+" more than once")
+			}
+			seen[f.name] = true
+		}
+	}
+	return out
+}
+
+// zeroOf tells of the values of a type whether omitzero leaves them out.
+func zeroOf(t reflect.Type) func(reflect.Value) bool {
+	type zeroer interface{ IsZero() bool }
+	asks := reflect.TypeFor[zeroer]()
+	switch {
+	case t.Kind() == reflect.Pointer && t.Implements(asks):
+		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(zeroer).IsZero() }
+	case t.Implements(asks):
+		return func(v reflect.Value) bool { return v.Interface().(zeroer).IsZero() }
+	case reflect.PointerTo(t).Implements(asks):
+		return func(v reflect.Value) bool {
+			return addressable(v).Addr().Interface().(zeroer).IsZero()
+		}
+	}
+	return reflect.Value.IsZero
+}
+
+// addressable is the value, or a copy of it that has an address.
+func addressable(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return v
+	}
+	own := reflect.New(v.Type()).Elem()
+	own.Set(v)
+	return own
+}

@@ -1,0 +1,115 @@
+package typed
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Settle makes of an object what reading the JSON of it would give, defaults aside. The
+// object must be the caller's own, with all that hangs on it. It is not ok if that takes
+// reading the JSON.
+func Settle(obj any) (ok bool) {
+	v, p, err := structOf(obj)
+	return err == nil && p.settle(v)
+}
+
+func (p *plan) settle(v reflect.Value) bool {
+	switch p.kind {
+	case isText:
+		return utf8.ValidString(v.String())
+	case isPointer:
+		return v.IsNil() || p.elem.settle(v.Elem())
+	case isStruct:
+		return p.settleFields(v)
+	case isList:
+		if p.elem.isSettled() {
+			return true
+		}
+		for i := range v.Len() {
+			if !p.elem.settle(v.Index(i)) {
+				return false
+			}
+		}
+	case isMap:
+		return p.settleEntries(v)
+	case isTime:
+		settleTime(v, time.Second)
+	case isMicroTime:
+		settleTime(v, time.Microsecond)
+	case isQuantity:
+		q := v.Addr().Interface().(*apiresource.Quantity)
+		own := *q
+		read, err := apiresource.ParseQuantity(own.String())
+		if err != nil {
+			return false
+		}
+		*q = read
+	case isItself:
+		text, err := json.Marshal(v.Addr().Interface())
+		if err != nil {
+			return false
+		}
+		v.SetZero()
+		return json.Unmarshal(text, v.Addr().Interface()) == nil
+	}
+	return true
+}
+
+// isSettled tells of a type that all its values are settled.
+func (p *plan) isSettled() bool {
+	switch p.kind {
+	case isBool, isInteger, isUnsigned, isFloat, isBytes:
+		return true
+	}
+	return false
+}
+
+func (p *plan) settleFields(v reflect.Value) bool {
+	for i := range p.fields {
+		f := &p.fields[i]
+		fv := f.in(v)
+		if f.isLeftOut(fv) {
+			fv.SetZero()
+			continue
+		}
+		if !f.plan.settle(fv) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *plan) settleEntries(v reflect.Value) bool {
+	for keys := v.MapRange(); keys.Next(); {
+		if !utf8.ValidString(keys.Key().String()) {
+			return false
+		}
+		if p.elem.kind == isText {
+			if !utf8.ValidString(keys.Value().String()) {
+				return false
+			}
+			continue
+		}
+		value := reflect.New(p.of.Elem()).Elem()
+		value.Set(keys.Value())
+		if !p.elem.settle(value) {
+			return false
+		}
+		v.SetMapIndex(keys.Key(), value)
+	}
+	return true
+}
+
+// settleTime cuts a time as its JSON does. What is read has the local time zone.
+func settleTime(v reflect.Value, to time.Duration) {
+	t := v.Field(0).Addr().Interface().(*time.Time)
+	if !t.IsZero() {
+		*t = t.Truncate(to).Local()
+	} else {
+		*t = time.Time{}
+	}
+}

@@ -59,7 +59,10 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 	return c
 }
 
+// closeWith ties the cluster to a test: it ends with the test, and the test's log says what
+// clients have asked for that fakecluster does not serve.
 func (c *Cluster) closeWith(t testing.TB) {
+	c.server.TellGaps(func(message string) { t.Log(message) })
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("fakecluster: closing: %v", err)
@@ -177,6 +180,7 @@ func (c *Cluster) Close() error {
 	listeners := c.listeners
 	c.mu.Unlock()
 
+	c.server.TellGaps(nil)
 	c.server.Close()
 	if idle, ok := c.access.Transport.(interface{ CloseIdleConnections() }); ok {
 		idle.CloseIdleConnections()

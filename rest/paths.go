@@ -28,6 +28,7 @@ type paths struct {
 	resources http.Handler
 	catalogue func() *resource.Catalogue
 	openAPI   *openAPI
+	gaps      *gaps
 }
 
 func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
@@ -43,6 +44,10 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		p.openAPI.of(c).ServeHTTP(w, req)
 	case parts[0] == "api" || parts[0] == "apis":
 		serveDiscovery(w, req, c, parts)
+	case missingPaths[parts[0]] != "":
+		err := notServed("/"+parts[0], missingPaths[parts[0]])
+		p.gaps.note(err)
+		writeError(w, req, err)
 	default:
 		http.NotFound(w, req)
 	}

@@ -55,6 +55,7 @@ type resources struct {
 	cluster      builtin.Cluster
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
+	gaps         *gaps
 }
 
 // ServeHTTP implements http.Handler.
@@ -64,6 +65,12 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
 	}
+	if errors.Is(err, errUnknownPath) {
+		if elsewhere := notForwarded(s.store, r.catalogue, r.info.APIGroup, r.info.APIVersion); elsewhere != nil {
+			err = elsewhere
+		}
+	}
+	s.gaps.note(err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(w, req, err)
 	}

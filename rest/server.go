@@ -76,6 +76,7 @@ type Server struct {
 	hooks       *hooks
 	frames      view.Frames
 	trail       *trail // nil: none is kept
+	gaps        *gaps
 	tokens      *builtin.TokenIssuer
 
 	// closing ends when the server closes, and with it every watch.
@@ -143,6 +144,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		writes:    &write.Pipeline{},
 		hooks:     newHooks(o.Services),
 		trail:     newTrail(o.AuditLevel),
+		gaps:      newGaps(),
 		tokens:    tokens,
 	}
 	server.chain.current.Store(&admission.Chain{})
@@ -164,9 +166,10 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Reactor: aftermath{server.chain, server.reactor},
 	}
 	server.handler = behind(server.filters(), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs()},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
+		gaps:      server.gaps,
 	})
 	return server
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -61,10 +60,7 @@ func notServed(what, missing string) error {
 	if missing == "" {
 		return nil
 	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented",
-		Message: fmt.Sprintf("fakecluster does not serve %s: %s", what, missing),
-	}}
+	return &missingError{fmt.Sprintf("fakecluster does not serve %s: %s", what, missing)}
 }
 
 // refusal is a Status with a message and no reason.

@@ -1,0 +1,40 @@
+package fakecluster_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// logged is a test whose log can be read.
+type logged struct {
+	testing.TB
+	lines []string
+}
+
+func (l *logged) Log(args ...any) { l.lines = append(l.lines, fmt.Sprint(args...)) }
+
+// What a real server would serve is refused in words that say whose fault it is, and the log of
+// the test says so once. What a real server does not serve either is not mentioned there.
+func TestTheLogSaysOnceWhatFakeclusterDoesNotServe(t *testing.T) {
+	of := &logged{TB: t}
+	c := fakecluster.Start(of, fakecluster.InProcess())
+	ask := func(c *fakecluster.Cluster, path string) string {
+		return c.Discovery().RESTClient().Get().AbsPath(path).Do(context.Background()).Error().Error()
+	}
+	const statuses = "fakecluster does not serve componentstatuses: it has no components to tell the status of"
+	const metrics = "fakecluster does not serve /metrics: it measures nothing"
+	for range 2 {
+		equal(t, "ComponentStatuses", ask(c, "/api/v1/componentstatuses"), statuses)
+		equal(t, "metrics", ask(c, "/metrics"), metrics)
+		equal(t, "what nobody serves", ask(c, "/apis/apps/v1/deploymints"), "the server could not find the requested resource")
+	}
+	equal(t, "the log", of.lines, []string{statuses, metrics})
+
+	ofFork := &logged{TB: t}
+	ask(c.Fork(ofFork), "/api/v1/componentstatuses")
+	equal(t, "the log of a fork", ofFork.lines, []string{statuses})
+	equal(t, "the log", len(of.lines), 2)
+}

@@ -1,0 +1,80 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/tidwall/gjson"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// missingError says that a real server would serve what this one does not.
+type missingError struct{ message string }
+
+func (e *missingError) Error() string { return e.message }
+
+// Status implements apierrors.APIStatus.
+func (e *missingError) Status() metav1.Status {
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented", Message: e.message}
+}
+
+// missingPaths are paths outside of the API that a real server has, and what is missing here.
+var missingPaths = map[string]string{
+	"metrics": "it measures nothing",
+	"logs":    "it has no log files",
+	"debug":   "the process is that of the test, and can be looked into there",
+}
+
+// gaps tells of what clients have asked for and a real server would have served: each once.
+type gaps struct {
+	mu   sync.Mutex
+	told map[string]bool
+	tell func(message string)
+}
+
+func newGaps() *gaps {
+	return &gaps{told: map[string]bool{}, tell: func(message string) { klog.Info(message) }}
+}
+
+// note tells of an error that is about a gap. Other errors are none of its business.
+func (g *gaps) note(err error) {
+	var missing *missingError
+	if !errors.As(err, &missing) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.told[missing.message] && g.tell != nil {
+		g.told[missing.message] = true
+		g.tell(missing.message)
+	}
+}
+
+// TellGaps has a function told what clients ask for that a real server would serve and this
+// one does not: each thing once. Without a call of TellGaps, klog is told. When TellGaps
+// returns, the former function is not called any more. A nil function ends the telling.
+func (s *Server) TellGaps(tell func(message string)) {
+	s.gaps.mu.Lock()
+	defer s.gaps.mu.Unlock()
+	s.gaps.tell = tell
+}
+
+// notForwarded is the answer to a path in a version that an APIService has another server
+// serve; nil if there is none.
+func notForwarded(s *store.Store, c *resource.Catalogue, group, version string) error {
+	services := c.Resource("apiregistration.k8s.io", "apiservices")
+	if services == nil || group == "" || version == "" {
+		return nil
+	}
+	name := version + "." + group
+	record, err := s.Get(services.Key("", name))
+	if err != nil || gjson.Get(record.Value, "spec.service").Type != gjson.JSON {
+		return nil
+	}
+	return notServed("the APIService "+name, "it does not forward requests to other API servers yet")
+}

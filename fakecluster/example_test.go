@@ -459,3 +459,21 @@ func ExampleCluster_RESTMapper() {
 	// Output:
 	// crontabs namespace
 }
+
+// Without controllers a cluster is an API server alone: nothing empties a deleted namespace.
+func ExampleWithControllers() {
+	c := start(fakecluster.WithControllers())
+	defer c.Close()
+	namespaces := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces()
+	ctx := context.Background()
+	if err := namespaces.Delete(ctx, "kube-node-lease", metav1.DeleteOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	ns, err := namespaces.Get(ctx, "kube-node-lease", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ns.Status.Phase)
+	// Output:
+	// Terminating
+}

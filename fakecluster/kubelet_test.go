@@ -51,7 +51,7 @@ func TestAKubeletInATest(t *testing.T) {
 			t.Fatal(err)
 		}
 		token, err := client.CoreV1().ServiceAccounts("default").CreateToken(ctx, "a", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		if err != nil || token.Status.ExpirationTimestamp.Sub(time.Now()) != time.Hour {
+		if err != nil || time.Until(token.Status.ExpirationTimestamp.Time) != time.Hour {
 			t.Errorf("%+v, %v", token, err)
 		}
 

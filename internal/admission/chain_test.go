@@ -109,7 +109,7 @@ func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 		want     int // entries
 		warnings int
 	}{
-		{"valid ones stay", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}, {Manager: "o", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}}, 2, 0},
+		{"valid ones stay", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}, {Manager: "o", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}}, 2, 0},
 		{"an operation that there is not", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Sing", APIVersion: "v1", FieldsType: "FieldsV1"}}, 1, 1},
 	} {
 		var warned warnings

@@ -114,6 +114,7 @@ func initialObjects() []initialObject {
 	// The address is one that is reserved for examples: a cluster may have several addresses,
 	// or none, and all of them are loopback ones, which an Endpoints object must not have.
 	const address = "192.0.2.1"
+	//lint:ignore SA1019 a real server still makes them
 	endpoints := &corev1.Endpoints{ObjectMeta: inDefault, Subsets: []corev1.EndpointSubset{{
 		Addresses: []corev1.EndpointAddress{{IP: address}},
 		Ports:     []corev1.EndpointPort{{Name: "https", Port: 6443, Protocol: corev1.ProtocolTCP}},

@@ -42,7 +42,8 @@ func describeVersion() (*spec.Swagger, error) {
 	container := restful.NewContainer()
 	container.Add(service)
 	return builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(container.RegisteredWebServices()), &common.Config{
-		Info:                  info(),
+		Info: info(),
+		//lint:ignore SA1019 the real server's function is of this form
 		GetOperationIDAndTags: apiopenapi.GetOperationIDAndTags,
 		GetDefinitionName:     apiopenapi.NewDefinitionNamer(runtime.NewScheme()).GetDefinitionName,
 		GetDefinitions:        openapi.GetOpenAPIDefinitions,

@@ -26,10 +26,11 @@ func TestADeleteThatNobodyLooksAtIsADelete(t *testing.T) {
 		refuse   bool
 		missing  bool
 	}{
-		"plain":                                {},
-		"in the background":                    {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationBackground)}},
-		"in the foreground":                    {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationForeground)}},
-		"orphaning":                            {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationOrphan)}},
+		"plain":             {},
+		"in the background": {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationBackground)}},
+		"in the foreground": {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationForeground)}},
+		"orphaning":         {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationOrphan)}},
+		//lint:ignore SA1019 clients still send it
 		"orphaning, as formerly":               {options: metav1.DeleteOptions{OrphanDependents: &yes}},
 		"a policy that there is not":           {options: metav1.DeleteOptions{PropagationPolicy: policy("Sideways")}},
 		"with a period":                        {options: metav1.DeleteOptions{GracePeriodSeconds: &period}},

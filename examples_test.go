@@ -249,23 +249,42 @@ func TestTheREADMEListsEveryScenarioStep(t *testing.T) {
 	}
 }
 
+// The second column ends with the subresources of the resource, as in "with scale and status".
 func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	_, lists, err := c.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var served []string
+	served := map[string]string{}
 	for _, l := range lists {
+		subresources := map[string][]string{}
 		for _, r := range l.APIResources {
-			if !strings.Contains(r.Name, "/") {
-				served = append(served, l.GroupVersion+" "+r.Name)
+			name, subresource, ok := strings.Cut(r.Name, "/")
+			subresources[name] = subresources[name]
+			if ok {
+				subresources[name] = append(subresources[name], subresource)
+			}
+		}
+		for name, of := range subresources {
+			served[l.GroupVersion+" "+name] = ""
+			if len(of) > 0 {
+				slices.Sort(of)
+				first, last := of[:len(of)-1], of[len(of)-1]
+				served[l.GroupVersion+" "+name] = "with " + strings.TrimPrefix(strings.Join(first, ", ")+" and "+last, " and ")
 			}
 		}
 	}
-	slices.Sort(served)
-	if diff := cmp.Diff(served, firstColumn(section(t, readme(t), "Built-in resources"))); diff != "" {
-		t.Errorf("built-in resources (-discovery +README):\n%s", diff)
+	listed := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*)\\|$").FindAllStringSubmatch(section(t, readme(t), "Built-in resources"), -1) {
+		notes := strings.Split(strings.TrimSpace(row[2]), "; ")
+		listed[row[1]] = ""
+		if last := notes[len(notes)-1]; strings.HasPrefix(last, "with ") {
+			listed[row[1]] = last
+		}
+	}
+	if diff := cmp.Diff(served, listed); diff != "" {
+		t.Errorf("built-in resources and their subresources (-discovery +README):\n%s", diff)
 	}
 }
 

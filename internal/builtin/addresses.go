@@ -235,6 +235,9 @@ func (t triedAddresses) Allocate(ip net.IP) error {
 	if err != nil {
 		return err
 	}
+	if len(ranges) == 0 {
+		return ipallocator.ErrMismatchedNetwork
+	}
 	if r := ranges[0]; !servicecidr.PrefixContainsIP(r.prefix, servicecidr.IPToAddr(ip)) {
 		return &ipallocator.ErrNotInRange{IP: ip, ValidRange: r.prefix.String()}
 	}
@@ -247,6 +250,9 @@ func (t triedAddresses) AllocateNext() (net.IP, error) {
 	ranges, err := t.ranges()
 	if err != nil {
 		return nil, err
+	}
+	if len(ranges) == 0 {
+		return nil, ipallocator.ErrFull
 	}
 	return ranges[0].prefix.Addr().AsSlice(), nil
 }

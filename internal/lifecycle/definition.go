@@ -117,7 +117,12 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 		}
 		done.Reason, done.Message = "InstanceDeletionCompleted", "removed all instances"
 	}
-	crd.SetCondition(definition, r.server.Now(), done)
+	if len(definition.Finalizers) == 1 {
+		crd.SetCondition(definition, r.server.Now(), done)
+	}
+	// Otherwise a finalizer of somebody else keeps the definition. On a real server the clean-up
+	// takes some seconds, in which clients see the definition terminating. Here it takes none,
+	// so the condition stays until the definition is gone.
 	apiextensions.CRDRemoveFinalizer(definition, apiextensions.CustomResourceCleanupFinalizer)
 	return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)
 }

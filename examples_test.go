@@ -261,10 +261,11 @@ func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
 		subresources := map[string][]string{}
 		for _, r := range l.APIResources {
 			name, subresource, ok := strings.Cut(r.Name, "/")
-			subresources[name] = subresources[name]
+			of := subresources[name]
 			if ok {
-				subresources[name] = append(subresources[name], subresource)
+				of = append(of, subresource)
 			}
+			subresources[name] = of
 		}
 		for name, of := range subresources {
 			served[l.GroupVersion+" "+name] = ""

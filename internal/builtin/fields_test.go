@@ -86,7 +86,7 @@ func managedKinds(t *testing.T, models map[string]*spec.Schema) []managedKind {
 		}
 		kinds = append(kinds, k)
 	}
-	scale := side{apiVersion: "autoscaling/v1", subresource: "scale", scheme: legacyscheme.Scheme, kind: scaleKind, codec: newCodec(legacyscheme.Scheme, scaleKind, scaleKind.Group, nil)}
+	scale := side{apiVersion: "autoscaling/v1", subresource: "scale", scheme: legacyscheme.Scheme, kind: scaleKind, codec: resource.NewTypedCodec(legacyscheme.Scheme, scaleKind, internalIn(scaleKind.Group), scaleKind.Group, nil)}
 	scale.set(t, scaleFields(), models)
 	return append(kinds, managedKind{"scale", []side{scale}})
 }
@@ -215,7 +215,7 @@ func (h *history) typed(s side, tree map[string]any, percent int) runtime.Object
 }
 
 func (h *history) hub(s side) schema.GroupVersion {
-	return schema.GroupVersion{Group: s.kind.Group, Version: runtime.APIVersionInternal}
+	return internalIn(s.kind.Group)
 }
 
 // tree is an object in the version of a side.

@@ -168,7 +168,7 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 func (k *kind) version(g *group, r *resource.Resource, name string, documents *documents) *resource.Version {
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
-	codec := newCodec(scheme, gvk, k.storage(g).Group, k.attributes)
+	codec := resource.NewTypedCodec(scheme, gvk, internalIn(g.name), k.storage(g).Group, k.attributes)
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Typed: true, Identity: gvk.GroupVersion().String(),
 		Codec:        codec,
@@ -202,6 +202,11 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		v.Subresource[name] = s.of(g, k, v, name)
 	}
 	return v
+}
+
+// internalIn is the version of the objects that the strategies of a group work on.
+func internalIn(group string) schema.GroupVersion {
+	return schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal}
 }
 
 // of makes the subresource of a version.

@@ -39,7 +39,7 @@ var scaleFields = sync.OnceValue(func() *resource.TypedFields { return viewField
 // viewFields is the field management of a kind that subresources of the name speak.
 func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields {
 	return resource.NewTypedFields(resource.Managing{
-		Scheme: legacyscheme.Scheme, Kind: kind, Hub: schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal},
+		Scheme: legacyscheme.Scheme, Kind: kind, Hub: internalIn(kind.Group),
 		Subresource: name, Types: resource.NewTypes(legacyscheme.Scheme, definitionsV3, kind),
 	})
 }
@@ -59,7 +59,7 @@ func (s *scaled) projection(of *resource.Version) resource.Projection {
 
 // viewAs is another kind that a subresource of a version speaks.
 func viewAs(kind schema.GroupVersionKind, of *resource.Version) *resource.Version {
-	codec := newCodec(legacyscheme.Scheme, kind, kind.Group, nil)
+	codec := resource.NewTypedCodec(legacyscheme.Scheme, kind, internalIn(kind.Group), kind.Group, nil)
 	names := of.Resource.Names
 	names.Kind = kind.Kind
 	return &resource.Version{

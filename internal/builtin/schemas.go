@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kube-openapi/pkg/common"
@@ -57,7 +56,7 @@ var kindTypes = content.NewCache[schema.GroupKind, *resource.Types](256)
 func (k *kind) fields(g *group, version, subresource string, strategy any) resource.Fields {
 	m := resource.Managing{
 		Scheme: g.typesOf(), Kind: schema.GroupVersionKind{Group: g.name, Version: version, Kind: k.kind},
-		Hub:   schema.GroupVersion{Group: g.name, Version: runtime.APIVersionInternal},
+		Hub:   internalIn(g.name),
 		Types: k.types(g), Subresource: subresource,
 	}
 	m.Reset, m.Filters = resetFields(strategy)

@@ -53,7 +53,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 
 // definitionVersion is definitions in one version.
 func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy, example any) *resource.Version {
-	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, nil), kind}
+	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, kind.Group, nil), kind}
 	v := &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
 		Codec:      codec,

@@ -36,7 +36,7 @@ const unsetReplicas = -1 << 31
 
 // newScaleView is the kind Scale as a version of a resource.
 func newScaleView(r *resource.Resource) (*resource.Version, error) {
-	codec := resource.NewTypedCodec(scheme.Scheme, scaleKind, scaleKind.GroupVersion(), nil)
+	codec := resource.NewTypedCodec(scheme.Scheme, scaleKind, scaleKind.GroupVersion(), scaleKind.Group, nil)
 	table, err := newTable(scaleColumns)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -19,7 +20,7 @@ import (
 )
 
 // TypedCodec is the Codec of a kind that a scheme has Go types for. It defaults
-// and converts as the scheme does.
+// and converts as the scheme does, and field selectors name what the scheme says.
 type TypedCodec struct {
 	kind    schema.GroupVersionKind // of the requests and the stored bytes
 	hub     schema.GroupVersion     // of the objects the strategy works on
@@ -27,24 +28,43 @@ type TypedCodec struct {
 	codecs  serializer.CodecFactory
 	encoder runtime.Encoder
 	stored  runtime.Decoder
-	fields  map[string]func(runtime.Object) string
+	// attributes are the labels and fields that selectors compare.
+	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 }
 
-// NewTypedCodec makes the codec of one kind in one version; the strategy sees
-// its objects in the hub version. A field selector may name metadata.name,
-// metadata.namespace and the given fields.
-func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, selectable map[string]func(runtime.Object) string) *TypedCodec {
+// NewTypedCodec makes the codec of one kind in one version; the strategy sees its objects in
+// the hub version. They are stored as a kind of the same name in the group storedIn, which
+// may be another one: Events of events.k8s.io are stored as those of the core group, and both
+// have one type in the hub. Without attributes, selectors compare labels, name and namespace.
+func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, storedIn string,
+	attributes func(runtime.Object) (labels.Set, fields.Set, error)) *TypedCodec {
 	codecs := codecsOf(scheme)
 	plain := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
-	return &TypedCodec{
-		kind:    kind,
-		hub:     hub,
-		scheme:  scheme,
-		codecs:  codecs,
-		encoder: codecs.EncoderForVersion(plain, kind.GroupVersion()),
-		stored:  codecs.DecoderToVersion(plain, hub),
-		fields:  selectable,
+	groups := []schema.GroupKind{{Group: kind.Group}}
+	if storedIn != kind.Group {
+		groups = append(groups, schema.GroupKind{Group: storedIn})
 	}
+	if attributes == nil {
+		attributes = nameAttributes
+	}
+	return &TypedCodec{
+		kind:       kind,
+		hub:        hub,
+		scheme:     scheme,
+		codecs:     codecs,
+		encoder:    codecs.EncoderForVersion(plain, kind.GroupVersion()),
+		stored:     codecs.DecoderToVersion(plain, runtime.NewMultiGroupVersioner(hub, groups...)),
+		attributes: attributes,
+	}
+}
+
+// nameAttributes are the labels, the name and the namespace of an object.
+func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.GetLabels(), fields.Set{"metadata.name": m.GetName(), "metadata.namespace": m.GetNamespace()}, nil
 }
 
 // factories keeps the codec factories of schemes, which take a while to make. A process has
@@ -140,29 +160,13 @@ func (c *TypedCodec) asRead(obj Decoded) Decoded {
 
 // Fields implements Codec.
 func (c *TypedCodec) Fields(obj runtime.Object) (fields.Set, error) {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return nil, err
-	}
-	set := fields.Set{"metadata.name": m.GetName()}
-	if m.GetNamespace() != "" {
-		set["metadata.namespace"] = m.GetNamespace()
-	}
-	for name, value := range c.fields {
-		set[name] = value(obj)
-	}
-	return set, nil
+	_, set, err := c.attributes(obj)
+	return set, err
 }
 
 // ConvertFieldLabel implements Codec.
 func (c *TypedCodec) ConvertFieldLabel(label, value string) (string, string, error) {
-	if _, ok := c.fields[label]; ok {
-		return label, value, nil
-	}
-	if len(c.fields) > 0 && label != "metadata.name" {
-		return "", "", fmt.Errorf("field label not supported: %s", label)
-	}
-	return runtime.DefaultMetaV1FieldSelectorConversion(label, value)
+	return c.scheme.ConvertFieldLabel(c.kind, label, value)
 }
 
 // ReadField implements Codec: selectable fields of Go types are read from the types.

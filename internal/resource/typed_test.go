@@ -2,12 +2,16 @@ package resource
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/store"
@@ -15,13 +19,8 @@ import (
 
 var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
-// secrets returns the codec of Secrets. A field selector may name their type if asked for.
-func secrets(selectable bool) *TypedCodec {
-	var of map[string]func(runtime.Object) string
-	if selectable {
-		of = map[string]func(runtime.Object) string{"type": func(obj runtime.Object) string { return string(obj.(*corev1.Secret).Type) }}
-	}
-	return NewTypedCodec(scheme.Scheme, secretKind, corev1.SchemeGroupVersion, of)
+func secrets() *TypedCodec {
+	return NewTypedCodec(scheme.Scheme, secretKind, corev1.SchemeGroupVersion, "", nil)
 }
 
 func decode(t *testing.T, c *TypedCodec, text string) (*corev1.Secret, error) {
@@ -48,7 +47,7 @@ func TestDecodingByGoType(t *testing.T) {
 			`json: cannot unmarshal number into Go struct field Secret.type of type v1.SecretType`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			codec := secrets(false)
+			codec := secrets()
 			secret, err := decode(t, codec, c.body)
 			if got := text(err); got != c.err {
 				t.Errorf("error %q, want %q", got, c.err)
@@ -75,7 +74,7 @@ func text(err error) string {
 }
 
 func TestReadingWhatIsStored(t *testing.T) {
-	c := secrets(false)
+	c := secrets()
 	all, err := c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{"metadata":{"name":"a"}}`}, {Key: "/s/b", Value: `{"metadata":{"name":"b"}}`}})
 	if err != nil || len(all) != 2 || all[0].(*corev1.Secret).Name != "a" || all[1].(*corev1.Secret).Name != "b" {
 		t.Errorf("read %v, %v", all, err)
@@ -89,22 +88,42 @@ func TestReadingWhatIsStored(t *testing.T) {
 func TestFieldSelectors(t *testing.T) {
 	secret := &corev1.Secret{Type: "x"}
 	secret.Name, secret.Namespace = "a", "team"
+	own := runtime.NewScheme()
+	if err := corev1.AddToScheme(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.AddFieldLabelConversionFunc(secretKind, func(label, value string) (string, string, error) {
+		switch label {
+		case "metadata.name", "type":
+			return label, value, nil
+		case "kind-of-secret":
+			return "type", value, nil
+		}
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	attributes := func(obj runtime.Object) (labels.Set, fields.Set, error) {
+		secret := obj.(*corev1.Secret)
+		return nil, fields.Set{"metadata.name": secret.Name, "type": string(secret.Type)}, nil
+	}
 	for _, c := range []struct {
-		name       string
-		selectable bool
-		fields     fields.Set
-		labels     map[string]string // label to error
+		name   string
+		codec  *TypedCodec
+		fields fields.Set
+		labels map[string]string // label to label or error
 	}{
-		{"without fields of its own, a kind is selected by name and namespace", false,
+		{"without fields of its own, a kind is selected by name and namespace", secrets(),
 			fields.Set{"metadata.name": "a", "metadata.namespace": "team"},
-			map[string]string{"metadata.name": "", "metadata.namespace": "", "type": `"type" is not a known field selector: only "metadata.name", "metadata.namespace"`}},
-		{"with fields of its own, by name and those", true,
-			fields.Set{"metadata.name": "a", "metadata.namespace": "team", "type": "x"},
-			map[string]string{"metadata.name": "", "type": "", "metadata.namespace": "field label not supported: metadata.namespace", "data": "field label not supported: data"}},
+			map[string]string{"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace",
+				"type": `"type" is not a known field selector: only "metadata.name", "metadata.namespace"`}},
+		{"with fields of its own, by those that its scheme knows", NewTypedCodec(own, secretKind, corev1.SchemeGroupVersion, "", attributes),
+			fields.Set{"metadata.name": "a", "type": "x"},
+			map[string]string{"metadata.name": "metadata.name", "type": "type", "kind-of-secret": "type",
+				"metadata.namespace": "field label not supported: metadata.namespace"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			codec := secrets(c.selectable)
-			set, err := codec.Fields(secret)
+			set, err := c.codec.Fields(secret)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,16 +131,49 @@ func TestFieldSelectors(t *testing.T) {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 			for label, want := range c.labels {
-				if _, _, err := codec.ConvertFieldLabel(label, "v"); text(err) != want {
-					t.Errorf("%s: error %q, want %q", label, text(err), want)
+				got, _, err := c.codec.ConvertFieldLabel(label, "v")
+				if err != nil {
+					got = err.Error()
+				}
+				if got != want {
+					t.Errorf("%s: %q, want %q", label, got, want)
 				}
 			}
 		})
 	}
 }
 
+// Events are stored in another group than some requests name them in.
+func TestObjectsMayBeStoredInAnotherGroup(t *testing.T) {
+	own := runtime.NewScheme()
+	stored, asked := schema.GroupVersion{Group: "old.x.io", Version: "v1"}, schema.GroupVersion{Group: "new.x.io", Version: "v1"}
+	hub := schema.GroupVersion{Group: asked.Group, Version: runtime.APIVersionInternal}
+	own.AddKnownTypeWithName(stored.WithKind("Secret"), &corev1.ConfigMap{})
+	for _, gv := range []schema.GroupVersion{{Group: stored.Group, Version: runtime.APIVersionInternal}, asked, hub} {
+		own.AddKnownTypeWithName(gv.WithKind("Secret"), &corev1.Secret{})
+	}
+	if err := own.AddConversionFunc((*corev1.ConfigMap)(nil), (*corev1.Secret)(nil), func(from, to any, _ conversion.Scope) error {
+		to.(*corev1.Secret).ObjectMeta = from.(*corev1.ConfigMap).ObjectMeta
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	record := store.Record{Key: "/s/a", Value: `{"apiVersion":"old.x.io/v1","kind":"Secret","metadata":{"name":"a"}}`}
+	codec := NewTypedCodec(own, asked.WithKind("Secret"), hub, stored.Group, nil)
+	obj, err := codec.DecodeStored(record)
+	if err != nil || obj.(*corev1.Secret).Name != "a" {
+		t.Fatalf("read %v, %v", obj, err)
+	}
+	if text, err := codec.Encode(obj); err != nil || string(text) != `{"kind":"Secret","apiVersion":"new.x.io/v1","metadata":{"name":"a"}}` {
+		t.Errorf("encoded as %s, %v", text, err)
+	}
+	if obj, err := NewTypedCodec(own, asked.WithKind("Secret"), hub, asked.Group, nil).DecodeStored(record); err == nil {
+		t.Errorf("a kind that is stored in its own group reads %v", obj)
+	}
+}
+
 func TestStrategicMerge(t *testing.T) {
-	codec := NewTypedCodec(scheme.Scheme, corev1.SchemeGroupVersion.WithKind("ServiceAccount"), corev1.SchemeGroupVersion, nil)
+	codec := NewTypedCodec(scheme.Scheme, corev1.SchemeGroupVersion.WithKind("ServiceAccount"), corev1.SchemeGroupVersion, "", nil)
 	current := func() *corev1.ServiceAccount {
 		return &corev1.ServiceAccount{Secrets: []corev1.ObjectReference{{Name: "a", Kind: "Secret"}}}
 	}

@@ -71,7 +71,7 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		set := map[string]string{}
 		for _, label := range []string{"a", "aa", "b", "example.com/a", "ab"} {
 			if random.IntN(2) == 0 {
-				set[label] = seedtest.Pick(random, []string{"", "a", "b", "aa", "A-a", "7"})
+				set[label] = seedtest.Pick(random, "", "a", "b", "aa", "A-a", "7")
 			}
 		}
 		m := object{"name": name, "namespace": namespace, "labels": set}
@@ -83,9 +83,9 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		return readtest.JSON(m)
 	}
 	write := func(w readtest.Wire) {
-		namespace, name := seedtest.Pick(random, readtest.Namespaces), seedtest.Pick(random, readtest.Names)
+		namespace, name := seedtest.Pick(random, readtest.Namespaces...), seedtest.Pick(random, readtest.Names...)
 		path := readtest.Path + "/namespaces/" + namespace + "/samples"
-		spec := seedtest.Pick(random, []string{`{"color":"red"}`, `{"color":"a\"<\u00e4\\"}`, `{"color":""}`, `{"count":1}`})
+		spec := seedtest.Pick(random, `{"color":"red"}`, `{"color":"a\"<\u00e4\\"}`, `{"color":""}`, `{"count":1}`)
 		method, contentType, body := http.MethodDelete, "", ""
 		if random.IntN(4) > 0 {
 			method, contentType = http.MethodPatch, "application/apply-patch+yaml"
@@ -119,12 +119,12 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	picked := 0
 	for name, w := range map[string]readtest.Wire{"cluster": w, "fork": forked} {
 		for range 60 {
-			s := seedtest.Pick(random, selections)
-			path := "/apis/reads.example.com/" + seedtest.Pick(random, []string{"v1", "v2"})
-			path += seedtest.Pick(random, []string{"", "/namespaces/default", "/namespaces/kube-public"}) + "/samples?"
+			s := seedtest.Pick(random, selections...)
+			path := "/apis/reads.example.com/" + seedtest.Pick(random, "v1", "v2")
+			path += seedtest.Pick(random, "", "/namespaces/default", "/namespaces/kube-public") + "/samples?"
 			query := ""
 			if random.IntN(2) == 0 {
-				query = "resourceVersionMatch=Exact&resourceVersion=" + seedtest.Pick(random, revisions)
+				query = "resourceVersionMatch=Exact&resourceVersion=" + seedtest.Pick(random, revisions...)
 			}
 			whole, at, _ := w.Items(t, path+query)
 			var want []json.RawMessage

@@ -164,7 +164,7 @@ func someMetadata(random *rand.Rand, n int) object {
 	m := object{"name": fmt.Sprintf("o-%02d", n), "namespace": "default"}
 	maybe := func(key string, values ...any) {
 		if random.IntN(2) == 0 {
-			m[key] = seedtest.Pick(random, values)
+			m[key] = seedtest.Pick(random, values...)
 		}
 	}
 	owner := func(more object) object {
@@ -197,5 +197,5 @@ func someValue(random *rand.Rand, depth int) any {
 	case depth > 0 && n == 2:
 		return []any{someValue(random, depth-1), "x"}
 	}
-	return seedtest.Pick(random, []any{"", "a", "<\u2029>", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05.5+01:00", true, false, 0, -3, 1.5, 1e30, 12345678901234567, "null"})
+	return seedtest.Pick[any](random, "", "a", "<\u2029>", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05.5+01:00", true, false, 0, -3, 1.5, 1e30, 12345678901234567, "null")
 }

@@ -3,23 +3,20 @@ package builtin
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// generator makes random objects of the schemas of kinds, and changes of them.
+// generator makes random objects of the schemas of kinds.
 type generator struct {
-	*rand.Rand
+	fieldstest.Generator
 	models map[string]*spec.Schema
 }
-
-func (g generator) one(percent int) bool { return g.IntN(100) < percent }
-
-func pick[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
 
 // resolve is the schema that a reference means, and its name.
 func (g generator) resolve(s *spec.Schema) (*spec.Schema, string) {
@@ -37,21 +34,21 @@ func (g generator) value(s *spec.Schema, depth int) any {
 	s, name := g.resolve(s)
 	switch name[strings.LastIndexByte(name, '.')+1:] {
 	case "Quantity":
-		return pick[any](g, "1", "100m", "1000m", "1Gi", "1024Mi", "0", int64(2))
+		return seedtest.Pick[any](g, "1", "100m", "1000m", "1Gi", "1024Mi", "0", int64(2))
 	case "IntOrString":
-		return pick[any](g, int64(1), int64(0), "50%", "http")
+		return seedtest.Pick[any](g, int64(1), int64(0), "50%", "http")
 	case "Time":
-		return pick[any](g, "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", nil)
+		return seedtest.Pick[any](g, "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", nil)
 	case "MicroTime":
-		return pick[any](g, "2026-01-02T03:04:05.000001Z", "2026-01-02T03:04:06.000000Z", nil)
+		return seedtest.Pick[any](g, "2026-01-02T03:04:05.000001Z", "2026-01-02T03:04:06.000000Z", nil)
 	case "RawExtension", "JSON":
-		return map[string]any{"a": pick(g, "x", "y")}
+		return map[string]any{"a": seedtest.Pick(g, "x", "y")}
 	case "JSONSchemaPropsOrBool":
-		return g.one(50)
+		return g.One(50)
 	case "JSONSchemaPropsOrArray", "JSONSchemaPropsOrStringArray":
 		return nil
 	}
-	if g.one(1) {
+	if g.One(1) {
 		return nil
 	}
 	switch {
@@ -60,17 +57,17 @@ func (g generator) value(s *spec.Schema, depth int) any {
 	case s.Type.Contains("string"):
 		switch s.Format {
 		case "byte":
-			return pick[any](g, "YQ==", "")
+			return seedtest.Pick[any](g, "YQ==", "")
 		case "date-time":
 			return "2026-01-02T03:04:05Z"
 		}
-		return pick[any](g, "a", "b", "c", "", `o"dd <ü>`)
+		return seedtest.Pick[any](g, "a", "b", "c", "", `o"dd <ü>`)
 	case s.Type.Contains("integer"):
 		return int64(g.IntN(4))
 	case s.Type.Contains("number"):
-		return pick[any](g, int64(1), 1.5)
+		return seedtest.Pick[any](g, int64(1), 1.5)
 	case s.Type.Contains("boolean"):
-		return g.one(50)
+		return g.One(50)
 	case s.Type.Contains("array"):
 		return g.list(s, depth)
 	}
@@ -81,7 +78,7 @@ func (g generator) fields(s *spec.Schema, depth int) any {
 	m := map[string]any{}
 	if len(s.Properties) == 0 && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		for range g.IntN(3) {
-			m[pick(g, "a", "b", "example.com/c")] = g.value(s.AdditionalProperties.Schema, depth-1)
+			m[seedtest.Pick(g, "a", "b", "example.com/c")] = g.value(s.AdditionalProperties.Schema, depth-1)
 		}
 		return m
 	}
@@ -90,7 +87,7 @@ func (g generator) fields(s *spec.Schema, depth int) any {
 	}
 	percent := min(60, 500/(1+len(s.Properties)))
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if g.one(percent) || slices.Contains(s.Required, name) && g.one(70) {
+		if g.One(percent) || slices.Contains(s.Required, name) && g.One(70) {
 			of := s.Properties[name]
 			m[name] = g.value(&of, depth-1)
 		}
@@ -113,7 +110,7 @@ func keysOf(s *spec.Schema) []string {
 func (g generator) list(s *spec.Schema, depth int) any {
 	out := []any{}
 	n := g.IntN(4)
-	if g.one(3) {
+	if g.One(3) {
 		n = 12
 	}
 	keys := keysOf(s)
@@ -125,7 +122,7 @@ func (g generator) list(s *spec.Schema, depth int) any {
 			id := ""
 			for _, key := range keys {
 				property := of.Properties[key]
-				if _, ok := m[key]; !ok && (property.Default == nil || g.one(50)) && !g.one(1) {
+				if _, ok := m[key]; !ok && (property.Default == nil || g.One(50)) && !g.One(1) {
 					m[key] = g.value(&property, 1)
 				}
 				if n > 9 && property.Type.Contains("string") {
@@ -133,12 +130,12 @@ func (g generator) list(s *spec.Schema, depth int) any {
 				}
 				id += fmt.Sprint(m[key], "|")
 			}
-			if seen[id] && !g.one(2) {
+			if seen[id] && !g.One(2) {
 				continue
 			}
 			seen[id] = true
 		} else if s.Extensions["x-kubernetes-list-type"] == "set" {
-			if seen[fmt.Sprint(v)] && !g.one(2) {
+			if seen[fmt.Sprint(v)] && !g.One(2) {
 				continue
 			}
 			seen[fmt.Sprint(v)] = true
@@ -156,97 +153,13 @@ func (g generator) whole(s *spec.Schema) map[string]any {
 		switch name {
 		case "apiVersion", "kind", "metadata":
 		default:
-			if g.one(80) {
+			if g.One(80) {
 				obj[name] = g.value(&of, 8)
 			}
 		}
 	}
-	obj["metadata"] = g.metadata()
+	obj["metadata"] = g.Metadata()
 	return obj
-}
-
-func (g generator) metadata() map[string]any {
-	m := map[string]any{"name": "n"}
-	for _, key := range []string{"labels", "annotations"} {
-		if g.one(60) {
-			texts := map[string]any{}
-			for range 1 + g.IntN(3) {
-				texts[pick(g, "app", "tier", "x.io/y", "z")] = pick[any](g, "1", "2", "")
-			}
-			m[key] = texts
-		}
-	}
-	if g.one(40) {
-		m["finalizers"] = []any{"y.io/f", "x.io/f", "z.io/f"}[g.IntN(3):]
-	}
-	if g.one(40) {
-		m["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "Pod", "name": pick(g, "p", "q"), "uid": pick(g, "1", "2", "3")}}
-	}
-	return m
-}
-
-// changed is a copy of a value with random changes; other is a value of the same form to
-// take parts of.
-func (g generator) changed(v, other any, percent int) any {
-	if g.one(percent) {
-		return runtime.DeepCopyJSONValue(other)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		from, _ := other.(map[string]any)
-		out := map[string]any{}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if isKey(name) || !g.one(percent/2) {
-				with, ok := from[name]
-				if !ok {
-					with = v[name]
-				}
-				out[name] = g.changed(v[name], with, percent)
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(from)) {
-			if _, ok := v[name]; !ok && g.one(percent) {
-				out[name] = runtime.DeepCopyJSONValue(from[name])
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, 0, len(v))
-		for _, item := range v {
-			if g.one(percent / 2) {
-				continue
-			}
-			m, ok := item.(map[string]any)
-			if !ok {
-				out = append(out, item)
-				continue
-			}
-			with := any(m)
-			if from, ok := other.([]any); ok && len(from) > 0 && g.one(50) {
-				with = from[g.IntN(len(from))]
-			}
-			next, _ := g.changed(m, with, percent/2).(map[string]any)
-			if next == nil {
-				next = runtime.DeepCopyJSON(m)
-			}
-			for name := range next {
-				if isKey(name) {
-					delete(next, name)
-				}
-			}
-			for name, value := range m {
-				if isKey(name) {
-					next[name] = value
-				}
-			}
-			out = append(out, next)
-		}
-		if g.one(percent) {
-			g.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-		}
-		return out
-	}
-	return runtime.DeepCopyJSONValue(v)
 }
 
 // isKey tells of a field that it may tell the items of a list apart.

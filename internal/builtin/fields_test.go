@@ -2,20 +2,17 @@ package builtin
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,12 +25,11 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/fields"
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 	kvstore "github.com/fakecluster/fakecluster/store"
 )
-
-var cases = flag.Int("cases", 10000, "how many `writes` TestFieldsAreManagedAsByUpstream compares")
 
 // side is one kind in one version, at the object or at a subresource.
 type side struct {
@@ -113,86 +109,43 @@ func (s *side) set(t *testing.T, manages resource.Fields, models map[string]*spe
 // definitions and of Scales to upstream's: random histories of writes come to the same
 // objects, the same managedFields and the same refusals.
 func TestFieldsAreManagedAsByUpstream(t *testing.T) {
-	seed := seedtest.Seed(t)
 	models := map[string]*spec.Schema{}
 	for name, d := range definitionsV3() {
 		models[name] = &d.Schema
 	}
 	kinds := managedKinds(t, models)
-	tally := map[string]int{}
-	synctest.Test(t, func(t *testing.T) {
-		for n, done := 0, 0; done < *cases && !t.Failed(); n++ {
-			g := generator{seedtest.Source(seed, n), models}
-			h := &history{T: t, generator: g, managedKind: kinds[n%len(kinds)], tally: tally, configurations: map[string]map[string]any{}}
-			done += h.run(4 + g.IntN(20))
+	fieldstest.Play(t, func(t *testing.T, n int, random fieldstest.Generator, tally fieldstest.Tally) int {
+		h := &history{
+			History:   &fieldstest.History{T: t, Generator: random, Tally: tally, IsKey: isKey},
+			generator: generator{random, models}, managedKind: kinds[n%len(kinds)],
 		}
+		return h.Run(4+h.IntN(20), h.write)
 	})
-	total, declined := 0, 0
-	for _, n := range tally {
-		total += n
-	}
-	var lines []string
-	for _, what := range slices.Sorted(maps.Keys(tally)) {
-		if strings.HasSuffix(what, "declined") {
-			declined += tally[what]
-		}
-		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(tally[what])/float64(total), what))
-	}
-	t.Logf("%d writes:\n%s", total, strings.Join(lines, "\n"))
-	if declined*2 > total {
-		t.Error("the engine declines more than half of the writes")
-	}
 }
 
 // history is a series of writes to one object.
 type history struct {
-	*testing.T
-	generator
+	*fieldstest.History
+	generator generator
 	managedKind
-	tally          map[string]int
-	obj            runtime.Object  // as stored; nil: not created yet
-	managed        *fields.Managed // of obj, if it is known
-	configurations map[string]map[string]any
-	crowd          bool // there are many managers
+	obj     runtime.Object  // as stored; nil: not created yet
+	managed *fields.Managed // of obj, if it is known
 }
 
-func (h *history) run(n int) int {
-	if h.crowd = h.one(15); h.crowd {
-		n += 25
+func (h *history) write(apply bool) {
+	s := h.sides[0]
+	if h.One(15) {
+		s = h.sides[h.IntN(len(h.sides))]
+	} else if len(h.sides) > 1 && h.obj != nil && h.One(30) {
+		s = h.sides[len(h.sides)-1] // a subresource
 	}
-	for range n {
-		if h.one(40) {
-			time.Sleep(time.Duration(h.IntN(3)) * time.Second)
-		}
-		s := h.sides[0]
-		if h.one(15) {
-			s = h.sides[h.IntN(len(h.sides))]
-		} else if len(h.sides) > 1 && h.obj != nil && h.one(30) {
-			s = h.sides[len(h.sides)-1] // a subresource
-		}
-		if h.obj == nil && s.subresource != "" && len(h.sides) > 1 {
-			continue
-		}
-		if h.one(45) {
-			h.apply(s)
-		} else {
-			h.update(s)
-		}
-		if h.Failed() {
-			break
-		}
+	switch {
+	case h.obj == nil && s.subresource != "" && len(h.sides) > 1:
+	case apply:
+		h.apply(s)
+	default:
+		h.update(s)
 	}
-	return n
-}
-
-func (h *history) manager() string {
-	if h.crowd {
-		return fmt.Sprint("m", h.IntN(16))
-	}
-	if h.one(3) {
-		return pick(h.generator, "", "kubectl", `o"dd<ü`)
-	}
-	return fmt.Sprint("m", h.IntN(3))
 }
 
 // typed makes an object of a tree, with its defaults now and then; nil: there is none.
@@ -204,7 +157,7 @@ func (h *history) typed(s side, tree map[string]any, percent int) runtime.Object
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj); err != nil {
 		return nil
 	}
-	if h.one(percent) {
+	if h.One(percent) {
 		s.scheme.Default(obj)
 	}
 	hub, err := s.scheme.ConvertToVersion(obj, h.hub(s))
@@ -240,17 +193,16 @@ func (h *history) live(s side) (ours resource.Decoded, theirs runtime.Object) {
 		return resource.Decoded{Object: s.codec.New()}, none
 	}
 	managed := h.managed
-	if h.one(30) {
+	if h.One(30) {
 		managed = nil
 	}
 	return resource.Decoded{Object: h.obj.DeepCopyObject()}.WithOwners(managed), h.obj.DeepCopyObject()
 }
 
 func (h *history) update(s side) {
-	obj := h.whole(s.model)
+	obj := h.generator.whole(s.model)
 	if h.obj != nil {
-		obj, _ = h.changed(h.tree(s, h.obj), obj, pick(h.generator, 0, 3, 8, 30)).(map[string]any)
-		if obj == nil || obj["metadata"] == nil {
+		if obj = h.Change(h.tree(s, h.obj), obj); obj == nil || obj["metadata"] == nil {
 			return
 		}
 		if s.subresource == "status" {
@@ -263,12 +215,12 @@ func (h *history) update(s side) {
 	}
 	is := h.typed(s, obj, 80)
 	if is == nil {
-		h.tally["no object"]++
+		h.Tally["no object"]++
 		return
 	}
 	ours, theirs := h.live(s)
 	h.claim(is)
-	manager := h.manager()
+	manager := h.Manager()
 	want, _, err := s.fields.Upstream().Update(resource.Decoded{Object: theirs}, is.DeepCopyObject(), manager, metav1.Now())
 	if err != nil {
 		h.Fatal(err)
@@ -321,9 +273,9 @@ func (h *history) claim(obj runtime.Object) {
 	case n < 99:
 		at := metav1.NewTime(time.Unix(h.Int64N(1e9), 5))
 		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{
-			Manager: "m1", Operation: pick(h.generator, metav1.ManagedFieldsOperationUpdate, metav1.ManagedFieldsOperationApply),
-			APIVersion: pick(h.generator, h.sides[0].apiVersion, h.sides[len(h.sides)-1].apiVersion, "x.io/v3"), FieldsType: "FieldsV1", Time: &at,
-			FieldsV1: metav1.NewFieldsV1(pick(h.generator, `{"f:spec":{".":{},"f:replicas":{}}}`, `{"f:metadata":{"f:labels":{"f:app":{}},"f:finalizers":{"v:\"x.io/f\":{}}}}`, `{}`, `{"bad":{}}`)),
+			Manager: "m1", Operation: seedtest.Pick(h, metav1.ManagedFieldsOperationUpdate, metav1.ManagedFieldsOperationApply),
+			APIVersion: seedtest.Pick(h, h.sides[0].apiVersion, h.sides[len(h.sides)-1].apiVersion, "x.io/v3"), FieldsType: "FieldsV1", Time: &at,
+			FieldsV1: metav1.NewFieldsV1(seedtest.Pick(h, `{"f:spec":{".":{},"f:replicas":{}}}`, `{"f:metadata":{"f:labels":{"f:app":{}},"f:finalizers":{"v:\"x.io/f\":{}}}}`, `{}`, `{"bad":{}}`)),
 		}})
 	default:
 		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{Operation: "Update"}})
@@ -331,17 +283,12 @@ func (h *history) claim(obj runtime.Object) {
 }
 
 func (h *history) apply(s side) {
-	manager, force := h.manager(), h.one(50)
-	config := h.whole(s.model)
-	if last := h.configurations[manager]; last != nil && h.one(70) {
-		if h.one(40) {
-			config = runtime.DeepCopyJSON(last)
-		} else if changed, ok := h.changed(last, config, pick(h.generator, 3, 8, 30)).(map[string]any); ok {
-			config = changed
-		}
-	} else if h.obj != nil && h.one(20) {
-		config, _ = h.changed(h.tree(s, h.obj), config, 40).(map[string]any)
+	manager, force := h.Manager(), h.One(50)
+	var source map[string]any
+	if h.obj != nil {
+		source = h.tree(s, h.obj)
 	}
+	config := h.Configuration(manager, h.generator.whole(s.model), source)
 	if config == nil {
 		return
 	}
@@ -355,15 +302,14 @@ func (h *history) apply(s side) {
 			}
 		}
 	}
-	h.configurations[manager] = config
 	ours, theirs := h.live(s)
 	want, _, err := s.fields.Upstream().Apply(resource.Decoded{Object: theirs}, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}, manager, force, metav1.Now())
 	before := ours.Object.DeepCopyObject()
 	got, owned, refused := s.fields.Apply(ours, &unstructured.Unstructured{Object: config}, manager, force, metav1.Now())
 	h.unaltered(before, ours.Object)
 	if err != nil || refused != nil {
-		h.tally[s.what("apply refused")]++
-		if diff := cmp.Diff(refusal(err), refusal(refused)); diff != "" {
+		h.Tally[s.what("apply refused")]++
+		if diff := cmp.Diff(fieldstest.Refusal(err), fieldstest.Refusal(refused)); diff != "" {
 			h.Errorf("refusals differ (-upstream +ours):\n%s\nupstream: %v\nours: %v", diff, err, refused)
 		}
 		return
@@ -381,30 +327,12 @@ func (s side) what(happened string) string {
 	return happened
 }
 
-// refusal is what an error says, its causes by manager: upstream has them in no order.
-func refusal(err error) string {
-	status, ok := err.(apierrors.APIStatus)
-	if !ok {
-		// Of several unknown fields upstream names any one, or all in any order.
-		text, _, _ := strings.Cut(fmt.Sprint(err), "): ")
-		return text
-	}
-	s := status.Status()
-	if s.Details != nil {
-		slices.SortStableFunc(s.Details.Causes, func(a, b metav1.StatusCause) int { return strings.Compare(a.Message, b.Message) })
-		if len(s.Details.Causes) > 1 {
-			s.Message = "" // it has the causes in the order in which they come
-		}
-	}
-	return fmt.Sprintf("%s %+v", s.Message, s.Details)
-}
-
 func (h *history) judge(s side, what string, owned *fields.Managed, want, got runtime.Object) {
 	h.Helper()
 	if owned == nil {
-		what += ", declined"
+		what = "declined: " + what
 	}
-	h.tally[what]++
+	h.Tally[what]++
 	wantText, err := s.codec.Encode(want)
 	if err != nil {
 		h.Fatal(err)
@@ -473,7 +401,7 @@ func (h *history) store(s side, obj runtime.Object, owned *fields.Managed) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	if h.obj == nil || h.one(95) {
+	if h.obj == nil || h.One(95) {
 		metadata.SetUID("u")
 	}
 	metadata.SetResourceVersion(fmt.Sprint(1 + h.IntN(1000)))

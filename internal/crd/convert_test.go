@@ -22,7 +22,7 @@ status:
 	v2, v3 := v1.Resource.Version("v2").Codec.(*codec), v1.Resource.Version("v3").Codec.(*codec)
 	c, r := v1.Codec.(*codec), seedtest.Rand(t)
 	for range 5_000 {
-		u := &unstructured.Unstructured{Object: randomMap(r, 3)}
+		u := &unstructured.Unstructured{Object: seedtest.Object(r, 3)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
 		u.Object["metadata"] = map[string]any{"name": "a", "labels": []any{map[string]any{}, map[string]any{"a": "b"}, nil}[r.IntN(3)]}
 		body, err := json.Marshal(u.Object)

@@ -80,7 +80,7 @@ func TestObjectsOfSchemasThatAreNotStructuralAreValidated(t *testing.T) {
 		}
 		s := customStrategy{kind: kind, schema: compiled, hasStatus: r.IntN(2) == 0}
 		object := func() *unstructured.Unstructured {
-			u := &unstructured.Unstructured{Object: randomMap(r, 3)}
+			u := &unstructured.Unstructured{Object: seedtest.Object(r, 3)}
 			u.Object["metadata"] = map[string]any{"name": "a"}
 			u.SetGroupVersionKind(kind)
 			return u

@@ -25,7 +25,7 @@ func TestAFieldOfTheBytesIsThatOfTheObject(t *testing.T) {
 	}
 	read := map[string]int{}
 	for range 20_000 {
-		u := &unstructured.Unstructured{Object: randomMap(r, 3)}
+		u := &unstructured.Unstructured{Object: seedtest.Object(r, 3)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
 		u.Object["metadata"] = map[string]any{"name": "a.b", "labels": map[string]any{"a": "<x>"}}
 		u.Object["c"] = []any{0.5, float64(2), 1e30, -1e-7, int64(-7), int64(1) << 60, int64(0), math.Copysign(0, -1)}[r.IntN(8)]

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -105,39 +104,6 @@ func shortcutVersion(t testing.TB, replace ...string) (*resource.Version, *apiex
 	return definition.Resource.Storage, &props
 }
 
-// randomValue is a value of any type; strings and numbers are from few, so that
-// limits are met from both sides.
-func randomValue(r *rand.Rand, depth int) any {
-	texts := []string{"", "a", "ab", "abcd", "A", "x", "yy", "2006-01-02", "ä", "äöü"}
-	switch n := r.IntN(9); {
-	case n < 3:
-		return texts[r.IntN(len(texts))]
-	case n < 5:
-		return int64(r.IntN(5))
-	case n == 5:
-		return []float64{0.5, 1.5, 2, 2.5}[r.IntN(4)]
-	case n == 6:
-		return []any{nil, true, false}[r.IntN(3)]
-	case n == 7 && depth > 0:
-		list := make([]any, r.IntN(4))
-		for i := range list {
-			list[i] = randomValue(r, depth-1)
-		}
-		return list
-	case depth > 0:
-		return randomMap(r, depth-1)
-	}
-	return "a"
-}
-
-func randomMap(r *rand.Rand, depth int) map[string]any {
-	m := map[string]any{}
-	for range r.IntN(5) {
-		m[string(rune('a'+r.IntN(16)))] = randomValue(r, depth)
-	}
-	return m
-}
-
 func TestOwnershipIsWhatTheFieldManagerSays(t *testing.T) {
 	ownershipIsWhatTheFieldManagerSays(t)
 	for rule, replace := range unprunedDefinitions {
@@ -175,7 +141,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 	r := seedtest.Rand(t)
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	object := func() *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: randomMap(r, 2)}
+		u := &unstructured.Unstructured{Object: seedtest.Object(r, 2)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
 		u.Object["metadata"] = map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{fmt.Sprint("l", r.IntN(3)): "x"}}
 		for _, prune := range []string{"k", "i"} {
@@ -212,7 +178,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 
 		next := got.DeepCopy()
 		if _, ok := next.Object["a"]; ok {
-			next.Object["a"] = randomValue(r, 0)
+			next.Object["a"] = seedtest.Value(r, 0)
 		}
 		if !valid(next) {
 			continue
@@ -241,7 +207,7 @@ func alone(f *customFields) *customFields {
 func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 	r := seedtest.Rand(t)
 	for range 20_000 {
-		document, patch := randomMap(r, 2), randomMap(r, 2)
+		document, patch := seedtest.Object(r, 2), seedtest.Object(r, 2)
 		before, _ := json.Marshal(document)
 		change, _ := json.Marshal(patch)
 		after, err := jsonpatch.MergePatch(before, change)

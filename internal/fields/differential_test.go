@@ -4,114 +4,62 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-var (
-	cases       = flag.Int("cases", 10000, "how many `writes` TestDifferential compares")
-	definitions = flag.String("definitions", "", "a `file` with definitions to take schemas from; empty: they are random")
-)
+var definitions = flag.String("definitions", "", "a `file` with definitions to take schemas from; empty: they are random")
 
 // TestDifferential holds the engine to upstream's field manager: random histories of
 // writes to objects of random schemas come to the same objects, the same managedFields
 // and the same refusals, or the engine declines.
 func TestDifferential(t *testing.T) {
-	seed := seedtest.Seed(t)
-	tally := map[string]int{}
 	real := realSchemas(t)
-	synctest.Test(t, func(t *testing.T) {
-		for n, done := 0, 0; done < *cases && !t.Failed(); n++ {
-			g := generator{seedtest.Source(seed, n)}
-			k := newKind(t, g, real)
-			for i := 0; i < 20 && !t.Failed(); i++ {
-				h := &history{T: t, generator: g, kind: k, tally: tally, id: n, configurations: map[string]map[string]any{}}
-				done += h.run(4 + g.IntN(20))
+	fieldstest.Play(t, func(t *testing.T, n int, random fieldstest.Generator, tally fieldstest.Tally) (done int) {
+		g := generator{random}
+		k := newKind(t, g, real)
+		for i := 0; i < 20 && !t.Failed(); i++ {
+			h := &history{History: &fieldstest.History{T: t, Generator: random, Tally: tally, IsKey: isKey}, generator: g, kind: k}
+			if done += h.Run(4+h.IntN(20), h.write); h.Failed() {
+				h.Logf("in kind %d", n)
 			}
 		}
+		return done
 	})
-	total, declined := 0, 0
-	for _, n := range tally {
-		total += n
-	}
-	var lines []string
-	for _, what := range slices.Sorted(maps.Keys(tally)) {
-		if strings.HasPrefix(what, "declined") {
-			declined += tally[what]
-		}
-		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(tally[what])/float64(total), what))
-	}
-	t.Logf("%d writes:\n%s", total, strings.Join(lines, "\n"))
-	if declined*2 > total {
-		t.Error("the engine declines more than half of the writes")
-	}
 }
 
 // history is a series of writes to one object.
 type history struct {
-	*testing.T
-	generator
+	*fieldstest.History
+	generator generator
 	*kind
-	tally          map[string]int
-	id             int
-	obj            map[string]any // as stored; nil: not created yet
-	managed        *Managed       // of obj, if it is known
-	configurations map[string]map[string]any
-	crowd          bool // there are many managers
+	obj     map[string]any // as stored; nil: not created yet
+	managed *Managed       // of obj, if it is known
 }
 
-// run makes a number of writes, and says how many.
-func (h *history) run(n int) int {
-	h.crowd = h.one(15)
-	if h.crowd {
-		n += 25
+func (h *history) write(apply bool) {
+	if h.IntN(150) == 0 {
+		h.kind = h.evolve(h.T, h.generator)
+		h.managed = nil
 	}
-	for range n {
-		if h.IntN(150) == 0 {
-			h.kind = h.evolve(h.T, h.generator)
-			h.managed = nil
-		}
-		if h.one(40) {
-			time.Sleep(time.Duration(h.IntN(3)) * time.Second)
-		}
-		if h.one(45) {
-			h.apply()
-		} else {
-			h.update()
-		}
-		if h.Failed() {
-			h.Logf("in kind %d", h.id)
-			break
-		}
+	if apply {
+		h.apply()
+	} else {
+		h.update()
 	}
-	return n
-}
-
-func (h *history) manager() string {
-	if h.crowd {
-		return fmt.Sprint("m", h.IntN(16))
-	}
-	if h.one(3) {
-		return pick(h.generator, "", "kubectl", `o"dd<ü`)
-	}
-	return fmt.Sprint("m", h.IntN(3))
 }
 
 func (h *history) apiVersion() string {
-	if h.one(12) {
+	if h.One(12) {
 		return group + "/v2"
 	}
 	return group + "/v1"
@@ -129,10 +77,10 @@ func (h *history) live(apiVersion string) (live map[string]any, managed *Managed
 			return nil, nil, false
 		}
 	}
-	if managed == nil || h.one(30) {
+	if managed == nil || h.One(30) {
 		managed, ok = ParseManaged(entriesOf(live))
 		if !ok {
-			h.tally["declined: managedFields of the live object"]++
+			h.Tally["declined: managedFields of the live object"]++
 			return live, nil, true
 		}
 	}
@@ -152,7 +100,7 @@ func (h *history) store(obj map[string]any, managed *Managed) {
 		metadata = map[string]any{}
 		obj["metadata"] = metadata
 	}
-	if h.obj == nil || h.one(95) {
+	if h.obj == nil || h.One(95) {
 		metadata["uid"] = "u"
 	}
 	metadata["resourceVersion"] = fmt.Sprint(h.IntN(1000))
@@ -160,18 +108,17 @@ func (h *history) store(obj map[string]any, managed *Managed) {
 }
 
 func (h *history) update() {
-	apiVersion, subresource, manager := h.apiVersion(), "", h.manager()
+	apiVersion, subresource, manager := h.apiVersion(), "", h.Manager()
 	live, managed, ok := h.live(apiVersion)
 	if !ok {
 		return
 	}
-	obj := h.whole(h.schemas[apiVersion], apiVersion)
+	obj := h.generator.whole(h.schemas[apiVersion], apiVersion)
 	if h.obj != nil {
-		if h.one(30) {
+		if h.One(30) {
 			subresource = "status"
 		}
-		obj, _ = h.changed(live, obj, pick(h.generator, 0, 3, 8, 30)).(map[string]any)
-		if obj == nil || obj["metadata"] == nil {
+		if obj = h.Change(live, obj); obj == nil || obj["metadata"] == nil {
 			return
 		}
 		if subresource != "" {
@@ -201,16 +148,15 @@ func (h *history) update() {
 	}
 	unaltered()
 	if result.Declined != "" {
-		h.tally["declined: "+result.Declined]++
 		if err != nil {
-			h.tally["declined: "+result.Declined]--
-			h.tally["upstream fails, engine declined"]++
+			h.Tally["upstream fails, engine declined"]++
 			return
 		}
+		h.Tally["declined: "+result.Declined]++
 		h.store(want.(*unstructured.Unstructured).Object, nil)
 		return
 	}
-	h.tally["update"]++
+	h.Tally["update"]++
 	if err != nil {
 		h.report(live, obj, "upstream fails with %v, the engine does not", err)
 		return
@@ -240,54 +186,48 @@ func (h *history) claim(metadata, live map[string]any) {
 		}
 	case n == 98:
 		metadata["managedFields"] = []any{map[string]any{
-			"manager": "m1", "operation": pick(h.generator, "Update", "Apply"), "apiVersion": pick(h.generator, group+"/v1", group+"/v3"),
+			"manager": "m1", "operation": seedtest.Pick(h, "Update", "Apply"), "apiVersion": seedtest.Pick(h, group+"/v1", group+"/v3"),
 			"fieldsType": "FieldsV1", "time": "2020-02-03T04:05:06Z",
 			"fieldsV1": map[string]any{
 				"f:spec": map[string]any{".": map[string]any{}, "f:a": map[string]any{".": map[string]any{}}, "f:b": map[string]any{
 					`k:{"name":"x", "k":1}`: map[string]any{".": map[string]any{}, "f:z": map[string]any{}},
 					"v:1":                   map[string]any{}, `v:"x"`: map[string]any{},
 				}},
-				pick(h.generator, "f:status", "x:future"): map[string]any{},
+				seedtest.Pick(h, "f:status", "x:future"): map[string]any{},
 			},
 		}}
 	case n == 99:
-		metadata["managedFields"] = []any{pick(h.generator, map[string]any{"operation": "Update"}, map[string]any{
-			"operation": "Update", "apiVersion": group + "/v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{pick(h.generator, "bad", `v:"`): map[string]any{}},
+		metadata["managedFields"] = []any{seedtest.Pick(h, map[string]any{"operation": "Update"}, map[string]any{
+			"operation": "Update", "apiVersion": group + "/v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{seedtest.Pick(h, "bad", `v:"`): map[string]any{}},
 		})}
 	}
 }
 
 func (h *history) apply() {
-	apiVersion, subresource, manager, force := h.apiVersion(), "", h.manager(), h.one(50)
+	apiVersion, subresource, manager, force := h.apiVersion(), "", h.Manager(), h.One(50)
 	live, managed, ok := h.live(apiVersion)
 	if !ok {
 		return
 	}
-	if h.obj != nil && h.one(15) {
+	if h.obj != nil && h.One(15) {
 		subresource = "status"
 	}
-	config := h.whole(h.schemas[apiVersion], apiVersion)
-	if last := h.configurations[manager]; last != nil && h.one(70) {
-		if h.one(40) {
-			config = runtime.DeepCopyJSON(last)
-		} else if changed, ok := h.changed(last, config, pick(h.generator, 3, 8, 30)).(map[string]any); ok {
-			config = changed
-		}
-		config["apiVersion"] = apiVersion
-	} else if h.obj != nil && h.one(20) {
-		config, _ = h.changed(live, config, 40).(map[string]any)
+	var source map[string]any
+	if h.obj != nil {
+		source = live
 	}
+	config := h.Configuration(manager, h.generator.whole(h.schemas[apiVersion], apiVersion), source)
 	if config == nil {
 		return
 	}
-	if metadata, ok := config["metadata"].(map[string]any); ok && !h.one(1) {
+	config["apiVersion"] = apiVersion
+	if metadata, ok := config["metadata"].(map[string]any); ok && !h.One(1) {
 		for name := range metadata {
 			if isServerMade(name) && name != "name" {
 				delete(metadata, name)
 			}
 		}
 	}
-	h.configurations[manager] = config
 	upstream, engine := h.both(h.T, apiVersion, subresource)
 	want, err := upstream.Apply(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)},
 		&unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}, manager, force)
@@ -301,48 +241,34 @@ func (h *history) apply() {
 	unaltered()
 	if result.Declined != "" {
 		if err != nil && !apierrors.IsConflict(err) {
-			h.tally["upstream fails, engine declined"]++
+			h.Tally["upstream fails, engine declined"]++
 			return
 		}
-		h.tally["declined: "+result.Declined]++
+		h.Tally["declined: "+result.Declined]++
 		if err == nil {
 			h.store(want.(*unstructured.Unstructured).Object, nil)
 		}
 		return
 	}
 	if err != nil || refused != nil {
-		h.tally["apply refused"]++
-		if diff := cmp.Diff(status(err), status(refused)); diff != "" {
+		h.Tally["apply refused"]++
+		if diff := cmp.Diff(fieldstest.Refusal(err), fieldstest.Refusal(refused)); diff != "" {
 			h.report(live, config, "refusals differ (-upstream +engine):\n%s\nupstream: %v\nengine: %v", diff, err, refused)
 		}
 		return
 	}
-	h.tally["apply"]++
-	got := live
+	what, got := "apply", live
 	if result.Object != nil {
 		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(result.Object)}
 		h.Default(u)
 		got = u.Object
 	} else {
-		h.tally["apply"]--
-		h.tally["apply that changes nothing"]++
+		what = "apply that changes nothing"
 	}
+	h.Tally[what]++
 	got = withManaged(got, result.Managed)
 	h.same(live, config, want.(*unstructured.Unstructured).Object, got)
 	h.store(got, result.Managed)
-}
-
-// status is what a refusal says, its causes by manager: upstream has them in no order.
-func status(err error) *metav1.Status {
-	refusal, ok := err.(apierrors.APIStatus)
-	if !ok {
-		return nil
-	}
-	s := refusal.Status()
-	if s.Details != nil {
-		slices.SortStableFunc(s.Details.Causes, func(a, b metav1.StatusCause) int { return strings.Compare(a.Message, b.Message) })
-	}
-	return &s
 }
 
 // withManaged is a copy of an object with other managedFields.
@@ -378,7 +304,7 @@ func (h *history) same(live, obj, want, got map[string]any) {
 
 // unaltered checks, now and then, that the engine does not alter what it is given.
 func (h *history) unaltered(live, obj map[string]any) (check func()) {
-	if !h.one(10) {
+	if !h.One(10) {
 		return func() {}
 	}
 	liveBefore, objBefore := runtime.DeepCopyJSON(live), runtime.DeepCopyJSON(obj)

@@ -3,18 +3,16 @@ package fields
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// generator makes random schemas, objects of them and changes of objects.
-type generator struct{ *rand.Rand }
-
-func (g generator) one(percent int) bool { return g.IntN(100) < percent }
-
-func pick[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
+// generator makes random schemas and objects of them.
+type generator struct{ fieldstest.Generator }
 
 var names = []string{"a", "b", "c", "d", "e"}
 
@@ -28,11 +26,11 @@ func (g generator) schema(depth int) map[string]any {
 	switch g.IntN(n) {
 	case 0:
 		s = map[string]any{"type": "string"}
-		if g.one(20) {
+		if g.One(20) {
 			s["format"] = "date-time"
 		}
 	case 1:
-		s = map[string]any{"type": pick(g, "integer", "number")}
+		s = map[string]any{"type": seedtest.Pick(g, "integer", "number")}
 	case 2:
 		s = map[string]any{"type": "boolean"}
 	case 3:
@@ -43,33 +41,33 @@ func (g generator) schema(depth int) map[string]any {
 		s = g.object(depth)
 	case 7:
 		s = map[string]any{"type": "object", "additionalProperties": g.schema(depth - 1)}
-		if g.one(20) {
-			s["x-kubernetes-map-type"] = pick(g, "atomic", "granular")
+		if g.One(20) {
+			s["x-kubernetes-map-type"] = seedtest.Pick(g, "atomic", "granular")
 		}
 	case 8:
 		s = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
-		if g.one(60) {
+		if g.One(60) {
 			s["type"] = "object"
 		}
 	case 9:
 		s = map[string]any{"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}
-		if g.one(50) {
+		if g.One(50) {
 			delete(s, "x-kubernetes-preserve-unknown-fields")
 			s["properties"] = map[string]any{"spec": g.schema(depth - 1), "metadata": map[string]any{"type": "object"}}
 		}
 	case 10:
 		s = map[string]any{"type": "array", "items": g.schema(depth - 1)}
-		if g.one(20) {
+		if g.One(20) {
 			s["x-kubernetes-list-type"] = "atomic"
 		}
 	case 11:
-		item := pick(g, map[string]any{"type": "string"}, map[string]any{"type": "integer"}, map[string]any{"type": "number"},
+		item := seedtest.Pick(g, map[string]any{"type": "string"}, map[string]any{"type": "integer"}, map[string]any{"type": "number"},
 			map[string]any{"x-kubernetes-int-or-string": true})
 		s = map[string]any{"type": "array", "items": item, "x-kubernetes-list-type": "set"}
 	case 12:
 		s = g.mapList(depth)
 	}
-	if g.one(15) {
+	if g.One(15) {
 		s["nullable"] = true
 	}
 	return s
@@ -78,9 +76,9 @@ func (g generator) schema(depth int) map[string]any {
 func (g generator) object(depth int) map[string]any {
 	properties := map[string]any{}
 	for _, name := range names {
-		if g.one(50) {
+		if g.One(50) {
 			of := g.schema(depth - 1)
-			if v, ok := g.plainDefault(of); ok && g.one(20) {
+			if v, ok := g.plainDefault(of); ok && g.One(20) {
 				of["default"] = v
 			}
 			properties[name] = of
@@ -90,10 +88,10 @@ func (g generator) object(depth int) map[string]any {
 	if len(properties) == 0 {
 		properties["a"] = map[string]any{"type": "string"}
 	}
-	if g.one(15) {
+	if g.One(15) {
 		s["x-kubernetes-map-type"] = "atomic"
 	}
-	if g.one(15) {
+	if g.One(15) {
 		s["x-kubernetes-preserve-unknown-fields"] = true
 	}
 	return s
@@ -105,7 +103,7 @@ func (g generator) plainDefault(of map[string]any) (any, bool) {
 	}
 	switch of["type"] {
 	case "string":
-		return pick[any](g, "dflt", ""), true
+		return seedtest.Pick[any](g, "dflt", ""), true
 	case "integer":
 		return int64(7), true
 	case "boolean":
@@ -118,14 +116,14 @@ func (g generator) plainDefault(of map[string]any) (any, bool) {
 func (g generator) mapList(depth int) map[string]any {
 	item := g.object(depth - 1)
 	delete(item, "nullable")
-	if g.one(80) {
+	if g.One(80) {
 		delete(item, "x-kubernetes-map-type")
 	}
 	properties := item["properties"].(map[string]any)
 	var keys, required []any
 	for _, name := range []string{"k", "name", "j"}[:1+g.IntN(3)] {
-		of := map[string]any{"type": pick(g, "string", "string", "integer", "boolean")}
-		if v, ok := g.plainDefault(of); ok && g.one(30) {
+		of := map[string]any{"type": seedtest.Pick(g, "string", "string", "integer", "boolean")}
+		if v, ok := g.plainDefault(of); ok && g.One(30) {
 			of["default"] = v
 		} else {
 			required = append(required, name)
@@ -142,11 +140,11 @@ func (g generator) mapList(depth int) map[string]any {
 // root is the schema of a whole object.
 func (g generator) root() map[string]any {
 	properties := map[string]any{"spec": g.object(3), "status": g.object(2)}
-	if g.one(30) {
+	if g.One(30) {
 		properties["data"] = g.schema(2)
 	}
 	root := map[string]any{"type": "object", "properties": properties}
-	if g.one(10) {
+	if g.One(10) {
 		root["x-kubernetes-preserve-unknown-fields"] = true
 	}
 	return root
@@ -163,7 +161,7 @@ func (g generator) variant(s map[string]any) map[string]any {
 func (g generator) vary(s map[string]any, root bool) {
 	if properties, ok := s["properties"].(map[string]any); ok {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			if len(name) == 1 && len(properties) > 1 && name != "k" && name != "j" && g.one(8) {
+			if len(name) == 1 && len(properties) > 1 && name != "k" && name != "j" && g.One(8) {
 				delete(properties, name)
 				continue
 			}
@@ -176,7 +174,7 @@ func (g generator) vary(s map[string]any, root bool) {
 	if of, ok := s["items"].(map[string]any); ok {
 		g.vary(of, false)
 	}
-	if root || !g.one(20) {
+	if root || !g.One(20) {
 		return
 	}
 	switch s["type"] {
@@ -196,24 +194,24 @@ func (g generator) vary(s map[string]any, root bool) {
 
 // value is a random value of a schema.
 func (g generator) value(s map[string]any, depth int) any {
-	if s["nullable"] == true && g.one(15) || g.one(1) {
+	if s["nullable"] == true && g.One(15) || g.One(1) {
 		return nil
 	}
 	if g.IntN(400) == 0 {
 		return g.free(2) // of another type, maybe
 	}
 	if s["x-kubernetes-int-or-string"] == true {
-		return pick[any](g, int64(1), int64(2), "x", "50%")
+		return seedtest.Pick[any](g, int64(1), int64(2), "x", "50%")
 	}
 	switch s["type"] {
 	case "string":
-		return pick[any](g, "x", "y", "z", "", `o"dd <ü>`)
+		return seedtest.Pick[any](g, "x", "y", "z", "", `o"dd <ü>`)
 	case "integer":
-		return pick[any](g, int64(1), int64(2), int64(30000000))
+		return seedtest.Pick[any](g, int64(1), int64(2), int64(30000000))
 	case "number":
-		return pick[any](g, int64(1), 1.5, 1.0, int64(2))
+		return seedtest.Pick[any](g, int64(1), 1.5, 1.0, int64(2))
 	case "boolean":
-		return g.one(50)
+		return g.One(50)
 	case "array":
 		return g.list(s, depth)
 	case "object":
@@ -226,7 +224,7 @@ func (g generator) list(s map[string]any, depth int) any {
 	of := s["items"].(map[string]any)
 	list := []any{}
 	n := g.IntN(4)
-	if g.one(3) {
+	if g.One(3) {
 		n = 10 + g.IntN(10)
 	}
 	for i := range n {
@@ -241,7 +239,7 @@ func (g generator) list(s map[string]any, depth int) any {
 		}
 		list = append(list, v)
 	}
-	if kind := s["x-kubernetes-list-type"]; (kind == "set" || kind == "map") && !g.one(2) {
+	if kind := s["x-kubernetes-list-type"]; (kind == "set" || kind == "map") && !g.One(2) {
 		list = distinct(s, list)
 	}
 	return list
@@ -280,24 +278,24 @@ func (g generator) fields(s map[string]any, depth int) any {
 	properties, _ := s["properties"].(map[string]any)
 	keys, _ := s["required"].([]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if g.one(55) || slices.Contains(keys, any(name)) && !g.one(2) {
+		if g.One(55) || slices.Contains(keys, any(name)) && !g.One(2) {
 			m[name] = g.value(properties[name].(map[string]any), depth-1)
 		}
 	}
 	if of, ok := s["additionalProperties"].(map[string]any); ok {
 		for range g.IntN(4) {
-			m[pick(g, "p", "q", "r", `o"dd<ü`)] = g.value(of, depth-1)
+			m[seedtest.Pick(g, "p", "q", "r", `o"dd<ü`)] = g.value(of, depth-1)
 		}
 	}
 	if s["x-kubernetes-embedded-resource"] == true {
-		m["apiVersion"], m["kind"] = pick(g, "v1", "v2"), "Pod"
-		if g.one(70) {
-			m["metadata"] = g.metadata()
+		m["apiVersion"], m["kind"] = seedtest.Pick(g, "v1", "v2"), "Pod"
+		if g.One(70) {
+			m["metadata"] = g.Metadata()
 		}
 	}
 	if s["x-kubernetes-preserve-unknown-fields"] == true {
 		for range g.IntN(3) {
-			m[pick(g, "u", "v", "w")] = g.free(depth)
+			m[seedtest.Pick(g, "u", "v", "w")] = g.free(depth)
 		}
 	}
 	if g.IntN(500) == 0 {
@@ -314,13 +312,13 @@ func (g generator) free(depth int) any {
 	}
 	switch g.IntN(n) {
 	case 0, 1:
-		return pick[any](g, "x", "y")
+		return seedtest.Pick[any](g, "x", "y")
 	case 2:
 		return int64(g.IntN(3))
 	case 3:
-		return g.one(50)
+		return g.One(50)
 	case 4:
-		return pick[any](g, nil, 1.5, "x")
+		return seedtest.Pick[any](g, nil, 1.5, "x")
 	case 5:
 		list := []any{}
 		for range g.IntN(3) {
@@ -330,40 +328,7 @@ func (g generator) free(depth int) any {
 	}
 	m := map[string]any{}
 	for range g.IntN(4) {
-		m[pick(g, "u", "v", "w")] = g.free(depth - 1)
-	}
-	return m
-}
-
-func (g generator) metadata() map[string]any {
-	m := map[string]any{"name": "n"}
-	for _, key := range []string{"labels", "annotations"} {
-		if g.one(60) {
-			texts := map[string]any{}
-			for range 1 + g.IntN(3) {
-				texts[pick(g, "app", "tier", "x.io/y", "z")] = pick[any](g, "1", "2", "")
-			}
-			m[key] = texts
-		}
-	}
-	if g.one(40) {
-		m["finalizers"] = []any{pick(g, "x.io/f", "y.io/f")}
-		if g.one(30) {
-			m["finalizers"] = []any{"y.io/f", "x.io/f", "z.io/f"}[g.IntN(2):]
-		}
-	}
-	if g.one(40) {
-		owner := map[string]any{"apiVersion": "v1", "kind": "Pod", "name": pick(g, "p", "q"), "uid": pick(g, "1", "2", "3")}
-		if g.one(50) {
-			owner["controller"] = true
-		}
-		m["ownerReferences"] = []any{owner}
-	}
-	if g.one(10) {
-		m["generateName"] = "n"
-	}
-	if g.one(5) {
-		m["creationTimestamp"] = nil
+		m[seedtest.Pick(g, "u", "v", "w")] = g.free(depth - 1)
 	}
 	return m
 }
@@ -376,76 +341,15 @@ func (g generator) whole(root map[string]any, apiVersion string) map[string]any 
 	} else if m, ok := g.fields(root, 4).(map[string]any); ok {
 		obj = m
 	}
-	obj["apiVersion"], obj["kind"], obj["metadata"] = apiVersion, "Widget", g.metadata()
+	obj["apiVersion"], obj["kind"], obj["metadata"] = apiVersion, "Widget", g.Metadata()
 	return obj
 }
 
-// changed is a copy of a value with random changes; others are values of the same
-// form to take parts of.
-func (g generator) changed(v, other any, percent int) any {
-	if g.one(percent) {
-		return runtime.DeepCopyJSONValue(other)
+// isKey tells of a field that it may tell the items of a list apart.
+func isKey(name string) bool {
+	switch name {
+	case "apiVersion", "kind", "metadata", "k", "name", "j", "uid":
+		return true
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		from, _ := other.(map[string]any)
-		out := map[string]any{}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			child := v[name]
-			switch {
-			case name != "apiVersion" && name != "kind" && name != "metadata" && name != "k" && name != "name" && name != "j" && name != "uid" && g.one(percent/2):
-			default:
-				with, ok := from[name]
-				if !ok {
-					with = child
-				}
-				out[name] = g.changed(child, with, percent)
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(from)) {
-			if _, ok := v[name]; !ok && g.one(percent) {
-				out[name] = runtime.DeepCopyJSONValue(from[name])
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, 0, len(v))
-		for _, item := range v {
-			if !g.one(percent / 2) {
-				with := item
-				if from, ok := other.([]any); ok && len(from) > 0 {
-					with = from[g.IntN(len(from))]
-				}
-				if _, ok := item.(map[string]any); !ok || g.one(50) {
-					with = item
-				}
-				out = append(out, g.mixed(item, with, percent))
-			}
-		}
-		if g.one(percent) {
-			g.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-		}
-		return out
-	}
-	return runtime.DeepCopyJSONValue(v)
-}
-
-// mixed is an item with values of another, under its own keys.
-func (g generator) mixed(item, with any, percent int) any {
-	m, ok := item.(map[string]any)
-	if !ok {
-		return item
-	}
-	out, _ := g.changed(m, with, percent).(map[string]any)
-	if out == nil {
-		return runtime.DeepCopyJSONValue(item)
-	}
-	for _, name := range []string{"k", "name", "j", "uid"} {
-		if v, ok := m[name]; ok {
-			out[name] = v
-		} else {
-			delete(out, name)
-		}
-	}
-	return out
+	return false
 }

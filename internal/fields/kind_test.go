@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/schema"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // kind is a kind of random schemas, which may change.
@@ -74,13 +75,13 @@ func realSchemas(t *testing.T) (roots []map[string]any) {
 func newKind(t *testing.T, g generator, real []map[string]any) *kind {
 	root := g.root()
 	if len(real) > 0 {
-		root = pick(g, real...)
+		root = seedtest.Pick(g, real...)
 	}
 	k := &kind{schemas: map[string]map[string]any{group + "/v1": root, group + "/v2": g.variant(root)}}
-	if g.one(5) {
+	if g.One(5) {
 		k.schemas[group+"/v2"] = nil
 	}
-	if g.one(5) {
+	if g.One(5) {
 		k.failing = group + "/v2"
 	}
 	k.compile(t, g)
@@ -106,7 +107,7 @@ func (k *kind) compile(t *testing.T, g generator) {
 		Group: group, Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Widget", ListKind: "WidgetList", Plural: "widgets"},
 	}}
 	k.structural, k.trees = map[string]*structuralschema.Structural{}, map[string]*Tree{}
-	preserve := g.one(5)
+	preserve := g.One(5)
 	for _, apiVersion := range slices.Sorted(maps.Keys(k.schemas)) {
 		v := apiextensionsv1.CustomResourceDefinitionVersion{Name: strings.TrimPrefix(apiVersion, group+"/")}
 		if root := k.schemas[apiVersion]; root != nil {
@@ -148,7 +149,7 @@ func (k *kind) compile(t *testing.T, g generator) {
 	if k.types, err = managedfields.NewTypeConverter(all.Components.Schemas, preserve); err != nil {
 		t.Fatal(err)
 	}
-	fromOpenAPI := g.one(30)
+	fromOpenAPI := g.One(30)
 	for apiVersion := range k.schemas {
 		s := k.structural[apiVersion]
 		switch {

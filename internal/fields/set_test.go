@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
@@ -56,7 +57,7 @@ func (g generator) path() fieldpath.Path {
 	texts := []string{`f:a`, `f:b`, `f:ü<`, `k:{"a":1}`, `k:{"a":"1","b":true}`, `k:{"a":"<"}`, `v:1`, `v:"x"`, `v:1.5`, `i:0`}
 	var path fieldpath.Path
 	for range 1 + g.IntN(4) {
-		e, err := fieldpath.DeserializePathElement(pick(g, texts...))
+		e, err := fieldpath.DeserializePathElement(seedtest.Pick(g, texts...))
 		if err != nil {
 			panic(err)
 		}
@@ -87,7 +88,7 @@ func (g generator) set(t *testing.T) (*fieldpath.Set, *Set) {
 }
 
 func TestSetsAreJoinedAsUpstreamJoinsThem(t *testing.T) {
-	g := generator{seedtest.Rand(t)}
+	g := generator{fieldstest.Generator{Rand: seedtest.Rand(t)}}
 	for range 3000 {
 		ua, a := g.set(t)
 		ub, b := g.set(t)

@@ -47,7 +47,7 @@ func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
 func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
 	r, known := seedtest.Rand(t), 0
 	for range 10_000 {
-		text, err := json.Marshal(randomMap(r, 4))
+		text, err := json.Marshal(seedtest.Object(r, 4))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,12 +34,12 @@ func TestEqualIsWhatTheLibrariesSay(t *testing.T) {
 	}
 	equal := 0
 	for range 5_000 {
-		a := randomMap(r, 3)
+		a := seedtest.Object(r, 3)
 		b := runtime.DeepCopyJSON(a)
 		check(a, b)
 		for name := range b {
 			if r.IntN(2) == 0 {
-				b[name] = randomValue(r, 2)
+				b[name] = seedtest.Value(r, 2)
 			}
 			break
 		}

@@ -47,7 +47,7 @@ var starts = []string{FromEmpty, FromZero, FromList, FromStart, FromMiddle, Stre
 // combined with every view; the rest is random. The number of requests is that of all
 // writers together.
 func SomeVantage(random *rand.Rand, n, requests int) Vantage {
-	pick := func(of ...string) string { return seedtest.Pick(random, of) }
+	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
 	v := Vantage{
 		Namespace: pick("", Namespaces[0], Namespaces[1]),
 		Name:      pick("", "", "", "o-3"),

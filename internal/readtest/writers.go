@@ -142,7 +142,7 @@ func (ws *Writers) Run(t testing.TB) {
 // write sends one write. Its number makes it differ from all others. A refusal because of
 // what another writer did (not found, a conflict) is no error.
 func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) error {
-	pick := func(of ...string) string { return seedtest.Pick(random, of) }
+	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
 	namespace, name := pick(Namespaces...), pick(Names...)
 	collection := Path + "/namespaces/" + namespace + "/samples"
 	path := collection + "/" + name

@@ -9,14 +9,14 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // Generator makes random schemas, and objects that are nearly valid by them.
 type Generator struct{ *rand.Rand }
 
 func (g Generator) chance(percent int) bool { return g.IntN(100) < percent }
-
-func pick[T any](g Generator, from ...T) T { return from[g.IntN(len(from))] }
 
 func some(n int64) *int64       { return &n }
 func number(n float64) *float64 { return &n }
@@ -36,7 +36,7 @@ func (g Generator) Schema() *apiextensions.JSONSchemaProps {
 		s.Properties["metadata"] = apiextensions.JSONSchemaProps{Type: "object"}
 		if g.chance(30) {
 			s.Properties["metadata"] = apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{
-				"name": {Type: "string", MaxLength: some(2)}, "generateName": {Type: "string", Default: pick(g, nil, asDefault("g"))},
+				"name": {Type: "string", MaxLength: some(2)}, "generateName": {Type: "string", Default: seedtest.Pick(g, nil, asDefault("g"))},
 			}}
 		}
 	}
@@ -75,7 +75,7 @@ func (g Generator) fieldsOf(s *apiextensions.JSONSchemaProps) []string {
 	if len(names) == 0 || g.chance(10) {
 		return g.names(1, 2)
 	}
-	return []string{pick(g, names...), pick(g, names...)}
+	return []string{seedtest.Pick(g, names...), seedtest.Pick(g, names...)}
 }
 
 func (g Generator) schema(depth int) *apiextensions.JSONSchemaProps {
@@ -90,7 +90,7 @@ func (g Generator) schema(depth int) *apiextensions.JSONSchemaProps {
 		case *s.Default == nil:
 			s.Default = nil
 		case isObject && g.chance(40): // nulls in defaults are no nulls of the object
-			fields[pick(g, g.fieldsOf(s)...)] = nil
+			fields[seedtest.Pick(g, g.fieldsOf(s)...)] = nil
 		}
 	}
 	if g.chance(12) {
@@ -179,8 +179,8 @@ func (g Generator) object(depth int) *apiextensions.JSONSchemaProps {
 	if g.chance(10) {
 		s.XEmbeddedResource = true
 		if g.chance(40) {
-			s.Properties["kind"] = apiextensions.JSONSchemaProps{Type: "string", Default: pick(g, nil, asDefault("Other"))}
-			s.Properties["metadata"] = apiextensions.JSONSchemaProps{Type: "object", Default: pick(g, nil, asDefault(map[string]any{"name": "d"}))}
+			s.Properties["kind"] = apiextensions.JSONSchemaProps{Type: "string", Default: seedtest.Pick(g, nil, asDefault("Other"))}
+			s.Properties["metadata"] = apiextensions.JSONSchemaProps{Type: "object", Default: seedtest.Pick(g, nil, asDefault(map[string]any{"name": "d"}))}
 		}
 	}
 	g.countFields(s)
@@ -201,13 +201,13 @@ func (g Generator) list(depth int) *apiextensions.JSONSchemaProps {
 	s := &apiextensions.JSONSchemaProps{Type: "array"}
 	switch g.IntN(5) {
 	case 0:
-		s.XListType = pick(g, new("set"), new("atomic"))
+		s.XListType = seedtest.Pick(g, new("set"), new("atomic"))
 	case 1, 2:
 		items = g.object(depth - 1)
-		items.Properties["a"] = apiextensions.JSONSchemaProps{Type: "string", Default: pick(g, nil, asDefault("x"))}
+		items.Properties["a"] = apiextensions.JSONSchemaProps{Type: "string", Default: seedtest.Pick(g, nil, asDefault("x"))}
 		items.Properties["b"] = apiextensions.JSONSchemaProps{Type: "integer"}
 		items.MaxProperties = nil
-		s.XListType, s.XListMapKeys = new("map"), pick(g, []string{"a"}, []string{"b"}, []string{"a", "b"})
+		s.XListType, s.XListMapKeys = new("map"), seedtest.Pick(g, []string{"a"}, []string{"b"}, []string{"a", "b"})
 	}
 	s.Items = &apiextensions.JSONSchemaPropsOrArray{Schema: items}
 	if g.chance(10) {
@@ -236,10 +236,10 @@ func (g Generator) text() *apiextensions.JSONSchemaProps {
 		s.MaxLength = some(int64(1 + g.IntN(8)))
 	}
 	if g.chance(15) {
-		s.Pattern = pick(g, "^[a-z]*$", "[0-9]", "^.{1,3}$", ".*")
+		s.Pattern = seedtest.Pick(g, "^[a-z]*$", "[0-9]", "^.{1,3}$", ".*")
 	}
 	if g.chance(12) {
-		s.Format = pick(g, formats...)
+		s.Format = seedtest.Pick(g, formats...)
 	}
 	return s
 }
@@ -247,18 +247,18 @@ func (g Generator) text() *apiextensions.JSONSchemaProps {
 func (g Generator) number(kind string) *apiextensions.JSONSchemaProps {
 	s := &apiextensions.JSONSchemaProps{Type: kind}
 	if g.chance(25) {
-		s.Minimum = number(pick(g, 0, 0, 1, 1.5, -1.5, -3, -3, 1e300))
+		s.Minimum = number(seedtest.Pick(g, 0, 0, 1, 1.5, -1.5, -3, -3, 1e300))
 		s.ExclusiveMinimum = g.chance(30)
 	}
 	if g.chance(25) {
-		s.Maximum = number(pick(g, 3, 4, 2.5, -0.5, 1<<40, 1<<61, 1e300))
+		s.Maximum = number(seedtest.Pick(g, 3, 4, 2.5, -0.5, 1<<40, 1<<61, 1e300))
 		s.ExclusiveMaximum = g.chance(30)
 	}
 	if g.chance(15) {
-		s.MultipleOf = number(pick(g, 1, 2, 3, 0.5, 1<<40))
+		s.MultipleOf = number(seedtest.Pick(g, 1, 2, 3, 0.5, 1<<40))
 	}
 	if g.chance(30) {
-		s.Format = pick(g, "int32", "int64", "float", "double", "date", "port")
+		s.Format = seedtest.Pick(g, "int32", "int64", "float", "double", "date", "port")
 	}
 	return s
 }
@@ -336,26 +336,26 @@ func (g Generator) value(s *apiextensions.JSONSchemaProps, percent int) any {
 		return nil
 	}
 	if len(s.Enum) > 0 && g.chance(85) {
-		return runtime.DeepCopyJSONValue(pick(g, s.Enum...))
+		return runtime.DeepCopyJSONValue(seedtest.Pick(g, s.Enum...))
 	}
 	if s.XIntOrString {
-		return pick(g, any(int64(g.IntN(5))), any("10%"), any("10"), any("x"))
+		return seedtest.Pick(g, any(int64(g.IntN(5))), any("10%"), any("10"), any("x"))
 	}
 	switch s.Type {
 	case "string":
 		if s.Format == "date-time" && g.chance(60) {
 			return "2006-01-02T15:04:05Z"
 		}
-		return pick(g, texts...)
+		return seedtest.Pick(g, texts...)
 	case "integer":
-		return pick(g, int64(g.IntN(6))-1, int64(g.IntN(4)), 2, 3, 1<<40, 1<<60+1)
+		return seedtest.Pick(g, int64(g.IntN(6))-1, int64(g.IntN(4)), 2, 3, 1<<40, 1<<60+1)
 	case "number":
-		return pick(g, any(int64(g.IntN(5))), any(0.5), any(1.5), any(2.0), any(1e40), any(float64(g.IntN(4))))
+		return seedtest.Pick(g, any(int64(g.IntN(5))), any(0.5), any(1.5), any(2.0), any(1e40), any(float64(g.IntN(4))))
 	case "boolean":
 		return g.chance(50)
 	case "array":
 		list := []any{}
-		for range pick(g, 0, 1, 1, 2, 3, 4, 20) {
+		for range seedtest.Pick(g, 0, 1, 1, 2, 3, 4, 20) {
 			if s.Items == nil {
 				break
 			}
@@ -407,7 +407,7 @@ func (g Generator) fields(s *apiextensions.JSONSchemaProps, percent int) map[str
 		}
 	}
 	if s.XEmbeddedResource && g.chance(90) {
-		m["apiVersion"], m["kind"] = pick[any](g, "v1", "v1", "v1", "a/b/c", "", int64(1)), pick[any](g, "K", "K", "K", "k k", "")
+		m["apiVersion"], m["kind"] = seedtest.Pick[any](g, "v1", "v1", "v1", "a/b/c", "", int64(1)), seedtest.Pick[any](g, "K", "K", "K", "k k", "")
 		if g.chance(70) {
 			m["metadata"] = g.metadata()
 		}
@@ -419,7 +419,7 @@ func (g Generator) metadata() any {
 	if g.chance(5) {
 		return g.anything(1)
 	}
-	m := map[string]any{"name": pick[any](g, "a", "b", "c", "a b", "a/b", "A", "abc", int64(1), nil)}
+	m := map[string]any{"name": seedtest.Pick[any](g, "a", "b", "c", "a b", "a/b", "A", "abc", int64(1), nil)}
 	optional := map[string][]any{
 		"namespace": {"n", "N"}, "labels": {map[string]any{"a": "b"}, map[string]any{"a b": "c"}, map[string]any{}}, "annotations": {map[string]any{"a/b": "x y"}, map[string]any{"a": int64(1)}},
 		"creationTimestamp": {nil, "2020-01-02T03:04:05Z"}, "finalizers": {[]any{"a/b"}}, "unknown": {"x"}, "generation": {int64(1), int64(-1)},
@@ -427,7 +427,7 @@ func (g Generator) metadata() any {
 	}
 	for _, name := range slices.Sorted(maps.Keys(optional)) {
 		if g.chance(20) {
-			m[name] = runtime.DeepCopyJSONValue(pick(g, optional[name]...))
+			m[name] = runtime.DeepCopyJSONValue(seedtest.Pick(g, optional[name]...))
 		}
 	}
 	return m
@@ -437,13 +437,13 @@ func (g Generator) metadata() any {
 func (g Generator) anything(depth int) any {
 	switch n := g.IntN(9); {
 	case n < 3:
-		return pick(g, texts...)
+		return seedtest.Pick(g, texts...)
 	case n < 5:
 		return int64(g.IntN(5))
 	case n == 5:
-		return pick(g, 0.5, 1.5, 2, 2.5)
+		return seedtest.Pick(g, 0.5, 1.5, 2, 2.5)
 	case n == 6:
-		return pick[any](g, nil, true, false)
+		return seedtest.Pick[any](g, nil, true, false)
 	case n == 7 && depth > 0:
 		list := make([]any, g.IntN(4))
 		for i := range list {
@@ -465,7 +465,7 @@ func (g Generator) anything(depth int) any {
 func (g Generator) Object(s *apiextensions.JSONSchemaProps, percent int) map[string]any {
 	m := g.fields(s, percent)
 	m["apiVersion"], m["kind"] = "example.com/v1", "Thing"
-	if m["metadata"] = map[string]any{"name": pick(g, "a", "bb", "ccc"), "uid": "u"}; g.chance(10) {
+	if m["metadata"] = map[string]any{"name": seedtest.Pick(g, "a", "bb", "ccc"), "uid": "u"}; g.chance(10) {
 		m["metadata"] = g.metadata()
 	}
 	return m
@@ -474,7 +474,7 @@ func (g Generator) Object(s *apiextensions.JSONSchemaProps, percent int) map[str
 // Changed is a copy of a value with the given percentage of what is in it changed or gone.
 func (g Generator) Changed(value any, percent int) any {
 	if g.chance(percent) {
-		return pick(g, g.anything(1), value)
+		return seedtest.Pick(g, g.anything(1), value)
 	}
 	switch v := value.(type) {
 	case map[string]any:

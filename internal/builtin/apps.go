@@ -2,8 +2,6 @@ package builtin
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	api "k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
@@ -32,7 +30,7 @@ var apps = group{name: "apps", kinds: []kind{
 		kind: "Deployment", plural: "deployments", singular: "deployment", short: []string{"deploy"}, categories: []string{"all"},
 		versions: v1, strategy: deployment.Strategy,
 		subresources: map[string]subresource{
-			"scale":  {kind: scaleKind, scale: &scaledDeployment},
+			"scale":  {kind: scaleKind, scale: scaledDeployment},
 			"status": {strategy: deployment.StatusStrategy},
 		},
 	},
@@ -40,7 +38,7 @@ var apps = group{name: "apps", kinds: []kind{
 		kind: "ReplicaSet", plural: "replicasets", singular: "replicaset", short: []string{"rs"}, categories: []string{"all"},
 		versions: v1, strategy: replicaset.Strategy, attributes: replicaset.GetAttrs,
 		subresources: map[string]subresource{
-			"scale":  {kind: scaleKind, scale: &scaledReplicaSet},
+			"scale":  {kind: scaleKind, scale: scaledReplicaSet},
 			"status": {strategy: replicaset.StatusStrategy},
 		},
 	},
@@ -48,7 +46,7 @@ var apps = group{name: "apps", kinds: []kind{
 		kind: "StatefulSet", plural: "statefulsets", singular: "statefulset", short: []string{"sts"}, categories: []string{"all"},
 		versions: v1, strategy: statefulset.Strategy,
 		subresources: map[string]subresource{
-			"scale":  {kind: scaleKind, scale: &scaledStatefulSet},
+			"scale":  {kind: scaleKind, scale: scaledStatefulSet},
 			"status": {strategy: statefulset.StatusStrategy},
 		},
 	},
@@ -77,29 +75,14 @@ var policy = group{name: "policy", kinds: []kind{{
 	versions: v1, strategy: poddisruptionbudget.Strategy, subresources: status(poddisruptionbudget.StatusStrategy),
 }}}
 
-var scaledDeployment = scaled{
-	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
-		d := obj.(*api.Deployment)
-		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-		return d.Spec.Replicas, d.Status.Replicas, selector, err
-	},
-	write: func(obj runtime.Object, wanted int32) { obj.(*api.Deployment).Spec.Replicas = wanted },
-}
-
-var scaledReplicaSet = scaled{
-	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
-		rs := obj.(*api.ReplicaSet)
-		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
-		return rs.Spec.Replicas, rs.Status.Replicas, selector, err
-	},
-	write: func(obj runtime.Object, wanted int32) { obj.(*api.ReplicaSet).Spec.Replicas = wanted },
-}
-
-var scaledStatefulSet = scaled{
-	read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
-		s := obj.(*api.StatefulSet)
-		selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
-		return s.Spec.Replicas, s.Status.Replicas, selector, err
-	},
-	write: func(obj runtime.Object, wanted int32) { obj.(*api.StatefulSet).Spec.Replicas = wanted },
-}
+var (
+	scaledDeployment = scaledBy(func(d *api.Deployment) (*int32, int32, *metav1.LabelSelector) {
+		return &d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
+	})
+	scaledReplicaSet = scaledBy(func(rs *api.ReplicaSet) (*int32, int32, *metav1.LabelSelector) {
+		return &rs.Spec.Replicas, rs.Status.Replicas, rs.Spec.Selector
+	})
+	scaledStatefulSet = scaledBy(func(s *api.StatefulSet) (*int32, int32, *metav1.LabelSelector) {
+		return &s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector
+	})
+)

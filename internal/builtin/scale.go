@@ -33,6 +33,22 @@ type scaled struct {
 	write func(obj runtime.Object, wanted int32)
 }
 
+// scaledBy shows the objects of a kind that say where they keep the number of replicas that
+// they want, how many there are, and the selector of the pods.
+func scaledBy[T runtime.Object](of func(T) (wanted *int32, has int32, selector *metav1.LabelSelector)) *scaled {
+	return &scaled{
+		read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
+			wanted, has, selects := of(obj.(T))
+			selector, err := metav1.LabelSelectorAsSelector(selects)
+			return *wanted, has, selector, err
+		},
+		write: func(obj runtime.Object, replicas int32) {
+			wanted, _, _ := of(obj.(T))
+			*wanted = replicas
+		},
+	}
+}
+
 // scaleFields is the field management of Scales.
 var scaleFields = sync.OnceValue(func() *resource.TypedFields { return viewFields(scaleKind, "scale") })
 

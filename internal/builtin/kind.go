@@ -175,6 +175,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,
 		ContentFirst: k.content,
+		Deletion:     resource.DeletionBy(k.strategy),
 		Claims:       k.claims,
 		Review:       k.answer,
 		Missing:      k.missing,

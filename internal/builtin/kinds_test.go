@@ -179,3 +179,37 @@ func TestMetadataOfABuiltInKind(t *testing.T) {
 		})
 	}
 }
+
+func TestWhichKindsAreDeletedInTheirOwnWay(t *testing.T) {
+	var own []string
+	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
+		for _, v := range r.Versions {
+			line := r.GroupResource().String() + " " + v.Name
+			if of := v.Deletion.Dependents; of != nil {
+				ctx := apirequest.WithRequestInfo(t.Context(), &apirequest.RequestInfo{APIGroup: r.Group, APIVersion: v.Name, Resource: r.Names.Plural})
+				line += " " + string(of(ctx))
+			}
+			if v.Deletion.Graceful != nil {
+				line += " gracefully"
+			}
+			if strings.Count(line, " ") > 1 {
+				own = append(own, line)
+			}
+		}
+	}
+	slices.Sort(own)
+	if diff := cmp.Diff([]string{
+		"cronjobs.batch v1 DeleteDependents",
+		"daemonsets.apps v1 DeleteDependents",
+		"deployments.apps v1 DeleteDependents",
+		"events v1 Unsupported",
+		"events.events.k8s.io v1 Unsupported",
+		"jobs.batch v1 OrphanDependents",
+		"pods v1 gracefully",
+		"replicasets.apps v1 DeleteDependents",
+		"replicationcontrollers v1 OrphanDependents",
+		"statefulsets.apps v1 DeleteDependents",
+	}, own); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -57,6 +57,9 @@ type Version struct {
 	// have none.
 	ContentFirst *ContentFirst
 
+	// Deletion says what the kind does of its own when an object is deleted.
+	Deletion Deletion
+
 	// Claims are what the objects take of the cluster; nil: nothing.
 	Claims *Claims
 
@@ -225,6 +228,31 @@ type ContentFirst struct {
 	// SettlesDependents says that the first delete decides what becomes of dependents:
 	// the finalizers of foreground and orphan deletion are set then.
 	SettlesDependents bool
+}
+
+// Deletion says how the objects of a kind are deleted. Its zero value is that of most kinds:
+// at once, and their dependents after them.
+type Deletion struct {
+	// Dependents says what becomes of an object's dependents if neither the request nor the
+	// object says it. Nil: they are deleted.
+	Dependents func(ctx context.Context) registryrest.GarbageCollectionPolicy
+
+	// Graceful tells whether an object is only marked, because somebody has to end it first
+	// and deletes it then: a kubelet ends Pods. It sets the grace period in the options. Nil:
+	// no object is.
+	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
+}
+
+// DeletionBy is what a strategy of upstream's says of deletion.
+func DeletionBy(strategy any) Deletion {
+	var d Deletion
+	if s, ok := strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
+		d.Dependents = s.DefaultGarbageCollectionPolicy
+	}
+	if s, ok := strategy.(registryrest.RESTGracefulDeleteStrategy); ok {
+		d.Graceful = s.CheckGracefulDelete
+	}
+	return d
 }
 
 // Claims are what objects take of the cluster that it has only once, such as the IP addresses

@@ -1,12 +1,15 @@
 package write
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // beforeDelete checks the preconditions of a delete, and tells whether the kind deletes the
@@ -21,7 +24,7 @@ func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions)
 		return false, false, err
 	}
 	was, had := metadata.GetDeletionTimestamp(), metadata.GetDeletionGracePeriodSeconds()
-	graceful, pending, err = registryrest.BeforeDelete(a.version.Strategy, a.ctx, obj, options)
+	graceful, pending, err = registryrest.BeforeDelete(deleteStrategy(a.version), a.ctx, obj, options)
 	if err != nil || !graceful {
 		return graceful, pending, err
 	}
@@ -37,6 +40,25 @@ func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	metadata.SetDeletionTimestamp(&ends)
 	metadata.SetDeletionGracePeriodSeconds(&period)
 	return graceful, pending, nil
+}
+
+// deleteStrategy is what upstream asks about a delete.
+func deleteStrategy(v *resource.Version) registryrest.RESTDeleteStrategy {
+	typer := struct{ runtime.ObjectTyper }{v.Strategy}
+	if v.Deletion.Graceful == nil {
+		return typer
+	}
+	return gracefulStrategy{typer, v.Deletion.Graceful}
+}
+
+type gracefulStrategy struct {
+	runtime.ObjectTyper
+	check func(context.Context, runtime.Object, *metav1.DeleteOptions) bool
+}
+
+// CheckGracefulDelete implements registryrest.RESTGracefulDeleteStrategy.
+func (s gracefulStrategy) CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+	return s.check(ctx, obj, options)
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

@@ -13,8 +13,8 @@ import (
 // say it, the kind does: the dependents of a Job are orphaned, Events have none.
 func (a attempt) propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
 	byDefault := registryrest.DeleteDependents
-	if strategy, ok := a.version.Strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
-		byDefault = strategy.DefaultGarbageCollectionPolicy(a.ctx)
+	if dependents := a.version.Deletion.Dependents; dependents != nil {
+		byDefault = dependents(a.ctx)
 	}
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := !orphan && slices.Contains(finalizers, metav1.FinalizerDeleteDependents)

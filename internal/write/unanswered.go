@@ -5,7 +5,6 @@ import (
 
 	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -16,8 +15,7 @@ import (
 // wherever remove might fail.
 func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err error) {
 	v := a.version
-	_, graceful := v.Strategy.(registryrest.RESTGracefulDeleteStrategy)
-	if !a.request.Unanswered || a.request.isDryRun() || !a.chain.Empty() || v.ContentFirst != nil || graceful || v.Resource.NamespaceOfItself {
+	if !a.request.Unanswered || a.request.isDryRun() || !a.chain.Empty() || v.ContentFirst != nil || v.Deletion.Graceful != nil || v.Resource.NamespaceOfItself {
 		return false, nil
 	}
 	if p := options.PropagationPolicy; p != nil && *p != metav1.DeletePropagationBackground {

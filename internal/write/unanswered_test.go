@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -25,6 +26,7 @@ func TestADeleteThatNobodyLooksAtIsADelete(t *testing.T) {
 		change   func(r *write.Request)
 		refuse   bool
 		missing  bool
+		kind     resource.Deletion
 	}{
 		"plain":             {},
 		"in the background": {options: metav1.DeleteOptions{PropagationPolicy: policy(metav1.DeletePropagationBackground)}},
@@ -49,10 +51,13 @@ func TestADeleteThatNobodyLooksAtIsADelete(t *testing.T) {
 		"as a dry run":                         {change: func(r *write.Request) { r.Options.DryRun = []string{"All"} }},
 		"refused by admission":                 {refuse: true},
 		"of nothing":                           {missing: true},
+		"of a kind whose dependents stay":      {kind: resource.Deletion{Dependents: orphans}},
+		"of a kind that somebody has to end":   {kind: resource.Deletion{Graceful: inSeconds(30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outcome := func(unanswered bool) []any {
 				b := newBench(t)
+				b.forget = func(v *resource.Version) { v.Deletion = c.kind }
 				text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"default","resourceVersion":"0","uid":"u"` + c.metadata + `},"spec":{"replicas":1}}`
 				if !c.missing {
 					_, err := b.Store.Create(b.key(), store.Write{Make: func(revision int64) string { return view.WithResourceVersion(text, revision) }, Tag: b.widgets().Identity})

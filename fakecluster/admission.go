@@ -16,7 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	upstream "k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // AdmissionRequest is a write that a function of WithAdmission judges.
@@ -69,19 +69,19 @@ func WithAdmission(mutate, validate AdmissionFunc) Option {
 // admissionFuncs are the functions of one WithAdmission.
 type admissionFuncs struct{ mutate, validate AdmissionFunc }
 
-// functions implement admission.Plugin.
+// functions implement rest.Admission.
 type functions []admissionFuncs
 
 // plugin returns the functions as the server calls them; nil if there are none.
-func (f functions) plugin() admission.Plugin {
+func (f functions) plugin() rest.Admission {
 	if len(f) == 0 {
 		return nil
 	}
 	return f
 }
 
-// Mutate implements admission.Plugin.
-func (f functions) Mutate(ctx context.Context, w *admission.Write) error {
+// Mutate implements rest.Admission.
+func (f functions) Mutate(ctx context.Context, w rest.AdmissionWrite) error {
 	for _, one := range f {
 		if one.mutate == nil {
 			continue
@@ -93,8 +93,8 @@ func (f functions) Mutate(ctx context.Context, w *admission.Write) error {
 	return nil
 }
 
-// Validate implements admission.Plugin.
-func (f functions) Validate(ctx context.Context, w *admission.Write) error {
+// Validate implements rest.Admission.
+func (f functions) Validate(ctx context.Context, w rest.AdmissionWrite) error {
 	for _, one := range f {
 		if one.validate == nil {
 			continue
@@ -111,7 +111,7 @@ func (f functions) Validate(ctx context.Context, w *admission.Write) error {
 }
 
 // mutateBy calls one function and puts the object as the function left it into the write.
-func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) error {
+func mutateBy(ctx context.Context, mutate AdmissionFunc, w rest.AdmissionWrite) error {
 	r, versioned, err := newAdmissionRequest(w)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func isMap(obj runtime.Object) bool {
 }
 
 // refusal returns the answer to a write that a function refuses.
-func refusal(w *admission.Write, err error) error {
+func refusal(w rest.AdmissionWrite, err error) error {
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
 		return err
 	}
@@ -171,7 +171,7 @@ func refusal(w *admission.Write, err error) error {
 
 // newAdmissionRequest makes the request for a function. Its objects are copies that the
 // function may change.
-func newAdmissionRequest(w *admission.Write) (*AdmissionRequest, *upstream.VersionedAttributes, error) {
+func newAdmissionRequest(w rest.AdmissionWrite) (*AdmissionRequest, *upstream.VersionedAttributes, error) {
 	versioned, err := upstream.NewVersionedAttributes(w, w.GetKind(), w)
 	if err != nil {
 		return nil, nil, apierrors.NewInternalError(err)

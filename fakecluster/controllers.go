@@ -3,7 +3,7 @@ package fakecluster
 import (
 	"fmt"
 
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // Controller is a controller of kube-controller-manager, by the name that its flag
@@ -36,12 +36,12 @@ func WithControllers(c ...Controller) Option {
 }
 
 // acting is what the options say about controllers.
-func (s *settings) acting() (lifecycle.Controllers, error) {
+func (s *settings) acting() (rest.Controllers, error) {
 	named := s.controllers
 	if named == nil {
 		named = []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController}
 	}
-	acting := lifecycle.Controllers{Garbage: s.garbageCollection}
+	acting := rest.Controllers{Garbage: s.garbageCollection}
 	for _, c := range named {
 		switch c {
 		case NamespaceController:

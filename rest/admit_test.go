@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
-	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -26,19 +25,19 @@ import (
 // plugin is an admission plugin that remembers what it was asked.
 type plugin struct {
 	asked    []string
-	mutate   func(*restadmission.Write) error
-	validate func(*restadmission.Write) error
+	mutate   func(rest.AdmissionWrite) error
+	validate func(rest.AdmissionWrite) error
 }
 
-func (p *plugin) Mutate(_ context.Context, w *restadmission.Write) error {
+func (p *plugin) Mutate(_ context.Context, w rest.AdmissionWrite) error {
 	return p.ask("mutate", w, p.mutate)
 }
 
-func (p *plugin) Validate(_ context.Context, w *restadmission.Write) error {
+func (p *plugin) Validate(_ context.Context, w rest.AdmissionWrite) error {
 	return p.ask("validate", w, p.validate)
 }
 
-func (p *plugin) ask(phase string, w *restadmission.Write, answer func(*restadmission.Write) error) error {
+func (p *plugin) ask(phase string, w rest.AdmissionWrite, answer func(rest.AdmissionWrite) error) error {
 	versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func typeOf(o admission.LazyObject) string {
 	return fmt.Sprintf("%T %s", o.Object(), o.Object().GetObjectKind().GroupVersionKind().Version)
 }
 
-func withPlugin(p restadmission.Plugin) func(*rest.Options, *store.Options) {
+func withPlugin(p rest.Admission) func(*rest.Options, *store.Options) {
 	return func(o *rest.Options, _ *store.Options) { o.Admission = p }
 }
 
@@ -146,7 +145,7 @@ func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
 	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
 	c.must("POST", "/api/v1/namespaces/n/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
-	p.validate = func(w *restadmission.Write) error {
+	p.validate = func(w rest.AdmissionWrite) error {
 		if w.GetOperation() == admission.Delete && w.GetKind().Kind == "ConfigMap" {
 			expect(t, "who deletes", w.GetUserInfo().GetName(), "system:serviceaccount:kube-system:namespace-controller")
 			return errors.New("not this one")
@@ -166,7 +165,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 	c := start(t, withPlugin(p))
 	c.must("POST", definitionsPath, scaled)
 	var replicas int64 = 3
-	p.mutate = func(w *restadmission.Write) error {
+	p.mutate = func(w rest.AdmissionWrite) error {
 		versioned, err := admission.NewVersionedAttributes(w, schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Thing"}, w)
 		if err != nil {
 			return err
@@ -182,7 +181,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 		setSpec(u, map[string]any{"replicas": replicas, "unknown": true})
 		return w.Replace(u)
 	}
-	p.validate = func(w *restadmission.Write) error {
+	p.validate = func(w rest.AdmissionWrite) error {
 		expect(t, "what validation sees", specOf(w.GetObject()), map[string]any{"replicas": replicas, "unknown": true})
 		return nil
 	}
@@ -198,7 +197,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 	})
 	expect(t, "stored", gjsonGet(c.must("GET", things+"/t", ""), "spec"), `{"colour":"red","replicas":3}`)
 
-	replicas, p.validate = 6, func(*restadmission.Write) error {
+	replicas, p.validate = 6, func(rest.AdmissionWrite) error {
 		t.Error("an invalid object reached validating admission")
 		return nil
 	}
@@ -207,7 +206,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 }
 
 func TestAdmissionMayRenameOnCreate(t *testing.T) {
-	p := &plugin{mutate: func(w *restadmission.Write) error {
+	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
 		obj := w.GetObject().DeepCopyObject()
 		metadata, err := meta.Accessor(obj)
 		if err != nil {
@@ -225,7 +224,7 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))
-	p.mutate = func(w *restadmission.Write) error {
+	p.mutate = func(w rest.AdmissionWrite) error {
 		versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
 		if err != nil {
 			return err

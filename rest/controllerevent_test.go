@@ -14,7 +14,6 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
-	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -107,7 +106,7 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 }
 
 func TestTheWriteOfAControllerThatIsRefusedHasTheRefusalInItsEvent(t *testing.T) {
-	p := &plugin{validate: func(w *restadmission.Write) error {
+	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if w.GetOperation() == admission.Delete && w.GetName() == "" && w.GetResource().Resource == "configmaps" {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", fmt.Errorf("it stays"))
 		}
@@ -127,7 +126,7 @@ func TestTheWriteOfAControllerThatIsRefusedHasTheRefusalInItsEvent(t *testing.T)
 }
 
 func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
-	p := &plugin{validate: func(w *restadmission.Write) error {
+	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if w.GetResource().Resource == "namespaces" && w.GetSubresource() == "finalize" {
 			panic("oh")
 		}
@@ -148,7 +147,7 @@ func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
 func TestTheWriteOfAControllerToAVersionThatIsGoneIsNotFoundInItsEvent(t *testing.T) {
 	var c *cluster
 	gone := false
-	p := &plugin{validate: func(w *restadmission.Write) error {
+	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if w.GetOperation() == admission.Delete && w.GetResource().Resource == "widgets" && !gone {
 			gone = true
 			c.change(widgetsDefinition, `"served":true`, `"served":false`)

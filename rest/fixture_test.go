@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
@@ -54,7 +53,7 @@ func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster
 func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
 	t.Helper()
 	options, storeOptions := rest.Options{Token: token, VerifyMemory: memorytest.Wanted()}, store.Options{}
-	options.Controllers = lifecycle.Controllers{Namespaces: true, Migrations: true, Policies: true}
+	options.Controllers = rest.Controllers{Namespaces: true, Migrations: true, Policies: true}
 	for _, f := range change {
 		f(&options, &storeOptions)
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
-	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -36,7 +35,7 @@ func (c *cluster) configMap(name string) {
 
 func TestTheCollectorAsksAsItself(t *testing.T) {
 	var asked []string
-	p := &plugin{validate: func(w *restadmission.Write) error {
+	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if w.GetUserInfo().GetName() == "system:serviceaccount:kube-system:generic-garbage-collector" {
 			text := fmt.Sprintf("%s %s %s %v", w.GetOperation(), w.GetResource().Resource, w.GetName(), w.GetUserInfo().GetGroups())
 			if options, ok := w.GetOperationOptions().(*metav1.DeleteOptions); ok {
@@ -71,7 +70,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
 			t.Run(reason+" "+string(policy), func(t *testing.T) {
 				denied, allow := 0, false
-				p := &plugin{validate: func(w *restadmission.Write) error {
+				p := &plugin{validate: func(w rest.AdmissionWrite) error {
 					if allow || w.GetOperation() != admission.Delete || w.GetResource().Resource != "secrets" || w.GetName() == "other" {
 						return nil
 					}
@@ -107,7 +106,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 
 func TestAnOwnerThatWaitsHasItsDependentsTriedAgain(t *testing.T) {
 	allow := false
-	p := &plugin{validate: func(w *restadmission.Write) error {
+	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if allow || w.GetOperation() != admission.Delete || w.GetResource().Resource != "secrets" {
 			return nil
 		}

@@ -41,9 +41,8 @@ type Options struct {
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
 	// Admission is called for each write after the webhooks and policies that the cluster
-	// is configured with, except for the initial objects; nil: nothing is called. Its
-	// type is internal: package fakecluster sets it, from the functions of its WithAdmission.
-	Admission admission.Plugin
+	// is configured with, except for the initial objects; nil: nothing is called.
+	Admission Admission
 	// VerifyMemory has the server check, whenever it uses a decoded object that it has kept,
 	// that nothing has altered it. It is for the tests of fakecluster itself: requests take
 	// several times as long.
@@ -56,7 +55,21 @@ type Options struct {
 	RuntimeConfig []string
 	// Controllers are the controllers of kube-controller-manager that act; the zero value:
 	// none.
-	Controllers lifecycle.Controllers
+	Controllers Controllers
+}
+
+// Controllers says which controllers of kube-controller-manager act in a Server. What
+// kube-apiserver does itself, above all for definitions, is done in any case.
+type Controllers struct {
+	// Namespaces empties namespaces that are being deleted, and ends them.
+	Namespaces bool
+	// Garbage deletes objects whose owners are gone, and completes foreground and orphan
+	// deletions.
+	Garbage bool
+	// Migrations carries out StorageVersionMigrations.
+	Migrations bool
+	// Policies checks the types in ValidatingAdmissionPolicies.
+	Policies bool
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -126,7 +139,9 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err := server.chain.refresh(); err != nil {
 		return nil, err
 	}
-	server.chain.call(o.Admission)
+	if o.Admission != nil {
+		server.chain.call(judge{o.Admission})
+	}
 	return server, nil
 }
 
@@ -157,7 +172,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now,
 	}
-	server.reactor = lifecycle.NewReactor(server.controllers, o.Controllers)
+	server.reactor = lifecycle.NewReactor(server.controllers, lifecycle.Controllers(o.Controllers))
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// Admission judges each write, in two phases. An error refuses the write and is the answer of
+// the request. Several goroutines may call it, one for each write that is under way.
+type Admission interface {
+	// Mutate may have the object replaced, and may refuse the write. It is called twice if a
+	// webhook, a policy or Mutate itself asks to be reinvoked.
+	Mutate(ctx context.Context, w AdmissionWrite) error
+	// Validate may refuse the write.
+	Validate(ctx context.Context, w AdmissionWrite) error
+}
+
+// AdmissionWrite is a write that an [Admission] judges. Its attributes say who wants to do
+// what to which object; the objects may be shared and must not be altered. They are of the
+// type that the server works with, and its interfaces convert them to the version of the
+// request.
+type AdmissionWrite interface {
+	admission.Attributes
+	admission.ObjectInterfaces
+	// Replace sets the object to one that Mutate has made, in any version. Who makes it sets
+	// its defaults, by GetObjectDefaulter.
+	Replace(obj runtime.Object) error
+}
+
+// judge asks an Admission. It implements restadmission.Plugin.
+type judge struct{ Admission }
+
+// Mutate implements restadmission.Plugin.
+func (j judge) Mutate(ctx context.Context, w *restadmission.Write) error {
+	return j.Admission.Mutate(ctx, w)
+}
+
+// Validate implements restadmission.Plugin.
+func (j judge) Validate(ctx context.Context, w *restadmission.Write) error {
+	return j.Admission.Validate(ctx, w)
+}

@@ -114,7 +114,7 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 		}
 	}
 	equal(t, "events of a policy, whose status a controller applies", ofPolicy, []string{
-		"system:apiserver patch /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p/status 200",
+		"system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller patch /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p/status 200",
 		"kubernetes-admin create /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies 201",
 	})
 

@@ -72,8 +72,7 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 }
 
 // logChange puts into an event what a controller would send: the object, the patch, the
-// apply configuration or the options of the delete. An Amend is a function, with which objects
-// are only written again: the event has none then.
+// apply configuration or the options of the delete.
 func logChange(ctx context.Context, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
 	switch change := w.Change.(type) {

@@ -50,6 +50,12 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
 	c.do("PATCH", "/api/v1/namespaces/n/secrets/held", merge, `{"metadata":{"finalizers":null}}`)
 
+	c.must("POST", definitionsPath, knobs("v1beta1"))
+	knob := gjson.Get(c.must("POST", "/apis/example.com/v1/namespaces/default/knobs", `{"apiVersion":"example.com/v1","kind":"Knob","metadata":{"name":"k"}}`), "metadata.resourceVersion").Str
+	c.do("PATCH", definitionsPath+"/knobs.example.com", merge, gjson.Get(knobs("v1"), "@this|{spec}").Raw)
+	c.must("POST", "/apis/storagemigration.k8s.io/v1/storageversionmigrations",
+		`{"apiVersion":"storagemigration.k8s.io/v1","kind":"StorageVersionMigration","metadata":{"name":"m"},"spec":{"resource":{"group":"example.com","resource":"knobs"}}}`)
+
 	own := c.ownWrites()
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	const manager = "system:serviceaccount:kube-system:"
@@ -62,7 +68,7 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 			map[string]string{"kind": "Namespace", "apiVersion": "v1", "metadata.name": "n", "spec": "{}"},
 			map[string]string{"kind": "Namespace", "apiVersion": "v1", "metadata.name": "n", "spec": "{}"}},
 		{"an apply sends the configuration", "patch validatingadmissionpolicies/status p",
-			"kube-apiserver/v1.37.2 (" + platform + ") kubernetes/unknown",
+			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "validatingadmissionpolicy-status-controller",
 			map[string]string{"kind": "ValidatingAdmissionPolicy", "metadata.name": "p", "status.observedGeneration": "1", "spec": ""},
 			map[string]string{"kind": "ValidatingAdmissionPolicy", "metadata.name": "p", "status.observedGeneration": "1", "spec.failurePolicy": "Fail"}},
 		{"a delete sends its options and is answered with a Status", "delete configmaps a",
@@ -81,6 +87,14 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "generic-garbage-collector",
 			map[string]string{"metadata.finalizers": "", "metadata.resourceVersion": revision},
 			map[string]string{"kind": "ConfigMap", "metadata.name": "owner", "metadata.finalizers": ""}},
+		{"the migrator sends what it has seen of the object", "patch knobs k",
+			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
+			map[string]string{"@this": `{"apiVersion":"example.com/v1","kind":"Knob","metadata":{"resourceVersion":"` + knob + `"}}`},
+			map[string]string{"kind": "Knob", "apiVersion": "example.com/v1", "metadata.name": "k"}},
+		{"and then the migration", "update storageversionmigrations/status m",
+			"kube-controller-manager/v1.37.2 (" + platform + ") kubernetes/unknown/" + manager + "storage-version-migrator-controller",
+			map[string]string{"kind": "StorageVersionMigration", "status.conditions.1.message": "Migration completed"},
+			map[string]string{"kind": "StorageVersionMigration", "status.conditions.1.message": "Migration completed"}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			e, ok := own[tt.write]

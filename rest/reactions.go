@@ -10,12 +10,15 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -132,10 +135,17 @@ func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was 
 }
 
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
-	by := r.keeperOf(res)
-	w := by.write(res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
-	w.Change = write.Amend{Alter: func(runtime.Object) error { return nil }}
-	return r.carryOut(ctx, by, "patch", w)
+	w := migrator.write(res, res.NamespaceOf(record.Key), res.NameOf(record.Key))
+	apiVersion, kind := w.Version.Kind().ToAPIVersionAndKind()
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]string{"resourceVersion": formatRevision(record.Revision)},
+	})
+	if err != nil {
+		return err
+	}
+	w.Manager = "storage-version-migrator-controller"
+	w.Change = write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore}
+	return r.carryOut(ctx, migrator, "patch", w)
 }
 
 func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
@@ -221,21 +231,29 @@ var (
 		Name:   "system:apiserver",
 		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 	}}
-	// garbageCollector and namespaceController are parts of kube-controller-manager.
-	garbageCollector = controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
-		Name:   "system:serviceaccount:kube-system:generic-garbage-collector",
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-	}}
-	namespaceController = controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
-		Name:   "system:serviceaccount:kube-system:namespace-controller",
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-	}}
+	garbageCollector    = managed("generic-garbage-collector")
+	namespaceController = managed("namespace-controller")
+	migrator            = managed("storage-version-migrator-controller")
+	policyController    = managed("validatingadmissionpolicy-status-controller")
 )
+
+// managed is a part of kube-controller-manager, which has a service account of its own.
+func managed(serviceAccount string) controller {
+	return controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
+		Name:   "system:serviceaccount:kube-system:" + serviceAccount,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
+	}}
+}
 
 // keeperOf is the controller that writes to the objects of a resource.
 func (r reactions) keeperOf(res *resource.Resource) controller {
-	if res == r.namespaces {
+	switch res.GroupResource() {
+	case r.namespaces.GroupResource():
 		return namespaceController
+	case schema.GroupResource{Group: storagemigrationv1.GroupName, Resource: "storageversionmigrations"}:
+		return migrator
+	case schema.GroupResource{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:
+		return policyController
 	}
 	return apiServer
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,10 +79,9 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 	}
 	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
 	if failure == nil {
-		r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "")
+		r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "Migration completed")
 	} else {
-		r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed",
-			fmt.Sprintf("migration encountered unhandled error: %v", failure))
+		r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed", failure.Error())
 	}
 	return r.server.Update(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "status", was, m)
 }
@@ -92,7 +92,7 @@ var errNoResource = errors.New("unable to obtain GVR from discovery")
 func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) error {
 	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
-		return errNoResource
+		return fmt.Errorf("migration encountered unhandled error: %w", errNoResource)
 	}
 	records, err := r.server.List(res, "")
 	if err != nil {
@@ -102,27 +102,27 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	if err != nil {
 		return err
 	}
-	for _, record := range records {
-		if record.Revision > upTo {
-			continue // it is in the storage version already
-		}
+	all := len(records)
+	// What is newer is in the storage version already.
+	records = slices.DeleteFunc(records, func(record store.Record) bool { return record.Revision > upTo })
+	for i, record := range records {
+		// If somebody else has written or deleted the object, it needs no migration any more.
 		err := r.server.Rewrite(ctx, res, record)
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("%d/%d not yet migrated. migration encountered unhandled error: %w", len(records)-i, all, err)
 		}
 	}
 	return nil
 }
 
-// mayPass tells whether an error may pass: it is a conflict, or one after which a real server
-// tries again. An error without a Status, such as that of a conversion webhook, reaches the
+// mayPass tells whether an error may pass: it is one after which a real server tries again. An error without a Status, such as that of a conversion webhook, reaches the
 // real controller as an internal error.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return !errors.Is(err, errNoResource)
 	}
-	return apierrors.IsConflict(err) || apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) ||
+	return apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 

@@ -50,7 +50,7 @@ type Server interface {
 	// object contains nothing but the status and what identifies it. It fails as Update.
 	ApplyStatus(ctx context.Context, r *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error
 	// Rewrite writes an object through the pipeline unchanged, which stores it in the
-	// storage version.
+	// storage version. If the object has changed since the record, the error is a conflict.
 	Rewrite(ctx context.Context, r *resource.Resource, record store.Record) error
 	// DeleteContent deletes an object of a namespace that is being emptied. Admission sees
 	// it as the namespace controller's delete of the whole collection.

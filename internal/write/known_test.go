@@ -162,12 +162,12 @@ func randomWrite(r *rand.Rand) randomly {
 		}
 	}
 	w := randomly{part: map[string]any{}, number: r.IntN(1000)}
-	verbs := []string{"create", "create", "replace", "replace", "merge", "merge", "merge", "json", "apply", "amend"}
+	verbs := []string{"create", "create", "replace", "replace", "merge", "merge", "merge", "json", "apply"}
 	w.verb = verbs[r.IntN(len(verbs))]
 	if r.IntN(40) == 0 {
 		w.verb = "delete"
 	}
-	if r.IntN(3) == 0 && w.verb != "create" && w.verb != "amend" && w.verb != "delete" {
+	if r.IntN(3) == 0 && w.verb != "create" && w.verb != "delete" {
 		w.subresource = "status"
 	}
 	if r.IntN(4) > 0 {
@@ -219,11 +219,6 @@ func (b *bench) outcome(v *resource.Version, w randomly) [2]string {
 		w.part["apiVersion"], w.part["kind"] = "example.com/v1", "Widget"
 		body, _ := json.Marshal(w.part)
 		change = write.Apply{Body: body, Force: true}
-	case "amend":
-		change = write.Amend{Alter: func(obj runtime.Object) error {
-			obj.(*unstructured.Unstructured).SetAnnotations(map[string]string{"n": fmt.Sprint(w.number)})
-			return nil
-		}}
 	case "delete":
 		change = write.Delete{Options: &metav1.DeleteOptions{}}
 	}

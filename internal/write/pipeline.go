@@ -105,11 +105,6 @@ func (a attempt) run() (Result, error) {
 			create: a.appliedNew(change),
 			owners: afterAdmission,
 		})
-	case Amend:
-		return a.update(edit{of: func(shown resource.Decoded) (resource.Decoded, bool, error) {
-			obj := a.version.Codec.Copy(shown.Object)
-			return resource.Decoded{Object: obj}, false, change.Alter(obj)
-		}})
 	case Put:
 		return a.putDirectly(change)
 	case Drop:

@@ -74,8 +74,8 @@ type Result struct {
 	Deleted bool
 }
 
-// Change is what a write makes of an object: Create, Replace, Patch, Apply, Amend,
-// Delete, Put or Drop.
+// Change is what a write makes of an object: Create, Replace, Patch, Apply, Delete,
+// Put or Drop.
 type Change interface{ isChange() }
 
 // Source decodes the body of the request as an object of the version. Each call makes a
@@ -106,12 +106,6 @@ type Apply struct {
 	Validation string // as of a Patch
 }
 
-// Amend alters a copy of the current object. Alter is called once for each
-// attempt.
-type Amend struct {
-	Alter func(obj runtime.Object) error
-}
-
 // Delete removes the object. If a finalizer or content holds it back, Delete marks it as
 // being deleted.
 type Delete struct{ Options *metav1.DeleteOptions }
@@ -134,7 +128,6 @@ func (Create) isChange()  {}
 func (Replace) isChange() {}
 func (Patch) isChange()   {}
 func (Apply) isChange()   {}
-func (Amend) isChange()   {}
 func (Delete) isChange()  {}
 func (Put) isChange()     {}
 func (Drop) isChange()    {}

@@ -40,9 +40,6 @@ func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
 			func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
 		{"an apply is merged into what the other one made", false, apply,
 			func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
-		{"a controller's change is made to what the other one made", false, write.Amend{Alter: func(obj runtime.Object) error {
-			return setSize(obj, "xl")
-		}}, func(b *bench) { b.color("blue") }, "UPDATE UPDATE", "blue xl"},
 		{"an apply that is about to create updates what is there now", true, apply,
 			func(b *bench) { b.make() }, "CREATE UPDATE", "red xl"},
 		{"an apply that is about to update creates what is gone", false, apply,
@@ -208,7 +205,7 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 			if test.before != nil {
 				test.before(b)
 			}
-			r := b.request(write.Amend{Alter: func(obj runtime.Object) error { return setSize(obj, "s") }})
+			r := b.request(write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"s"}}`)})
 			r.Revision = was.Revision
 			if test.require != nil {
 				r.Require = []store.Precondition{test.require(b)}

@@ -14,7 +14,7 @@ const maxPlainDepth = 64
 // halves of characters. Of any other it says that it does not know, and never that it is
 // wrong. The strings are parts of the text.
 func Decode(text string) (map[string]any, bool) {
-	d := plainDecoder{text: text}
+	d := NewReader(text)
 	d.space()
 	if d.at >= len(text) || text[d.at] != '{' {
 		return nil, false
@@ -24,12 +24,7 @@ func Decode(text string) (map[string]any, bool) {
 	return obj, ok && d.at == len(text)
 }
 
-type plainDecoder struct {
-	text string
-	at   int
-}
-
-func (d *plainDecoder) space() {
+func (d *Reader) space() {
 	for d.at < len(d.text) {
 		switch d.text[d.at] {
 		case ' ', '\t', '\n', '\r':
@@ -41,7 +36,7 @@ func (d *plainDecoder) space() {
 }
 
 // next takes a byte after white space.
-func (d *plainDecoder) next(c byte) bool {
+func (d *Reader) next(c byte) bool {
 	d.space()
 	if d.at < len(d.text) && d.text[d.at] == c {
 		d.at++
@@ -50,7 +45,7 @@ func (d *plainDecoder) next(c byte) bool {
 	return false
 }
 
-func (d *plainDecoder) literal(word string) bool {
+func (d *Reader) literal(word string) bool {
 	if len(d.text)-d.at < len(word) || d.text[d.at:d.at+len(word)] != word {
 		return false
 	}
@@ -58,7 +53,7 @@ func (d *plainDecoder) literal(word string) bool {
 	return true
 }
 
-func (d *plainDecoder) value(depth int) (any, bool) {
+func (d *Reader) value(depth int) (any, bool) {
 	d.space()
 	if d.at >= len(d.text) || depth > maxPlainDepth {
 		return nil, false
@@ -80,7 +75,7 @@ func (d *plainDecoder) value(depth int) (any, bool) {
 	return d.number()
 }
 
-func (d *plainDecoder) object(depth int) (map[string]any, bool) {
+func (d *Reader) object(depth int) (map[string]any, bool) {
 	obj := map[string]any{}
 	d.at++
 	if d.next('}') {
@@ -112,7 +107,7 @@ func (d *plainDecoder) object(depth int) (map[string]any, bool) {
 	}
 }
 
-func (d *plainDecoder) list(depth int) ([]any, bool) {
+func (d *Reader) list(depth int) ([]any, bool) {
 	list := []any{}
 	d.at++
 	if d.next(']') {
@@ -133,7 +128,7 @@ func (d *plainDecoder) list(depth int) ([]any, bool) {
 	}
 }
 
-func (d *plainDecoder) string() (string, bool) {
+func (d *Reader) string() (string, bool) {
 	d.at++
 	from, ascii := d.at, true
 	for ; d.at < len(d.text); d.at++ {
@@ -154,7 +149,7 @@ func (d *plainDecoder) string() (string, bool) {
 }
 
 // escaped reads the rest of a string that began at a place and has come to an escape.
-func (d *plainDecoder) escaped(from int) (string, bool) {
+func (d *Reader) escaped(from int) (string, bool) {
 	text := append(make([]byte, 0, 64), d.text[from:d.at]...) // on the stack, if there is no more
 	for d.at < len(d.text) {
 		c := d.text[d.at]
@@ -193,7 +188,7 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 
 // rune reads the digits of a character, and those of the second half of one that takes
 // two. It does not know halves without their other.
-func (d *plainDecoder) rune() (rune, bool) {
+func (d *Reader) rune() (rune, bool) {
 	r, ok := d.hex()
 	if !ok || !utf16.IsSurrogate(r) {
 		return r, ok
@@ -206,7 +201,7 @@ func (d *plainDecoder) rune() (rune, bool) {
 	return whole, ok && whole != utf8.RuneError
 }
 
-func (d *plainDecoder) hex() (rune, bool) {
+func (d *Reader) hex() (rune, bool) {
 	if len(d.text)-d.at < 4 {
 		return 0, false
 	}
@@ -215,7 +210,7 @@ func (d *plainDecoder) hex() (rune, bool) {
 	return rune(n), err == nil
 }
 
-func (d *plainDecoder) digits() bool {
+func (d *Reader) digits() bool {
 	from := d.at
 	for d.at < len(d.text) && d.text[d.at] >= '0' && d.text[d.at] <= '9' {
 		d.at++
@@ -223,7 +218,7 @@ func (d *plainDecoder) digits() bool {
 	return d.at > from
 }
 
-func (d *plainDecoder) number() (any, bool) {
+func (d *Reader) number() (any, bool) {
 	from := d.at
 	d.literal("-")
 	if !d.literal("0") && !d.digits() {

@@ -61,6 +61,13 @@ func (e *encoder) value(value any) error {
 	return err
 }
 
+// AppendString appends a string to a JSON text as json.Marshal prints it.
+func AppendString(text []byte, s string) []byte {
+	e := encoder{text: text}
+	e.string(s)
+	return e.text
+}
+
 const hexDigits = "0123456789abcdef"
 
 // string prints a string as json.Marshal does, which escapes what HTML might misread.

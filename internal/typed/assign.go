@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	ownjson "github.com/fakecluster/fakecluster/internal/json"
 )
 
 // Assign changes an object whose JSON is the tree was, so that its JSON is the tree is. It
@@ -204,6 +206,12 @@ func (p *plan) set(v reflect.Value, is any) error {
 	switch p.kind {
 	case isText, isBool, isInteger, isStruct, isMap, isList:
 		return fmt.Errorf("%T cannot be a %s", is, p.of)
+	}
+	if text, ok := is.(string); ok && p.kind != isItself {
+		if r := ownjson.NewReader(string(ownjson.AppendString(nil, text))); p.decode(r, v) && r.End() {
+			return nil
+		}
+		v.SetZero()
 	}
 	text, err := json.Marshal(is)
 	if err != nil {

@@ -117,7 +117,7 @@ func (p *plan) isSame(a, b reflect.Value) bool {
 		return isSameQuantity(quantityOf(a), quantityOf(b))
 	case isIntOrString:
 		return intOrStringOf(a) == intOrStringOf(b)
-	case isItself:
+	case isItself, isFieldsV1:
 		return reflect.DeepEqual(addressable(a).Addr().Interface(), addressable(b).Addr().Interface())
 	}
 	return false
@@ -344,7 +344,7 @@ func (p *plan) isAsRead(v reflect.Value) bool {
 		own := q
 		read, err := apiresource.ParseQuantity(own.String())
 		return err == nil && isSameQuantity(q, read)
-	case isItself:
+	case isItself, isFieldsV1:
 		return false
 	}
 	return true

@@ -11,15 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	ownjson "github.com/fakecluster/fakecluster/internal/json"
 )
 
 // plan says what the JSON of a type looks like. It is complete once planOf has returned
 // it, and then never changes.
 type plan struct {
-	kind   kind
-	of     reflect.Type
-	fields []field // of a struct
-	elem   *plan   // of a pointer, a list or a map
+	kind    kind
+	of      reflect.Type
+	fields  []field        // of a struct
+	named   map[string]int // the fields by name
+	partial bool           // the struct has more than its JSON says
+	elem    *plan          // of a pointer, a list or a map
 }
 
 type kind uint8
@@ -39,6 +42,7 @@ const (
 	isMicroTime
 	isQuantity
 	isIntOrString
+	isFieldsV1
 	isItself // the type encodes itself
 )
 
@@ -46,6 +50,7 @@ const (
 // fields of the outer one.
 type field struct {
 	name      string
+	text      string // what stands before its value in JSON: its name and a colon
 	index     []int
 	at        int // index, if that is one number; otherwise -1
 	omitEmpty bool
@@ -92,6 +97,9 @@ func planOf(t reflect.Type) (*plan, error) {
 	return plans.Put(t, made, 1), nil
 }
 
+// maxFields is how many fields a struct may have.
+const maxFields = 128
+
 // planner makes the plans of a type and of all types in it, which may be recursive.
 type planner struct {
 	made map[reflect.Type]*plan
@@ -109,7 +117,9 @@ var (
 	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
 	quantityType    = reflect.TypeFor[apiresource.Quantity]()
 	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
+	fieldsV1Type    = reflect.TypeFor[metav1.FieldsV1]()
 	marshalerType   = reflect.TypeFor[json.Marshaler]()
+	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 )
 
 func (p *planner) plan(t reflect.Type) *plan {
@@ -127,6 +137,8 @@ func (p *planner) plan(t reflect.Type) *plan {
 		made.kind = isQuantity
 	case t == intOrStringType:
 		made.kind = isIntOrString
+	case t == fieldsV1Type:
+		made.kind = isFieldsV1
 	case t.Kind() != reflect.Pointer && (t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)):
 		made.kind = isItself
 	default:
@@ -163,6 +175,11 @@ func (p *planner) fill(made *plan, t reflect.Type) {
 	case reflect.Struct:
 		made.kind = isStruct
 		made.fields = p.fields(t, nil)
+		made.partial = p.err == nil && fieldsOf(t) > len(made.fields)
+		made.named = make(map[string]int, len(made.fields))
+		for i, f := range made.fields {
+			made.named[f.name] = i
+		}
 	default:
 		p.refuse(t, "it is a "+t.Kind().String())
 	}
@@ -194,7 +211,7 @@ func (p *planner) fields(t reflect.Type, above []int) []field {
 		if name == "" {
 			name = f.Name
 		}
-		one := field{name: name, index: index, at: -1, plan: p.plan(f.Type)}
+		one := field{name: name, text: string(ownjson.AppendString(nil, name)) + ":", index: index, at: -1, plan: p.plan(f.Type)}
 		if len(index) == 1 {
 			one.at = i
 		}
@@ -220,8 +237,25 @@ func (p *planner) fields(t reflect.Type, above []int) []field {
 			}
 			seen[f.name] = true
 		}
+		if len(out) > maxFields {
+			p.refuse(t, "it has too many fields")
+		}
 	}
 	return out
+}
+
+// fieldsOf is how many fields a struct has, with those of the structs that are inlined.
+func fieldsOf(t reflect.Type) int {
+	n := 0
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.Anonymous && name == "" {
+			n += fieldsOf(f.Type)
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 // zeroOf tells of the values of a type whether omitzero leaves them out.

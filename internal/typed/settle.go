@@ -48,15 +48,22 @@ func (p *plan) settle(v reflect.Value) bool {
 			return false
 		}
 		*q = read
+	case isFieldsV1:
+		return isPrintedAsIs(rawFields(v)) || settleItself(v)
 	case isItself:
-		text, err := json.Marshal(v.Addr().Interface())
-		if err != nil {
-			return false
-		}
-		v.SetZero()
-		return json.Unmarshal(text, v.Addr().Interface()) == nil
+		return settleItself(v)
 	}
 	return true
+}
+
+// settleItself settles a type that encodes itself.
+func settleItself(v reflect.Value) bool {
+	text, err := json.Marshal(v.Addr().Interface())
+	if err != nil {
+		return false
+	}
+	v.SetZero()
+	return json.Unmarshal(text, v.Addr().Interface()) == nil
 }
 
 // isSettled tells of a type that all its values are settled.

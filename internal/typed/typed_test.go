@@ -76,9 +76,8 @@ func values(serializer.CodecFactory) []any {
 }
 
 // random makes random objects of a type.
-func random(t *testing.T, of runtime.Object, n int) []runtime.Object {
-	t.Helper()
-	filler := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, values), source{seedtest.Source(seedtest.Seed(t), 0)},
+func random(r *rand.Rand, of runtime.Object, n int) []runtime.Object {
+	filler := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, values), source{r},
 		serializer.NewCodecFactory(runtime.NewScheme()))
 	out := make([]runtime.Object, n)
 	for i := range out {
@@ -104,8 +103,16 @@ func (source) Seed(int64)     {}
 
 // objects runs a test for random objects of each kind.
 func objects(t *testing.T, test func(t *testing.T, all []runtime.Object)) {
+	randomly(t, func(t *testing.T, _ *rand.Rand, all []runtime.Object) { test(t, all) })
+}
+
+// randomly is objects for a test that is random itself.
+func randomly(t *testing.T, test func(t *testing.T, r *rand.Rand, all []runtime.Object)) {
 	for _, of := range kinds {
-		t.Run(reflect.TypeOf(of).Elem().String(), func(t *testing.T) { test(t, random(t, of, 40)) })
+		t.Run(reflect.TypeOf(of).Elem().String(), func(t *testing.T) {
+			r := seedtest.Source(seedtest.Seed(t), 0)
+			test(t, r, random(r, of, 40))
+		})
 	}
 }
 

@@ -1,0 +1,148 @@
+package json
+
+import "unicode/utf8"
+
+// Reader reads plain JSON value by value, for a caller that knows what it expects. Each
+// method reads one value, or says that it does not know it; then the reader is of no use any
+// more. What plain JSON is, [Decode] says. Strings are parts of the text.
+type Reader struct {
+	text  string
+	at    int
+	depth int
+}
+
+// NewReader is a reader at the begin of a text.
+func NewReader(text string) *Reader { return &Reader{text: text} }
+
+// Peek is the first byte of the next value, or 0 at the end of the text.
+func (d *Reader) Peek() byte {
+	d.space()
+	if d.at >= len(d.text) {
+		return 0
+	}
+	return d.text[d.at]
+}
+
+// Null reads null.
+func (d *Reader) Null() bool { return d.Peek() == 'n' && d.literal("null") }
+
+// Bool reads true or false.
+func (d *Reader) Bool() (is, ok bool) {
+	if d.Peek() == 't' {
+		return true, d.literal("true")
+	}
+	return false, d.literal("false")
+}
+
+// String reads a string.
+func (d *Reader) String() (string, bool) {
+	if d.Peek() != '"' {
+		return "", false
+	}
+	return d.string()
+}
+
+// Object reads an object. The function reads the value of each field, and says whether
+// it could. The caller has to see for itself that no field is there twice.
+func (d *Reader) Object(field func(name string) bool) bool {
+	return d.each('{', '}', func() bool {
+		name, ok := d.String()
+		return ok && d.next(':') && field(name)
+	})
+}
+
+// List reads a list. The function reads each item, and says whether it could.
+func (d *Reader) List(item func() bool) bool { return d.each('[', ']', item) }
+
+// each reads what stands between two brackets, with commas in between.
+func (d *Reader) each(open, closing byte, one func() bool) bool {
+	if d.Peek() != open || d.depth > maxPlainDepth {
+		return false
+	}
+	d.at++
+	if d.next(closing) {
+		return true
+	}
+	d.depth++
+	for {
+		if !one() {
+			return false
+		}
+		if d.next(closing) {
+			d.depth--
+			return true
+		}
+		if !d.next(',') {
+			return false
+		}
+	}
+}
+
+// Number reads a number and returns its text.
+func (d *Reader) Number() (string, bool) {
+	d.space()
+	from := d.at
+	_, ok := d.number()
+	return d.text[from:d.at], ok
+}
+
+// Raw reads any value and returns its text. Objects in it may have a field twice.
+func (d *Reader) Raw() (string, bool) {
+	d.space()
+	from := d.at
+	ok := d.skip()
+	return d.text[from:d.at], ok
+}
+
+// skip reads any value, and makes nothing of it.
+func (d *Reader) skip() bool {
+	switch d.Peek() {
+	case '{':
+		return d.each('{', '}', func() bool { return d.skipString() && d.next(':') && d.skip() })
+	case '[':
+		return d.each('[', ']', d.skip)
+	case '"':
+		return d.skipString()
+	case 't', 'f':
+		_, ok := d.Bool()
+		return ok
+	case 'n':
+		return d.Null()
+	}
+	_, ok := d.number()
+	return ok
+}
+
+func (d *Reader) skipString() bool {
+	if d.Peek() != '"' {
+		return false
+	}
+	d.at++
+	from := d.at
+	for ; d.at < len(d.text); d.at++ {
+		switch c := d.text[d.at]; {
+		case c == '"':
+			d.at++
+			return utf8.ValidString(d.text[from : d.at-1])
+		case c == '\\':
+			if d.at++; d.at == len(d.text) {
+				return false
+			}
+			if d.text[d.at] == 'u' {
+				d.at++
+				if _, ok := d.hex(); !ok {
+					return false
+				}
+				d.at--
+			} else if escapes[d.text[d.at]] == 0 {
+				return false
+			}
+		case c < ' ':
+			return false
+		}
+	}
+	return false
+}
+
+// End tells whether nothing follows.
+func (d *Reader) End() bool { return d.Peek() == 0 && d.at == len(d.text) }

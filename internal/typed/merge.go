@@ -1,0 +1,119 @@
+package typed
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Merge merges a JSON merge patch (RFC 7386) into an object. It looks at what the patch names
+// and at nothing else. The object must be the caller's own, with all that hangs on it, and
+// settled (see [Settle]); the patch may be altered. If the object cannot be what the patch
+// says (a field that the type does not have, a value of another type), Merge returns an
+// error, and the object is of no use.
+func Merge(obj any, patch map[string]any) error {
+	v, p, err := structOf(obj)
+	if err != nil {
+		return err
+	}
+	return p.mergeFields(v, patch)
+}
+
+func (p *plan) mergeFields(v reflect.Value, patch map[string]any) error {
+	found := 0
+	for i := range p.fields {
+		f := &p.fields[i]
+		value, ok := patch[f.name]
+		if !ok {
+			continue
+		}
+		found++
+		if value == nil {
+			f.in(v).SetZero()
+			continue
+		}
+		if err := f.plan.merge(f.in(v), value); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	if found < len(patch) {
+		return fmt.Errorf("%s does not have all of its fields", p.of)
+	}
+	return nil
+}
+
+var errItself = errors.New("the type decodes itself")
+
+// merge merges what a patch says of a value, which is not null.
+func (p *plan) merge(v reflect.Value, patch any) error {
+	switch patch := patch.(type) {
+	case map[string]any:
+		switch p.kind {
+		case isPointer:
+			if v.IsNil() {
+				v.Set(reflect.New(p.of.Elem()))
+			}
+			return p.elem.merge(v.Elem(), patch)
+		case isStruct:
+			return p.mergeFields(v, patch)
+		case isMap:
+			return p.mergeEntries(v, patch)
+		}
+		return errItself
+	case []any:
+		if k := p.elemOfPointers().kind; k == isItself || k == isFieldsV1 {
+			return errItself
+		}
+		dropNulls(patch)
+	}
+	return p.set(v, patch)
+}
+
+// elemOfPointers is the plan of what a pointer points to in the end.
+func (p *plan) elemOfPointers() *plan {
+	for p.kind == isPointer {
+		p = p.elem
+	}
+	return p
+}
+
+func (p *plan) mergeEntries(v reflect.Value, patch map[string]any) error {
+	if v.IsNil() {
+		v.Set(reflect.MakeMapWithSize(p.of, len(patch)))
+	}
+	for name, is := range patch {
+		key := reflect.ValueOf(name).Convert(p.of.Key())
+		if is == nil {
+			v.SetMapIndex(key, reflect.Value{})
+			continue
+		}
+		value := reflect.New(p.of.Elem()).Elem()
+		if was := v.MapIndex(key); was.IsValid() {
+			value.Set(was)
+		}
+		if err := p.elem.merge(value, is); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		v.SetMapIndex(key, value)
+	}
+	return nil
+}
+
+// dropNulls drops the nulls of the objects in a list: a merge patch has no null that stays,
+// but as an item of a list.
+func dropNulls(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			dropNulls(item)
+		}
+	case map[string]any:
+		for key, field := range value {
+			if field == nil {
+				delete(value, key)
+			} else {
+				dropNulls(field)
+			}
+		}
+	}
+}

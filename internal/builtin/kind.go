@@ -188,7 +188,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 	}
 	v.Table = k.table
 	if k.strategy != nil {
-		v.Patches.StrategicMerge = codec.StrategicMerge
+		v.Patches = codec.Patches()
 		if v.Table == nil {
 			v.Table = printed{}
 		}

@@ -82,7 +82,7 @@ func viewAs(kind schema.GroupVersionKind, of *resource.Version) *resource.Versio
 		Resource: &resource.Resource{Group: kind.Group, Names: names, Namespaced: of.Resource.Namespaced},
 		Name:     kind.Version, Typed: true,
 		Codec: codec, Serializer: codec.Serializer(),
-		Patches: resource.Patches{StrategicMerge: codec.StrategicMerge},
+		Patches: codec.Patches(),
 	}
 }
 

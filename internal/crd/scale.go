@@ -48,7 +48,7 @@ func newScaleView(r *resource.Resource) (*resource.Version, error) {
 		Name:       scaleKind.Version,
 		Typed:      true,
 		Codec:      codec,
-		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
+		Patches:    codec.Patches(),
 		Serializer: codec.Serializer(),
 		Table:      table,
 		ReadCells:  table.ReadCells,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/fakecluster/fakecluster/internal/content"
 	"github.com/fakecluster/fakecluster/internal/typed"
@@ -26,8 +26,12 @@ type TypedCodec struct {
 	hub     schema.GroupVersion     // of the objects the strategy works on
 	scheme  *runtime.Scheme
 	codecs  serializer.CodecFactory
+	json    runtime.SerializerInfo
 	encoder runtime.Encoder
 	stored  runtime.Decoder
+	// read is what the objects of the store are converted to, be they of another group.
+	read      runtime.GroupVersioner
+	convertor runtime.ObjectConvertor
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 }
@@ -47,13 +51,17 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 	if attributes == nil {
 		attributes = nameAttributes
 	}
+	read := runtime.NewMultiGroupVersioner(hub, groups...)
 	return &TypedCodec{
 		kind:       kind,
 		hub:        hub,
 		scheme:     scheme,
 		codecs:     codecs,
+		json:       codecs.SupportedMediaTypes()[0],
 		encoder:    codecs.EncoderForVersion(plain, kind.GroupVersion()),
-		stored:     codecs.DecoderToVersion(plain, runtime.NewMultiGroupVersioner(hub, groups...)),
+		stored:     codecs.DecoderToVersion(plain, read),
+		read:       read,
+		convertor:  runtime.UnsafeObjectConvertor(scheme),
 		attributes: attributes,
 	}
 }
@@ -91,16 +99,43 @@ func (c *TypedCodec) New() runtime.Object {
 	return obj
 }
 
-// Decode implements Codec.
+// Decode implements Codec. Plain JSON it reads itself, as the serializer would; what is
+// wrong with another text the serializer says.
 func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error) {
 	kind := c.kind
+	if serializer == c.json.StrictSerializer || serializer == c.json.Serializer {
+		if obj, ok := c.readPlain(string(body), kind, c.hub); ok {
+			return Decoded{Object: obj}, &kind, nil
+		}
+	}
 	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(body, &kind, c.New())
 	return Decoded{Object: obj}, actual, err
 }
 
+// readPlain reads plain JSON of an object of the kind into one of the version, defaulted.
+func (c *TypedCodec) readPlain(text string, kind schema.GroupVersionKind, to runtime.GroupVersioner) (runtime.Object, bool) {
+	obj, err := c.scheme.New(kind)
+	if err != nil {
+		return nil, false
+	}
+	if _, nested := obj.(runtime.NestedObjectDecoder); nested {
+		return nil, false
+	}
+	if !typed.Decode(text, obj) || obj.GetObjectKind().GroupVersionKind() != kind {
+		return nil, false
+	}
+	c.scheme.Default(obj)
+	out, err := c.convertor.ConvertToVersion(obj, to)
+	return out, err == nil
+}
+
 // DecodeStored implements Codec.
 func (c *TypedCodec) DecodeStored(record store.Record) (runtime.Object, error) {
-	kind := c.kind
+	kind := schema.FromAPIVersionAndKind(gjson.Get(record.Value, "apiVersion").Str, gjson.Get(record.Value, "kind").Str)
+	if obj, ok := c.readPlain(record.Value, kind, c.read); ok {
+		return obj, nil
+	}
+	kind = c.kind
 	obj, _, err := c.stored.Decode([]byte(record.Value), &kind, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
@@ -120,12 +155,37 @@ func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, 
 	return all, nil
 }
 
-// Encode implements Codec. The encoder writes to the kind of the object that it is
-// given: that of a shallow copy, because the object may be shared.
+// Encode implements Codec.
 func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
+	versioned, err := c.versioned(Shallow(obj))
+	if err != nil {
+		return nil, err
+	}
+	return c.print(versioned)
+}
+
+// Shallow is a copy of an object that shares with it all that hangs on it. A conversion may
+// write to the kind of the object that it is given, which others may be looking at.
+func Shallow(obj runtime.Object) runtime.Object {
 	own := reflect.New(reflect.TypeOf(obj).Elem())
 	own.Elem().Set(reflect.ValueOf(obj).Elem())
-	obj = own.Interface().(runtime.Object)
+	return own.Interface().(runtime.Object)
+}
+
+// versioned is an object in the version of the codec. It shares with the object what it can,
+// and may alter the object's kind.
+func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
+	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
+}
+
+// print is the JSON of an object in the version of the codec. What package typed does not
+// know the encoder prints.
+func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
+	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
+		if text, err := typed.Encode(make([]byte, 0, 4096), obj); err == nil {
+			return text, nil
+		}
+	}
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
 		return nil, err
@@ -136,23 +196,26 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 // EncodeToStore implements Codec. An object may have times to the nanosecond and empty
 // lists, which JSON has not. What is stored is a copy without them.
 func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
-	text, err := c.Encode(obj.Object)
+	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
 		return nil, Decoded{}, err
 	}
-	return text, c.asRead(obj), nil
+	text, err := c.print(versioned)
+	if err != nil {
+		return nil, Decoded{}, err
+	}
+	return text, c.asRead(obj, versioned), nil
 }
 
-// asRead is what DecodeStored would read of the text of an object, which it does not alter.
-// Without an object it takes reading the text to know.
-func (c *TypedCodec) asRead(obj Decoded) Decoded {
-	convertor := runtime.UnsafeObjectConvertor(c.scheme)
-	versioned, err := convertor.ConvertToVersion(obj.Object.DeepCopyObject(), c.kind.GroupVersion())
-	if err != nil || !typed.Settle(versioned) {
+// asRead is what DecodeStored would read of the text of an object. It is made of what the
+// object is in the version of the codec. Without an object it takes reading the text to know.
+func (c *TypedCodec) asRead(obj Decoded, versioned runtime.Object) Decoded {
+	if !typed.Settle(versioned) {
 		return Decoded{}
 	}
 	c.scheme.Default(versioned)
-	if obj.Object, err = convertor.ConvertToVersion(versioned, c.hub); err != nil {
+	var err error
+	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err != nil {
 		return Decoded{}
 	}
 	return obj
@@ -180,39 +243,3 @@ func (c *TypedCodec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCo
 
 // Prune implements Codec: a Go type has no unknown fields.
 func (c *TypedCodec) Prune(runtime.Object) error { return nil }
-
-// PatchedError says that what a patch makes of an object cannot be read as one.
-type PatchedError struct{ Err error }
-
-func (e *PatchedError) Error() string { return e.Err.Error() }
-func (e *PatchedError) Unwrap() error { return e.Err }
-
-// StrategicMerge is Patches.StrategicMerge for Go types.
-func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error) {
-	versioned, err := c.scheme.ConvertToVersion(current, c.kind.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-	if err != nil {
-		return nil, err
-	}
-	patched, err := c.scheme.New(c.kind)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := strategicpatch.StrategicMergeMapPatch(original, patch, patched)
-	if err != nil {
-		return nil, err
-	}
-	strict := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, validate)
-	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
-		return nil, &PatchedError{strict}
-	}
-	c.scheme.Default(patched)
-	obj, err := c.scheme.ConvertToVersion(patched, c.hub)
-	if err != nil {
-		return nil, err
-	}
-	return obj, strict
-}

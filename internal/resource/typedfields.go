@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -226,9 +225,7 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 
 // requested is an object in the version of the request, without its managedFields.
 func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
-	own := reflect.New(reflect.TypeOf(obj).Elem())
-	own.Elem().Set(reflect.ValueOf(obj).Elem()) // a conversion to the same version would write to it
-	out, err := f.objects.ConvertToVersion(own.Interface().(runtime.Object), f.Kind.GroupVersion())
+	out, err := f.objects.ConvertToVersion(Shallow(obj), f.Kind.GroupVersion())
 	if err != nil {
 		return nil, err
 	}

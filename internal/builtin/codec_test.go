@@ -1,0 +1,181 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// TestCodecsReadAndPrintAsUpstreamDoes holds the codec of every kind in every version to
+// upstream's: what it reads of a request, what it stores, what it reads of that, and what a
+// merge patch makes of it.
+func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
+	models := map[string]*spec.Schema{}
+	for name, d := range definitionsV3() {
+		models[name] = &d.Schema
+	}
+	c := codecCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, models}}
+	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
+		for _, v := range r.Versions {
+			if v.Strategy == nil || r.Group == apiServices.name {
+				continue
+			}
+			name, err := resource.ModelName(legacyscheme.Scheme, v.Kind())
+			if err != nil || models[name] == nil {
+				t.Fatalf("%s has no model: %v", v.Kind(), err)
+			}
+			for range 8 {
+				c.play(v, models[name])
+			}
+		}
+	}
+	if c.read < 400 || c.merged < 200 {
+		t.Errorf("%d objects were read, %d patches were merged", c.read, c.merged)
+	}
+}
+
+type codecCases struct {
+	*testing.T
+	generator
+	read, merged int
+}
+
+func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
+	tree := c.whole(model)
+	tree["apiVersion"], tree["kind"] = v.GroupVersion().String(), v.Kind().Kind
+	json := v.Serializer.SupportedMediaTypes()[0]
+	upstream := v.Serializer.(serializer.CodecFactory)
+	hub := internalIn(v.Resource.Group)
+	body := c.text(tree)
+	kind := v.Kind()
+
+	for _, reader := range []runtime.Serializer{json.StrictSerializer, json.Serializer} {
+		want, wantKind, wantErr := upstream.DecoderToVersion(reader, hub).Decode(body, &kind, v.Codec.New())
+		got, gotKind, err := v.Codec.Decode(body, reader)
+		c.same(v, "reads "+string(body), want, got.Object)
+		if diff := cmp.Diff(message(wantErr), message(err)); diff != "" || *wantKind != *gotKind {
+			c.Errorf("%s: %v, want %v (-want +got):\n%s", kind, gotKind, wantKind, diff)
+		}
+	}
+	obj, _, err := v.Codec.Decode(body, json.Serializer)
+	if err != nil {
+		return
+	}
+	c.read++
+
+	var want bytes.Buffer
+	if err := upstream.EncoderForVersion(json.Serializer, v.GroupVersion()).Encode(obj.Object.DeepCopyObject(), &want); err != nil {
+		c.Fatal(err)
+	}
+	before := obj.Object.DeepCopyObject()
+	text, stored, err := v.Codec.EncodeToStore(obj)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if diff := cmp.Diff(string(bytes.TrimSpace(want.Bytes())), string(text)); diff != "" {
+		c.Errorf("%s prints (-want +got):\n%s", kind, diff)
+	}
+	c.same(v, "is altered by printing", before, obj.Object)
+	read, _, err := upstream.DecoderToVersion(json.Serializer, hub).Decode(text, &kind, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	got, err := v.Codec.DecodeStored(store.Record{Value: string(text)})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.same(v, "is read of the store", read, got)
+	if stored.Object != nil {
+		c.same(v, "is told to be read of the store", read, stored.Object)
+	}
+	c.merge(v, resource.Decoded{Object: got}, text, model)
+}
+
+// merge compares what a merge patch makes of an object with what it makes of its text.
+func (c *codecCases) merge(v *resource.Version, current resource.Decoded, text []byte, model *spec.Schema) {
+	var was map[string]any
+	if err := json.Unmarshal(text, &was); err != nil {
+		c.Fatal(err)
+	}
+	is := c.Changed(was, c.whole(model), 10, isKey).(map[string]any)
+	is["apiVersion"], is["kind"] = was["apiVersion"], was["kind"]
+	patch, err := jsonpatch.CreateMergePatch(text, c.text(is))
+	if err != nil {
+		c.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(patch, &tree); err != nil {
+		c.Fatal(err)
+	}
+	before := current.Object.DeepCopyObject()
+	got, err := v.Patches.Merge(current, whole(tree).(map[string]any), true)
+	c.same(v, "is altered by a patch", before, current.Object)
+	if err != nil {
+		return
+	}
+	c.merged++
+	after, err := jsonpatch.MergePatch(text, patch)
+	if err != nil {
+		c.Fatal(err)
+	}
+	want, _, err := v.Codec.Decode(after, v.Serializer.SupportedMediaTypes()[0].StrictSerializer)
+	if err != nil {
+		c.Errorf("%s: %s was merged, though: %v", v.Kind(), patch, err)
+		return
+	}
+	c.same(v, "is merged of "+string(patch), want.Object, got.Object)
+}
+
+// whole has integers where encoding/json has floats.
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			v[name] = whole(field)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = whole(item)
+		}
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n
+		}
+	}
+	return v
+}
+
+func (c *codecCases) text(tree any) []byte {
+	text, err := json.Marshal(tree)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return text
+}
+
+func (c *codecCases) same(v *resource.Version, what string, want, got runtime.Object) {
+	c.Helper()
+	if !reflect.DeepEqual(want, got) {
+		c.Errorf("%s %s (-want +got):\n%s", v.Kind(), what, cmp.Diff(want, got))
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

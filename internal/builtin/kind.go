@@ -174,6 +174,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		Codec:        codec,
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,
+		Informed:     informed(scheme, k.strategy),
 		ContentFirst: k.content,
 		Deletion:     resource.DeletionBy(k.strategy),
 		Claims:       k.claims,
@@ -226,6 +227,7 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 		out.Projection = s.scale.projection(v)
 		out.FieldManager = scaleFields()
 	case s.strategy != nil:
+		out.Informed = informedStatus(g.typesOf(), s.strategy)
 		out.FieldManager = k.fields(g, v.Name, name, s.strategy)
 	}
 	return out

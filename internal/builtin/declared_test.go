@@ -1,0 +1,135 @@
+package builtin
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
+)
+
+// TestRulesThatAreDeclaredAreCheckedAsByUpstream holds the shorter way of declarative
+// validation to upstream's, with random objects of every kind in every version: it finds the
+// same errors, and alters neither object.
+func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
+	models := map[string]*spec.Schema{}
+	for name, d := range definitionsV3() {
+		models[name] = &d.Schema
+	}
+	c := declaredCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, models}}
+	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
+		for _, v := range r.Versions {
+			if v.Informed == nil || r.Group == apiServices.name {
+				continue
+			}
+			ours := v.Informed(resource.Informed{}).(declared)
+			for range 12 {
+				c.play(v, "", ours.DeclarativeValidationStrategy, ours)
+			}
+			if s := v.Subresource["status"]; s != nil && s.Informed != nil {
+				ours := s.Informed(resource.Informed{}).(declaredStatus)
+				for range 4 {
+					c.play(v, "status", ours.DeclarativeValidationStrategy, ours)
+				}
+			}
+		}
+	}
+	if c.passed < 500 || c.refused < 20 {
+		t.Errorf("%d objects passed, %d were refused", c.passed, c.refused)
+	}
+}
+
+type declaredCases struct {
+	*testing.T
+	generator
+	passed, refused int
+}
+
+// play compares a create and an update.
+func (c *declaredCases) play(v *resource.Version, subresource string, upstream, ours registryrest.DeclarativeValidationStrategy) {
+	name, err := resource.ModelName(legacyscheme.Scheme, v.Kind())
+	if err != nil || c.models[name] == nil {
+		c.Fatalf("%s has no model: %v", v.Kind(), err)
+	}
+	was := c.whole(c.models[name])
+	is := c.Changed(was, c.whole(c.models[name]), 10, isKey).(map[string]any)
+	old, obj := c.object(v, was), c.object(v, is)
+	if old == nil || obj == nil {
+		return
+	}
+	ctx := klog.NewContext(context.Background(), logr.Discard()) // upstream logs where its two sets of rules differ
+	ctx = apirequest.WithRequestInfo(ctx, &apirequest.RequestInfo{
+		APIGroup: v.Resource.Group, APIVersion: v.Name, Resource: v.Resource.Names.Plural, Subresource: subresource,
+	})
+	if subresource == "" {
+		c.compare(ctx, v, operation.Create, obj, nil, upstream, ours)
+	}
+	c.compare(ctx, v, operation.Update, obj, old, upstream, ours)
+	c.compare(ctx, v, operation.Update, old.DeepCopyObject(), old, upstream, ours)
+}
+
+// object is an object as the strategy of a version sees it; nil: the tree is none.
+func (c *declaredCases) object(v *resource.Version, tree map[string]any) runtime.Object {
+	obj, err := legacyscheme.Scheme.New(v.Kind())
+	if err != nil {
+		c.Fatal(err)
+	}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj) != nil {
+		return nil
+	}
+	legacyscheme.Scheme.Default(obj)
+	hub, err := legacyscheme.Scheme.ConvertToVersion(obj, internalIn(v.Resource.Group))
+	if err != nil {
+		return nil
+	}
+	return hub
+}
+
+func (c *declaredCases) compare(ctx context.Context, v *resource.Version, op operation.Type, obj, old runtime.Object,
+	upstream, ours registryrest.DeclarativeValidationStrategy) {
+	c.Helper()
+	check := func(s registryrest.DeclarativeValidationStrategy) (errs field.ErrorList) {
+		of, from := obj.DeepCopyObject(), old
+		if old != nil {
+			from = old.DeepCopyObject()
+		}
+		errs = s.ValidateDeclaratively(ctx, of, from, nil, op, s.DeclarativeValidationConfig(ctx, of, from))
+		if !reflect.DeepEqual(of, obj) || !reflect.DeepEqual(from, old) {
+			c.Errorf("%s: %v %T altered an object", v.Kind(), op, s)
+		}
+		return errs
+	}
+	want, got := check(upstream), check(ours)
+	if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
+		c.Errorf("%s: %v (-upstream +ours):\n%s", v.Kind(), op, diff)
+	}
+	if len(want) == 0 {
+		c.passed++
+	} else {
+		c.refused++
+	}
+}
+
+// texts are errors in order: upstream looks at the entries of a map in any.
+func texts(errs field.ErrorList) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	slices.Sort(out)
+	return out
+}

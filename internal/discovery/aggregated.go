@@ -68,16 +68,23 @@ func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscove
 		Items:    []apidiscoveryv2.APIGroupDiscovery{},
 	}
 	for _, g := range c.Groups() {
-		if (g.Name == "") != core || len(g.Versions) == 0 {
+		if (g.Name == "") != core {
 			continue
 		}
 		group := apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: g.Name}}
 		for _, name := range g.Versions {
-			group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
-				Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: aggregateResources(g, name),
-			})
+			// A version without resources is one of definitions that are not established. Unlike
+			// the lists of groups and versions, which follow from the APIServices that every
+			// definition has, this document leaves it out.
+			if served := aggregateResources(g, name); len(served) > 0 {
+				group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
+					Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: served,
+				})
+			}
 		}
-		list.Items = append(list.Items, group)
+		if len(group.Versions) > 0 {
+			list.Items = append(list.Items, group)
+		}
 	}
 	return list
 }

@@ -3,8 +3,8 @@ package fakecluster
 import (
 	"context"
 	"crypto/rand"
+	cryptotls "crypto/tls"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +21,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/clientgo"
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -104,7 +105,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, AlwaysAllow: s.authorization == AlwaysAllow, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: controllers,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
@@ -134,7 +135,9 @@ func (c *Cluster) open() (err error) {
 	c.transport = clientgo.InProcess(c.server)
 	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
 	if !c.settings.inProcess {
-		c.access = c.listen(c.settings.tls)
+		if c.access, err = c.listen(c.settings.tls); err != nil {
+			return err
+		}
 	}
 	if c.settings.tls {
 		c.secure = &c.access
@@ -148,13 +151,21 @@ func (c *Cluster) open() (err error) {
 const idleConnections = 100
 
 // listen serves the cluster on a loopback socket.
-func (c *Cluster) listen(tls bool) clientgo.Access {
-	listener := httptest.NewUnstartedServer(c.server)
+func (c *Cluster) listen(tls bool) (clientgo.Access, error) {
 	access := clientgo.Access{Token: c.token}
+	var own secure
+	if tls {
+		var err error
+		if own, err = secured(); err != nil {
+			return access, err
+		}
+	}
+	listener := httptest.NewUnstartedServer(c.server)
 	if tls {
 		listener.EnableHTTP2 = true
+		listener.TLS = &cryptotls.Config{Certificates: []cryptotls.Certificate{own.certificate}, ClientAuth: cryptotls.RequestClientCert}
 		listener.StartTLS()
-		access.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: listener.Certificate().Raw})
+		access.CAData = own.authority
 	} else {
 		listener.Start()
 		// Without a transport of its own, client-go shares one among all clusters of the
@@ -163,8 +174,25 @@ func (c *Cluster) listen(tls bool) clientgo.Access {
 	}
 	access.URL = listener.URL
 	c.listeners = append(c.listeners, listener)
-	return access
+	return access, nil
 }
+
+// secure is what a server needs for TLS.
+type secure struct {
+	certificate cryptotls.Certificate
+	authority   []byte // that signed it, as PEM
+}
+
+// secured is what the servers of all clusters have for TLS. It is made once in a process.
+var secured = sync.OnceValues(func() (s secure, err error) {
+	authority, err := auth.OfProcess()
+	if err != nil {
+		return s, fmt.Errorf("making a certificate authority: %w", err)
+	}
+	s.authority = authority.PEM()
+	s.certificate, err = authority.ServerCertificate("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	return s, err
+})
 
 // Close ends every request and watch and frees all that the cluster holds. When it returns,
 // no goroutine, socket or file of the cluster is left, except for one goroutine of the store
@@ -234,7 +262,7 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 func (c *Cluster) RESTConfig() *clientrest.Config { return c.access.RESTConfig() }
 
 // URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without
-// the bearer token of RESTConfig is answered with 401. A cluster that is InProcess has no
+// credentials of the cluster is answered with 401. A cluster that is InProcess has no
 // socket: its URL works with the transport of its RESTConfig only.
 func (c *Cluster) URL() string {
 	if c.access.URL == "" {
@@ -253,7 +281,10 @@ func (c *Cluster) Kubeconfig() []byte {
 		if c.closed {
 			return nil
 		}
-		access := c.listen(true)
+		access, err := c.listen(true)
+		if err != nil {
+			panic(err) // keys and certificates can be made
+		}
 		c.secure = &access
 	}
 	config, err := c.secure.Kubeconfig()

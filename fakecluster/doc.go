@@ -23,6 +23,14 @@
 // a real cluster kube-controller-manager deletes them and not the API server; with
 // [WithGarbageCollection] they are gone when the DELETE of their owner returns.
 //
+// # Users
+//
+// [Cluster.RESTConfig] is for an administrator, who may do everything. [Cluster.ConfigFor] is for
+// any other user and [Cluster.ServiceAccountConfig] for a service account. These may do what the
+// Roles in the cluster allow that are bound to them, as on a real server with RBAC, so a test
+// can run an operator under the Role that it has in production. [WithAuthorization] turns that
+// off. All of them may impersonate others, if they are allowed to.
+//
 // # Isolation and concurrency
 //
 // Any number of clusters run side by side in a process. They share caches of what is compiled

@@ -16,6 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -184,6 +185,43 @@ func ExampleWithAudit() {
 	// Output:
 	// NotFound
 	// kubernetes-admin get configmaps missing 404
+}
+
+// Jane may do everything without a Role, as on a server with --authorization-mode=AlwaysAllow.
+func ExampleWithAuthorization() {
+	c := start(fakecluster.WithAuthorization(fakecluster.AlwaysAllow))
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.ConfigFor("jane"))
+	roles, err := client.RbacV1().ClusterRoles().List(context.Background(), metav1.ListOptions{Limit: 1})
+	fmt.Println(len(roles.Items), err)
+	// Output:
+	// 1 <nil>
+}
+
+// Jane may do what Roles and their bindings allow: at first, little.
+func ExampleCluster_ConfigFor() {
+	c := start()
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.ConfigFor("jane", "dev"))
+	_, err := client.CoreV1().Secrets("default").Get(context.Background(), "password", metav1.GetOptions{})
+	fmt.Println(err)
+
+	// Everybody in the group dev may do everything in the namespace.
+	_, err = kubernetes.NewForConfigOrDie(c.RESTConfig()).RbacV1().RoleBindings("default").Create(context.Background(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "dev"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "dev"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.CoreV1().Secrets("default").Get(context.Background(), "password", metav1.GetOptions{})
+	fmt.Println(err)
+	// Output:
+	// secrets "password" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "default"
+	// secrets "password" not found
 }
 
 // The field hostPort of v1beta1 is host and port in v1. A Go function converts between them.

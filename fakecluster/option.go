@@ -35,6 +35,7 @@ type settings struct {
 	garbageCollection  bool
 	controllers        []Controller // nil: the default ones
 	history            store.Options
+	authorization      Authorization
 }
 
 // check returns an error for options that contradict each other and for wrong values.
@@ -46,6 +47,11 @@ func (s *settings) check() error {
 	case "", auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse:
 	default:
 		return fmt.Errorf("WithAudit: there is no level %q", s.audit)
+	}
+	switch s.authorization {
+	case "", RBAC, AlwaysAllow:
+	default:
+		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
 	}
 	return nil
 }

@@ -3,22 +3,16 @@ package fakecluster
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"time"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
 // service is a handler and the service reference that reaches it.
@@ -58,7 +52,10 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 // own: a socket, or memory for a cluster that is in process. It implements
 // webhook.ServiceResolver and crd.Dialer.
 type services struct {
-	authority *authority // signs the certificates of the services; nil without services
+	// authority signs the certificates of the services; nil without services. A fork has the
+	// same one as the cluster that it was forked from, because the objects of the fork contain
+	// its caBundle.
+	authority *auth.Authority
 	listeners map[string]*listener
 	server    WebhookServer // stands for every other service, if it has a port
 }
@@ -68,13 +65,6 @@ type listener struct {
 	url   string
 	dial  func(context.Context) (net.Conn, error) // nil: dial the url
 	close func()
-}
-
-// authority is a certificate authority. A fork has the same one as the cluster that it was
-// forked from, because the objects of the fork contain its caBundle.
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
 }
 
 func reference(namespace, name string, port int32) string {
@@ -104,14 +94,14 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
-func listenServices(o settings, by *authority) (*services, error) {
+func listenServices(o settings, by *auth.Authority) (*services, error) {
 	s := &services{authority: by, listeners: map[string]*listener{}}
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
 	}
 	if s.authority == nil {
 		var err error
-		if s.authority, err = newAuthority(); err != nil {
+		if s.authority, err = auth.NewAuthority("fakecluster"); err != nil {
 			return nil, fmt.Errorf("making a certificate authority: %w", err)
 		}
 	}
@@ -131,7 +121,7 @@ func listenServices(o settings, by *authority) (*services, error) {
 			s.close()
 			return nil, fmt.Errorf("WithService: %s is given twice", ref)
 		}
-		certificate, err := s.authority.newCertificate(one.name + "." + one.namespace + ".svc")
+		certificate, err := s.authority.ServerCertificate(one.name + "." + one.namespace + ".svc")
 		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
@@ -194,7 +184,7 @@ func (s *services) bundle() []byte {
 	if s.authority == nil {
 		return nil
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority.certificate.Raw})
+	return s.authority.PEM()
 }
 
 // ServiceURL returns the address of a handler of WithService, such as https://127.0.0.1:34567,
@@ -207,39 +197,4 @@ func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 		return ""
 	}
 	return l.url
-}
-
-// The certificates are valid whatever the clock of a test says: the one of a testing/synctest
-// bubble begins in the year 2000.
-var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func newAuthority() (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fakecluster"}, NotBefore: validFrom, NotAfter: validTo,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := x509.ParseCertificate(der)
-	return &authority{certificate, key}, err
-}
-
-func (a *authority) newCertificate(host string) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, NotBefore: validFrom, NotAfter: validTo,
-		DNSNames: []string{host}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
-	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, err
 }

@@ -102,7 +102,7 @@ func (s *services) prepareServer() error {
 	if err := listener.Close(); err != nil {
 		return err
 	}
-	certificate, err := s.authority.newCertificate(localServer)
+	certificate, err := s.authority.ServerCertificate(localServer)
 	if err != nil {
 		return err
 	}

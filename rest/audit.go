@@ -76,15 +76,12 @@ func logUser(req *http.Request, by user.Info) {
 	}
 }
 
-// logRequest says in an event who asks for what. All users who are known may do everything.
+// logRequest says in an event who asks for what.
 func logRequest(ctx context.Context, req *http.Request, info *apirequest.RequestInfo, received time.Time, by user.Info) {
 	audit.LogRequestMetadata(ctx, req, received, authorizer.AttributesRecord{
 		User: by, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
 		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name, ResourceRequest: info.IsResourceRequest, Path: req.URL.Path,
 	})
-	if by != nil {
-		audit.AddAuditAnnotations(ctx, "authorization.k8s.io/decision", "allow", "authorization.k8s.io/reason", "")
-	}
 }
 
 // logDeprecation says in the event of a request that the version which is asked for is on its

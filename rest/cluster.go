@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -27,7 +29,8 @@ type cluster struct {
 	catalogue  *catalogue
 	namespaces *resource.Resource
 	hooks      *hooks
-	token      string
+	users      *auth.Authenticator
+	authorizer auth.Authorizer
 	now        func() metav1.Time
 	memory     *resource.Memory
 }
@@ -98,11 +101,11 @@ func judged(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 
 // AuthenticateRequest implements builtin.Cluster.
 func (c cluster) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
-	if !bears(req, c.token) {
-		return nil, false, nil
-	}
-	return &authenticator.Response{User: admin}, true, nil
+	return c.users.AuthenticateRequest(req)
 }
+
+// Authorizer implements admission.Cluster.
+func (c cluster) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
 
 // shown is an object as the version shows it: what its strategy works on may be of
 // an internal type.

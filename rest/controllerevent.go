@@ -69,6 +69,7 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
 		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
 	}, received, by)
+	logDecision(ctx, "allow", "")
 }
 
 // logChange puts into an event what a controller would send: the object, the patch, the

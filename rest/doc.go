@@ -6,7 +6,8 @@
 // A create can be read in this order:
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
-//     once closed, forbid caching, path, audit, health, authentication, time limit, warnings.
+//     once closed, forbid caching, path, audit, health, authentication, time limit, warnings,
+//     impersonation, authorization.
 //     Each is a function in a file of its own.
 //   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the catalogue, and its verb.

@@ -17,10 +17,12 @@ func (s *Server) filters() []filter {
 		forbidCaching,
 		parsePath,
 		s.trail.audit(s.options.Now),
-		answerHealth(s.options.Token),
-		authenticate(s.options.Token),
+		answerHealth(s.users),
+		authenticate(s.users),
 		limitTime(s.chain.Load),
 		recordWarnings,
+		impersonate(s.authorizer),
+		s.authorize,
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
 	options := s.options
 	options.Services = services
-	f := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens)
+	f := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
 	shared := slices.DeleteFunc(s.catalogue.Load().Definitions("*"), func(d *resource.Definition) bool {

@@ -5,12 +5,10 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/server/healthz"
-)
 
-// anonymous is the user of a request without the token, where none is needed.
-var anonymous = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
 
 // healthChecks are the checks of a real server that stand for something that a cluster has. All
 // of them are fulfilled as long as the server answers.
@@ -37,18 +35,20 @@ var health = sync.OnceValue(func() *http.ServeMux {
 	return mux
 })
 
-// answerHealth answers the paths that ask whether the server is up. They need no token: it
-// only decides who is named in the event of the request. The paths of single checks do need it.
-func answerHealth(token string) filter {
+// answerHealth answers the paths that ask whether the server is up. They need no
+// credentials, which only decide who is named in the event of the request. The paths of single
+// checks do need them.
+func answerHealth(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch req.URL.Path {
 			case "/healthz", "/livez", "/readyz":
-				by := anonymous
-				if bears(req, token) {
-					by = admin
+				by, ok, err := users.Authenticate(req)
+				if err != nil || !ok {
+					by = auth.Anonymous
 				}
 				logUser(req, by)
+				logDecision(req.Context(), "allow", "")
 				health().ServeHTTP(w, req)
 			default:
 				next.ServeHTTP(w, req)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -22,7 +23,8 @@ type forKinds struct {
 	cluster
 	controllers *reactions
 	nodePorts   *builtin.NodePorts
-	tokens      *builtin.TokenIssuer
+	tokens      *auth.Issuer
+	rules       *auth.Rules
 	random      *write.Random
 }
 
@@ -139,7 +141,22 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
 
 // Tokens implements builtin.Cluster.
-func (k forKinds) Tokens() *builtin.TokenIssuer { return k.tokens }
+func (k forKinds) Tokens() *auth.Issuer { return k.tokens }
+
+// Decider implements builtin.Cluster.
+func (k forKinds) Decider() auth.Authorizer { return k.authorizer }
+
+// Rules implements builtin.Cluster.
+func (k forKinds) Rules() *auth.Rules { return k.rules }
+
+// ResourceOf implements builtin.Cluster.
+func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	res := k.catalogue.Load().Kind(kind)
+	if res == nil {
+		return schema.GroupVersionResource{}, fmt.Errorf("there is no resource of the kind %s", kind)
+	}
+	return kind.GroupVersion().WithResource(res.Names.Plural), nil
+}
 
 // Random implements builtin.Cluster.
 func (k forKinds) Random(bound int) int { return k.random.Below(bound) }

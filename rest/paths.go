@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -28,6 +29,7 @@ type paths struct {
 	resources http.Handler
 	catalogue func() *resource.Catalogue
 	openAPI   *openAPI
+	tokens    *auth.Issuer
 	gaps      *gaps
 }
 
@@ -40,6 +42,8 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		discovery.ServeIndex(w, req, c)
 	case isHealthCheck(req.URL.Path):
 		health().ServeHTTP(w, req)
+	case isIssuerPath(req.URL.Path):
+		serveIssuer(w, req, p.tokens)
 	case parts[0] == "openapi":
 		p.openAPI.of(c).ServeHTTP(w, req)
 	case parts[0] == "api" || parts[0] == "apis":

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
@@ -23,9 +24,11 @@ import (
 
 // Options of a Server. The zero value of each but Token is good.
 type Options struct {
-	// Token is the bearer token that clients send; requests without it get a 401. It must
-	// not be empty.
+	// Token is the bearer token of the user who may do everything. Other credentials follow
+	// from it. It must not be empty.
 	Token string
+	// AlwaysAllow lets all users do everything. Otherwise the Roles in the cluster decide.
+	AlwaysAllow bool
 	// Now is the clock that objects and events are stamped with; nil: time.Now.
 	Now func() time.Time
 	// Seed makes uids and generated names repeat from run to run, if the requests come in
@@ -90,7 +93,11 @@ type Server struct {
 	frames      view.Frames
 	trail       *trail // nil: none is kept
 	gaps        *gaps
-	tokens      *builtin.TokenIssuer
+	tokens      *auth.Issuer
+	users       *auth.Authenticator
+	rules       *auth.Rules
+	authorizer  auth.Authorizer
+	access      *auth.Access
 
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
@@ -128,7 +135,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := assemble(s, o, kinds, write.NewRandom(o.Seed), &builtin.TokenIssuer{})
+	server := assemble(s, o, kinds, write.NewRandom(o.Seed), &auth.Issuer{}, nil)
 	if err := server.fill(kinds.options); err != nil {
 		return nil, fmt.Errorf("filling the store: %w", err)
 	}
@@ -146,7 +153,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 }
 
 // assemble puts the parts of a server together. The catalogue and the chain are empty.
-func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *builtin.TokenIssuer) *Server {
+func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -161,13 +168,21 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		trail:     newTrail(o.AuditLevel),
 		gaps:      newGaps(),
 		tokens:    tokens,
+		users:     auth.NewAuthenticator(o.Token, tokens, s, o.Now),
+		rules:     auth.NewRules(s, origin),
+		access:    &auth.Access{},
+	}
+	server.authorizer = auth.ByRules(server.rules)
+	if o.AlwaysAllow {
+		server.authorizer = auth.AlwaysAllow
 	}
 	server.chain.current.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
 
 	// A write has reactions, and they write in turn.
-	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, token: o.Token, now: now, memory: memory}
-	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, random}
+	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
+		users: server.users, authorizer: server.authorizer}
+	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now,
@@ -179,11 +194,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
 		Cluster: known,
 		Reactor: aftermath{server.chain, server.reactor},
+
+		MayCreate: server.mayCreate,
 	}
 	server.handler = behind(server.filters(), paths{
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
+		tokens:    tokens,
 		gaps:      server.gaps,
 	})
 	return server
@@ -194,6 +212,23 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 func (s *Server) Close() {
 	s.close()
 	s.hooks.close()
+}
+
+// TokenFor returns a bearer token for a user who is a member of the groups.
+func (s *Server) TokenFor(user string, groups ...string) string {
+	return s.users.TokenFor(user, groups...)
+}
+
+// TokenForServiceAccount returns a bearer token for a service account. It is good as long as
+// there is a ServiceAccount of the name.
+func (s *Server) TokenForServiceAccount(namespace, name string) string {
+	return s.users.TokenForServiceAccount(namespace, name)
+}
+
+// CertificateFor returns a client certificate for a user who is a member of the groups, and its
+// key, as PEM. It fails if the names cannot stand in a certificate.
+func (s *Server) CertificateFor(user string, groups ...string) (certificate, key []byte, err error) {
+	return s.users.CertificateFor(user, groups...)
 }
 
 // ServeHTTP implements http.Handler.

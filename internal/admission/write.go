@@ -41,6 +41,8 @@ type Cluster interface {
 	// List returns the objects that the selector matches, in the order of their keys. An
 	// empty namespace means all namespaces.
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
+	// Authorizer says what users may do.
+	Authorizer() authorizer.UnconditionalAuthorizer
 	// HookClient returns a client for the calls of a webhook.
 	HookClient(config webhook.ClientConfig) (*rest.RESTClient, error)
 	// Now returns the time of the server's clock.
@@ -77,14 +79,4 @@ func (w *Write) AddAnnotationWithLevel(key, value string, level auditinternal.Le
 		audit.AddAuditAnnotation(w.ctx, key, value)
 	}
 	return nil
-}
-
-// AlwaysAllow is the authorizer that CEL expressions ask. It allows everything to every user.
-var AlwaysAllow authorizer.UnconditionalAuthorizer = alwaysAllow{}
-
-type alwaysAllow struct{}
-
-// Authorize implements authorizer.UnconditionalAuthorizer.
-func (alwaysAllow) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-	return authorizer.DecisionAllow, "", nil
 }

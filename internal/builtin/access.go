@@ -16,19 +16,19 @@ import (
 var rbac = group{name: "rbac.authorization.k8s.io", kinds: []kind{
 	{
 		kind: "ClusterRoleBinding", plural: "clusterrolebindings", singular: "clusterrolebinding",
-		clusterScoped: true, versions: v1, strategy: clusterrolebinding.Strategy,
+		clusterScoped: true, versions: v1, strategy: clusterrolebinding.Strategy, mayWrite: mayBindRoleClusterWide,
 	},
 	{
 		kind: "ClusterRole", plural: "clusterroles", singular: "clusterrole",
-		clusterScoped: true, versions: v1, strategy: clusterrole.Strategy, table: plain("rbac.authorization.k8s.io", "clusterroles"),
+		clusterScoped: true, versions: v1, strategy: clusterrole.Strategy, mayWrite: mayGrantClusterRole, table: plain("rbac.authorization.k8s.io", "clusterroles"),
 	},
 	{
 		kind: "RoleBinding", plural: "rolebindings", singular: "rolebinding",
-		versions: v1, strategy: rolebinding.Strategy,
+		versions: v1, strategy: rolebinding.Strategy, mayWrite: mayBindRole,
 	},
 	{
 		kind: "Role", plural: "roles", singular: "role",
-		versions: v1, strategy: role.Strategy, table: plain("rbac.authorization.k8s.io", "roles"),
+		versions: v1, strategy: role.Strategy, mayWrite: mayGrantRole, table: plain("rbac.authorization.k8s.io", "roles"),
 	},
 }}
 
@@ -52,6 +52,6 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest",
 		versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
 		strategy:     podCertificates,
-		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, everybody, clock.RealClock{})),
+		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, asked{}, clock.RealClock{})),
 	},
 }}

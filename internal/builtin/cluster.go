@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
 // Cluster answers questions about the cluster that a request was sent to. The code of a
@@ -50,7 +51,13 @@ type Cluster interface {
 	// NodePorts are those that the services of the cluster have taken.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.
-	Tokens() *TokenIssuer
+	Tokens() *auth.Issuer
+	// Decider decides what users may do.
+	Decider() auth.Authorizer
+	// Rules are those of the roles and bindings in the cluster.
+	Rules() *auth.Rules
+	// ResourceOf is the resource of a kind that is served.
+	ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error)
 	// Random is a number from 0 up to the bound, which it is not. With a seed, the numbers of
 	// a cluster repeat.
 	Random(bound int) int
@@ -74,10 +81,6 @@ func clusterFrom(ctx context.Context) (Cluster, error) {
 	}
 	return c, nil
 }
-
-// everybody allows every user every action: a client with the token of a cluster is its
-// administrator.
-var everybody = authorizerfactory.NewAlwaysAllowAuthorizer()
 
 // namespaces reads the namespaces of the cluster of a request. It implements Get alone,
 // the one method of the interface that strategies call.

@@ -1,9 +1,6 @@
 package builtin
 
 import (
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 	"k8s.io/kube-aggregator/pkg/registry/apiservice"
 	apiserviceetcd "k8s.io/kube-aggregator/pkg/registry/apiservice/etcd"
@@ -23,29 +20,18 @@ import (
 
 var apiExtensions = []string{"api-extensions"}
 
-// Upstream checks that the author of a policy may read the policy's parameters. There is
-// no authorizer here, because a client with the cluster's token may read everything.
-// Upstream then leaves the check out, but it still needs a resolver.
-var validatingPolicies = validatingadmissionpolicy.NewStrategy(nil, unasked{})
-
-// unasked is a resolver that upstream never calls.
-type unasked struct{}
-
-// Resolve implements resolver.ResourceResolver.
-func (unasked) Resolve(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
-	return schema.GroupVersionResource{}, fmt.Errorf("fakecluster does not look up %s to authorize the author of a policy", kind)
-}
+var validatingPolicies = validatingadmissionpolicy.NewStrategy(readsParams{}, paramKinds{})
 
 var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 	{
 		kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", singular: "mutatingadmissionpolicy", categories: apiExtensions,
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
-		strategy: mutatingadmissionpolicy.NewStrategy(nil, unasked{}),
+		strategy: mutatingadmissionpolicy.NewStrategy(readsParams{}, paramKinds{}),
 	},
 	{
 		kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", singular: "mutatingadmissionpolicybinding", categories: apiExtensions,
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1", "v1alpha1"},
-		strategy: mutatingadmissionpolicybinding.NewStrategy(nil, nil, unasked{}),
+		strategy: mutatingadmissionpolicybinding.NewStrategy(readsParams{}, policies{}, paramKinds{}),
 	},
 	{
 		kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", singular: "mutatingwebhookconfiguration", categories: apiExtensions,
@@ -59,7 +45,7 @@ var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 	{
 		kind: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", singular: "validatingadmissionpolicybinding", categories: apiExtensions,
 		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
-		strategy: validatingadmissionpolicybinding.NewStrategy(nil, nil, unasked{}),
+		strategy: validatingadmissionpolicybinding.NewStrategy(readsParams{}, policies{}, paramKinds{}),
 	},
 	{
 		kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", singular: "validatingwebhookconfiguration", categories: apiExtensions,

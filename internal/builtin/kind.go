@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -54,6 +55,8 @@ type kind struct {
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 
 	claims *resource.Claims // of objects; nil: none
+	// mayWrite is resource.Version.MayWrite.
+	mayWrite func(ctx context.Context, obj, current runtime.Object) error
 
 	table   registryrest.TableConvertor // nil: upstream's printer
 	content *resource.ContentFirst
@@ -178,6 +181,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		ContentFirst: k.content,
 		Deletion:     resource.DeletionBy(k.strategy),
 		Claims:       k.claims,
+		MayWrite:     k.mayWrite,
 		Review:       k.answer,
 		Missing:      k.missing,
 		Types:        k.types(g).Converter,

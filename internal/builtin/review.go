@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/authorization/selfsubjectrulesreview"
 	"k8s.io/kubernetes/pkg/registry/authorization/subjectaccessreview"
 
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -37,22 +38,22 @@ var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 	{
 		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
 		verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(localsubjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+		answer: answerOf(localsubjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
 	},
 	{
 		kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews", singular: "selfsubjectaccessreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(selfsubjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+		answer: answerOf(selfsubjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
 	},
 	{
 		kind: "SelfSubjectRulesReview", plural: "selfsubjectrulesreviews", singular: "selfsubjectrulesreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(selfsubjectrulesreview.NewREST(everybody)),
+		answer: answerOf(selfsubjectrulesreview.NewREST(asked{})),
 	},
 	{
 		kind: "SubjectAccessReview", plural: "subjectaccessreviews", singular: "subjectaccessreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(subjectaccessreview.NewREST(everybody, legacyscheme.Scheme)),
+		answer: answerOf(subjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
 	},
 }}
 
@@ -69,5 +70,5 @@ func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return tokenreview.NewREST(c, nil).Create(ctx, obj, nil, &metav1.CreateOptions{})
+	return tokenreview.NewREST(c, auth.Audiences).Create(ctx, obj, nil, &metav1.CreateOptions{})
 }

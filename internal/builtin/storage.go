@@ -45,7 +45,7 @@ var volumes = group{name: "storage.k8s.io", kinds: []kind{
 }}
 
 var (
-	claims         = resourceclaim.NewStrategy(namespaces{}, everybody)
+	claims         = resourceclaim.NewStrategy(namespaces{}, asked{})
 	claimTemplates = resourceclaimtemplate.NewStrategy(namespaces{})
 )
 

@@ -2,11 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"fmt"
-	"sync"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -14,46 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authentication/authenticator"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	authenticationapi "k8s.io/kubernetes/pkg/apis/authentication"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	serviceaccountstorage "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
 )
-
-// Issuer is who issues the tokens of service accounts, and whom they are for if a request for one
-// does not say it. It is what kubeadm tells kube-apiserver.
-const Issuer = "https://kubernetes.default.svc.cluster.local"
-
-// TokenIssuer issues the tokens of service accounts. They are JSON Web Tokens, signed with a key
-// that it makes when it is first needed. The zero value is ready for use. It is safe for
-// concurrent use. A cluster and its forks share one.
-type TokenIssuer struct {
-	once      sync.Once
-	generator serviceaccount.TokenGenerator
-	public    *ecdsa.PublicKey
-	err       error
-}
-
-func (i *TokenIssuer) make() {
-	i.once.Do(func() {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err == nil {
-			i.public = &key.PublicKey
-			i.generator, err = serviceaccount.JWTTokenGenerator(Issuer, key)
-		}
-		if err != nil {
-			i.err = fmt.Errorf("making the key of service account tokens: %w", err)
-		}
-	})
-}
-
-// PublicKey verifies the tokens.
-func (i *TokenIssuer) PublicKey() (*ecdsa.PublicKey, error) {
-	i.make()
-	return i.public, i.err
-}
 
 // tokenRequest answers a TokenRequest.
 var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
@@ -61,11 +25,11 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	if err != nil {
 		return nil, err
 	}
-	issuer := c.Tokens()
-	if issuer.make(); issuer.err != nil {
-		return nil, issuer.err
+	generator, err := c.Tokens().Generator(c.Now)
+	if err != nil {
+		return nil, err
 	}
-	storage, err := serviceaccountstorage.NewREST(overCluster{}, issuer.generator, authenticator.Audiences{Issuer}, everybody, 0,
+	storage, err := serviceaccountstorage.NewREST(overCluster{}, generator, auth.Audiences, asked{}, 0,
 		getter{podResource}, getter{api.Resource("secrets")}, getter{nodeResource},
 		noWebhooks[*admissionregistrationv1.ValidatingWebhookConfiguration]{"validatingwebhookconfigurations"},
 		noWebhooks[*admissionregistrationv1.MutatingWebhookConfiguration]{"mutatingwebhookconfigurations"},
@@ -73,8 +37,26 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	if err != nil {
 		return nil, err
 	}
-	return storage.Token, nil
+	return datedTokens{storage.Token, c.Now}, nil
 }}
+
+// datedTokens gives the answers to TokenRequests the time of the cluster: upstream's code reads
+// the clock of the machine.
+type datedTokens struct {
+	registryrest.NamedCreater
+	now func() time.Time
+}
+
+// Create implements registryrest.NamedCreater.
+func (d datedTokens) Create(ctx context.Context, name string, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	by := time.Until(d.now()).Round(time.Second)
+	out, err := d.NamedCreater.Create(ctx, name, obj, validate, options)
+	if request, ok := out.(*authenticationapi.TokenRequest); ok && err == nil {
+		request.CreationTimestamp = metav1.NewTime(request.CreationTimestamp.Add(by))
+		request.Status.ExpirationTimestamp = metav1.NewTime(request.Status.ExpirationTimestamp.Add(by))
+	}
+	return out, err
+}
 
 var (
 	podResource  = api.Resource("pods")

@@ -63,6 +63,11 @@ type Version struct {
 	// Claims are what the objects take of the cluster; nil: nothing.
 	Claims *Claims
 
+	// MayWrite refuses an object by which the user in the context would grant more than that
+	// user may, after the object is as the write wants it. The current object is nil for a
+	// create. Nil: every user who may send the request may write every object.
+	MayWrite func(ctx context.Context, obj, current runtime.Object) error
+
 	// FieldManager knows who owns which field of an object.
 	FieldManager Fields
 	// Types are the field manager's types of the kind, for admission policies that merge

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
@@ -190,6 +192,9 @@ func (b *bench) Get(*resource.Version, string, string) (runtime.Object, error) {
 }
 func (b *bench) List(*resource.Version, string, labels.Selector) ([]runtime.Object, error) {
 	return nil, nil
+}
+func (b *bench) Authorizer() authorizer.UnconditionalAuthorizer {
+	return authorizerfactory.NewAlwaysAllowAuthorizer()
 }
 func (b *bench) HookClient(webhook.ClientConfig) (*rest.RESTClient, error) { return nil, nil }
 

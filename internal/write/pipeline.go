@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
@@ -43,6 +44,9 @@ type Pipeline struct {
 	Cluster restadmission.Cluster
 	// Reactor carries out what follows from a commit.
 	Reactor Reactor
+	// MayCreate refuses an update or an apply that creates an object, which a client needs the
+	// right to create for; nil: every client may.
+	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
 }
 
 // Reactor carries out what follows from a commit, before the write returns.
@@ -123,6 +127,8 @@ type newObject struct {
 	// unversioned says that the object must have no resourceVersion. A create asks for
 	// that; an update or an apply that creates does not.
 	unversioned bool
+	// updates says that the request is an update or an apply.
+	updates bool
 }
 
 // create commits a new object, which it alters.
@@ -160,6 +166,10 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		n.Decoded = resource.Decoded{Object: n.Object}
 	}
 
+	if err := a.mayWrite(n.Object, nil); err != nil {
+		return Result{}, err
+	}
+
 	// The metadata that the server sets, what the object takes of the cluster, then the
 	// kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
@@ -175,6 +185,11 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	defer func() { settle(committed) }()
 	if err := a.beforeCreate(&n.Decoded); err != nil {
 		return Result{}, err
+	}
+	if n.updates {
+		if err := a.mayCreate(); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := a.validate(admission.Create, &n.Decoded, nil, admitted); err != nil {
 		return Result{}, err
@@ -250,6 +265,9 @@ func (a attempt) update(e edit) (Result, error) {
 	}
 	obj, err := a.unproject(current, wanted)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := a.mayWrite(obj.Object, current.Object); err != nil {
 		return Result{}, err
 	}
 	if err := a.checkResourceVersion(obj.Object, record); err != nil {

@@ -46,6 +46,7 @@ func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	n.updates = true
 	return a.create(n)
 }
 

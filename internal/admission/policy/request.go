@@ -78,7 +78,7 @@ func (r *request) as(kind schema.GroupVersionKind) (*admission.VersionedAttribut
 
 func (r *request) authorizer() authorizer.UnconditionalAuthorizer {
 	if r.authz == nil {
-		r.authz = admissionauthorizer.NewCachingAuthorizer(restadmission.AlwaysAllow)
+		r.authz = admissionauthorizer.NewCachingAuthorizer(r.Cluster.Authorizer())
 	}
 	return r.authz
 }

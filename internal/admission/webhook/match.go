@@ -58,7 +58,7 @@ func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstre
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	result := w.conditions.Match(ctx, versioned, nil, admission.AlwaysAllow)
+	result := w.conditions.Match(ctx, versioned, nil, write.Cluster.Authorizer())
 	if result.Error != nil {
 		return nil, apierrors.NewForbidden(attr.GetResource().GroupResource(), attr.GetName(), result.Error)
 	}

@@ -1,0 +1,60 @@
+package fakecluster
+
+import (
+	clientrest "k8s.io/client-go/rest"
+)
+
+// Authorization is a mode of kube-apiserver's flag --authorization-mode.
+type Authorization string
+
+const (
+	// RBAC allows what the Roles and ClusterRoles allow that are bound to the user.
+	RBAC Authorization = "RBAC"
+	// AlwaysAllow allows everything to every user.
+	AlwaysAllow Authorization = "AlwaysAllow"
+)
+
+// WithAuthorization says who decides what users may do. In either mode RESTConfig may do
+// everything, and requests without credentials are refused with 401. An unknown mode is an
+// error.
+//
+// Default: RBAC, as with envtest. kubeadm has kube-apiserver decide about kubelets by the mode
+// Node as well, which fakecluster does not have: here a node, which is a user of the group
+// system:nodes, may do what is bound to that group, and at first that is nothing.
+func WithAuthorization(mode Authorization) Option {
+	return func(s *settings) { s.authorization = mode }
+}
+
+// ConfigFor returns a client-go configuration for a user of any name who is a member of the
+// groups, and of system:authenticated. The user may do what Roles and their bindings allow; at
+// first that is little more than to discover what is served. A member of system:masters may do
+// everything. The configuration has no rate limit (QPS is -1).
+//
+// The user is known by a bearer token or, with WithTLS, by a client certificate. Neither
+// expires. They are also good for forks of the cluster, and for no other cluster.
+func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
+	cfg := c.access.RESTConfig()
+	if c.settings.tls {
+		// A name that cannot stand in a certificate comes with a token.
+		if certificate, key, err := c.server.CertificateFor(user, groups...); err == nil {
+			cfg.BearerToken, cfg.CertData, cfg.KeyData = "", certificate, key
+			return cfg
+		}
+	}
+	cfg.BearerToken = c.server.TokenFor(user, groups...)
+	return cfg
+}
+
+// ServiceAccountConfig returns a client-go configuration for a service account: the user
+// system:serviceaccount:NAMESPACE:NAME, of the groups that all service accounts are in. Its
+// bearer token does not expire. The ServiceAccount may be created later than the configuration.
+// As long as there is none, requests are answered with 401, as those of a Pod whose
+// ServiceAccount has been deleted. The configuration is good for forks of the cluster as well.
+//
+// A token as a Pod has one, which is a JSON Web Token and expires, is the answer to a create
+// of the subresource token of the ServiceAccount.
+func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Config {
+	cfg := c.access.RESTConfig()
+	cfg.BearerToken = c.server.TokenForServiceAccount(namespace, name)
+	return cfg
+}

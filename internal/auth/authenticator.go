@@ -1,0 +1,265 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"gopkg.in/go-jose/go-jose.v2/jwt"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	requestunion "k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
+	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	apiserverserviceaccount "k8s.io/apiserver/pkg/authentication/serviceaccount"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Admin is the user who bears the cluster's own token: a member of the group that may do
+// everything.
+var Admin user.Info = &user.DefaultInfo{
+	Name:   "kubernetes-admin",
+	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
+}
+
+// Anonymous is the user of a request without credentials, where none are needed.
+var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+
+// Audiences are those that a token has to be for, so that the cluster accepts it.
+var Audiences = authenticator.Audiences{IssuerURL}
+
+// maxKnown is how many tokens an Authenticator remembers. After that it forgets all of them.
+const maxKnown = 1000
+
+// Authenticator knows the users of a cluster. It is safe for concurrent use.
+type Authenticator struct {
+	token   string
+	issuer  *Issuer
+	objects objects
+
+	// every is upstream's authenticator of requests, with all that the cluster accepts.
+	every authenticator.Request
+
+	mu    sync.RWMutex
+	known map[string]known
+}
+
+// known is a token that has been accepted.
+type known struct {
+	user user.Info
+	// still tells whether the token is as good as it was; nil: it always is.
+	still func(context.Context) error
+}
+
+// NewAuthenticator makes the authenticator of a cluster with the token, whose objects are in a
+// store. The time is that of a clock.
+func NewAuthenticator(token string, issuer *Issuer, s *store.Store, now func() time.Time) *Authenticator {
+	a := &Authenticator{token: token, issuer: issuer, objects: objects{s, now}, known: map[string]known{}}
+	tokens := tokenunion.New(
+		authenticator.WrapAudienceAgnosticToken(Audiences, authenticator.TokenFunc(a.authenticateOwn)),
+		authenticator.TokenFunc(a.authenticateAccount),
+	)
+	a.every = group.NewAuthenticatedGroupAdder(requestunion.New(
+		x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf)),
+		bearertoken.New(tokens),
+		websocket.NewProtocolAuthenticator(tokens),
+	))
+	return a
+}
+
+// Authenticate says who makes a request. It is not ok if the request has no credentials that
+// the cluster accepts; the error says why, if there is more to say.
+func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, err error) {
+	token, bears := bearerOf(req)
+	if bears && (req.TLS == nil || len(req.TLS.PeerCertificates) == 0) {
+		if by := a.remembered(req.Context(), token); by != nil {
+			return by, true, nil
+		}
+	}
+	checks := &checks{}
+	response, ok, err := a.every.AuthenticateRequest(req.WithContext(context.WithValue(req.Context(), checksKey{}, checks)))
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	if bears && checks.decided {
+		a.remember(token, known{response.User, checks.still})
+	}
+	return response.User, true, nil
+}
+
+// AuthenticateRequest implements authenticator.Request. It respects the audiences in the
+// context of the request.
+func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	return a.every.AuthenticateRequest(req)
+}
+
+// bearerOf is the token that a request bears.
+func bearerOf(req *http.Request) (string, bool) {
+	scheme, token, ok := strings.Cut(strings.TrimSpace(req.Header.Get("Authorization")), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
+}
+
+// isOwn tells whether a token is the cluster's own.
+func (a *Authenticator) isOwn(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) == 1
+}
+
+// remembered is the user of a token that has been accepted before and still is good, or nil.
+func (a *Authenticator) remembered(ctx context.Context, token string) user.Info {
+	if a.isOwn(token) {
+		return Admin
+	}
+	a.mu.RLock()
+	k, ok := a.known[token]
+	a.mu.RUnlock()
+	if !ok {
+		return nil
+	}
+	if k.still != nil && k.still(ctx) != nil {
+		a.mu.Lock()
+		delete(a.known, token)
+		a.mu.Unlock()
+		return nil
+	}
+	return k.user
+}
+
+func (a *Authenticator) remember(token string, k known) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) >= maxKnown {
+		clear(a.known)
+	}
+	a.known[token] = k
+}
+
+// checks is what an authenticator of tokens says to Authenticate, by the context of the request.
+type checks struct {
+	decided bool // a token was accepted, and may be remembered
+	still   func(context.Context) error
+}
+
+type checksKey struct{}
+
+func decide(ctx context.Context, still func(context.Context) error) {
+	if c, ok := ctx.Value(checksKey{}).(*checks); ok {
+		c.decided, c.still = true, still
+	}
+}
+
+// authenticateOwn accepts the tokens that the cluster has made itself.
+func (a *Authenticator) authenticateOwn(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	if a.isOwn(token) {
+		return &authenticator.Response{User: &user.DefaultInfo{Name: Admin.GetName(), Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
+	}
+	b, ok := a.unseal(token)
+	if !ok {
+		return nil, false, nil
+	}
+	by, err := b.user(a.objects)
+	if err != nil {
+		return nil, false, err
+	}
+	var still func(context.Context) error
+	if b.Account != "" {
+		still = func(context.Context) error {
+			is, err := b.user(a.objects)
+			if err == nil && is.GetUID() != by.GetUID() {
+				err = errOtherAccount
+			}
+			return err
+		}
+	}
+	decide(ctx, still)
+	return &authenticator.Response{User: by}, true, nil
+}
+
+// authenticateAccount accepts the tokens of service accounts that the issuer has signed.
+func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	if strings.Count(token, ".") != 2 {
+		return nil, false, nil // no JSON Web Token; without one there need not be a key
+	}
+	if err := a.issuer.make(); err != nil {
+		return nil, false, err
+	}
+	return accounts([]string{IssuerURL}, a.issuer.keys, Audiences, byClock(serviceaccount.NewValidator(a.objects), a.objects.now)).
+		AuthenticateToken(ctx, token)
+}
+
+// accounts is upstream's authenticator of tokens of service accounts.
+func accounts[P any](issuers []string, keys serviceaccount.PublicKeysGetter, audiences authenticator.Audiences, v serviceaccount.Validator[P]) authenticator.Token {
+	return serviceaccount.JWTTokenAuthenticator(issuers, keys, audiences, v)
+}
+
+// clocked is upstream's validator of claims, by a clock of ours.
+type clocked[P any] struct {
+	serviceaccount.Validator[P]
+	now func() time.Time
+}
+
+func byClock[P any](v serviceaccount.Validator[P], now func() time.Time) serviceaccount.Validator[P] {
+	return clocked[P]{v, now}
+}
+
+// Validate implements upstream's Validator.
+func (c clocked[P]) Validate(ctx context.Context, token string, public *jwt.Claims, private *P) (*apiserverserviceaccount.ServiceAccountInfo, error) {
+	validate := func(ctx context.Context) (*apiserverserviceaccount.ServiceAccountInfo, error) {
+		moved := moveClaims(public, time.Since(c.now()))
+		return c.Validator.Validate(ctx, token, &moved, private)
+	}
+	info, err := validate(ctx)
+	if err == nil {
+		decide(ctx, func(ctx context.Context) error {
+			_, err := validate(ctx)
+			return err
+		})
+	}
+	return info, err
+}
+
+// fingerprint tells the certificates of this cluster's users from those of others.
+func (a *Authenticator) fingerprint() string {
+	sum := sha256.Sum256([]byte("certificates of " + a.token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// CertificateFor makes a client certificate for a user who is a member of the groups, and its
+// key, as PEM. It is good for this cluster and its forks.
+func (a *Authenticator) CertificateFor(name string, groups ...string) (certificate, key []byte, err error) {
+	authority, err := OfProcess()
+	if err != nil {
+		return nil, nil, err
+	}
+	return authority.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, a.fingerprint())
+}
+
+// trusted is what a client certificate has to be.
+func trusted() (x509.VerifyOptions, bool) {
+	authority, err := OfProcess()
+	if err != nil {
+		return x509.VerifyOptions{}, false
+	}
+	return x509.VerifyOptions{Roots: authority.pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+}
+
+// userOf is the user of a client certificate, if the certificate is for this cluster.
+func (a *Authenticator) userOf(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
+	if chain[0].Subject.SerialNumber != a.fingerprint() {
+		return nil, false, nil
+	}
+	return x509request.CommonNameUserConversion.User(chain)
+}

@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// Authority is a certificate authority.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pool        *x509.CertPool
+}
+
+// The certificates are valid whatever the clock of a test says: the one of a testing/synctest
+// bubble begins in the year 2000.
+var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// OfProcess is the authority that all clusters of the process have their server certificates
+// and the certificates of their users from. It is made when it is first needed.
+var OfProcess = sync.OnceValues(func() (*Authority, error) { return NewAuthority("fakecluster") })
+
+// NewAuthority makes an authority with a new key.
+func NewAuthority(name string) (*Authority, error) {
+	a := &Authority{pool: x509.NewCertPool()}
+	var err error
+	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: validFrom, NotAfter: validTo,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
+	if err != nil {
+		return nil, err
+	}
+	if a.certificate, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	a.pool.AddCert(a.certificate)
+	return a, nil
+}
+
+// PEM is the certificate of the authority, which its clients trust.
+func (a *Authority) PEM() []byte { return certificatePEM(a.certificate.Raw) }
+
+// Pool has the certificate of the authority. It must not be changed.
+func (a *Authority) Pool() *x509.CertPool { return a.pool }
+
+func certificatePEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// ServerCertificate makes the certificate of a server that is reached by the names and at
+// 127.0.0.1.
+func (a *Authority) ServerCertificate(names ...string) (tls.Certificate, error) {
+	key, der, err := a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]},
+		DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, err
+}
+
+// sign makes a key, and a certificate for it after the template.
+func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template.NotBefore, template.NotAfter, template.KeyUsage = validFrom, validTo, x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	return key, der, err
+}
+
+// clientCertificate makes the certificate of a user, and its key, as PEM. The cluster that it
+// is for stands in it.
+func (a *Authority) clientCertificate(u user.Info, cluster string) (certificate, key []byte, err error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	private, der, err := a.sign(&x509.Certificate{
+		SerialNumber: serial, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject: pkix.Name{CommonName: u.GetName(), Organization: u.GetGroups(), SerialNumber: cluster},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a certificate for %q: %w", u.GetName(), err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return certificatePEM(der), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}), nil
+}

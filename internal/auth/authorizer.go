@@ -1,0 +1,121 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	rbacvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+)
+
+// Authorizer decides what users may do.
+type Authorizer interface {
+	authorizer.Authorizer
+	authorizer.RuleResolver
+}
+
+// AlwaysAllow allows everything to every user.
+var AlwaysAllow Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+
+// ByRules allows what the rules allow, and everything to system:masters.
+func ByRules(r *Rules) Authorizer { return byRules{r} }
+
+// IsPrivileged tells whether a user is a member of the group that may do everything.
+func IsPrivileged(u user.Info) bool {
+	return u == Admin || slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
+}
+
+type byRules struct{ rules *Rules }
+
+// of is upstream's authorizer, with the bindings of one user.
+func (b byRules) of(u user.Info) (*rbac.RBACAuthorizer, error) {
+	known, err := b.rules.load()
+	if err != nil {
+		return nil, err
+	}
+	v := view{known, u, "role", "clusterrole"} // as upstream's listers call them
+	return rbac.New(v, v, v, v), nil
+}
+
+// Authorize implements authorizer.Authorizer.
+func (b byRules) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	u := a.GetUser()
+	if u == nil {
+		return authorizer.DecisionNoOpinion, "", errors.New("no user on request")
+	}
+	if IsPrivileged(u) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	rbac, err := b.of(u)
+	if err != nil {
+		return authorizer.DecisionNoOpinion, "", err
+	}
+	return rbac.Authorize(ctx, a)
+}
+
+// ConditionsAwareAuthorize implements authorizer.Authorizer: there are no conditions.
+func (b byRules) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, a))
+}
+
+// EvaluateConditions implements authorizer.Authorizer.
+func (byRules) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (b byRules) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	rbac, err := b.of(u)
+	if err != nil {
+		return nil, nil, true, err
+	}
+	return rbac.RulesFor(ctx, u, namespace)
+}
+
+// Resolver finds the rules that users have, for the checks that nobody grants more than that.
+func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return resolver{r} }
+
+type resolver struct{ rules *Rules }
+
+func (r resolver) of(u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
+	known, err := r.rules.load()
+	if err != nil {
+		return nil, err
+	}
+	v := view{known, u, "roles", "clusterroles"} // as upstream's storages call them
+	return rbacvalidation.NewDefaultRuleResolver(v, v, v, v), nil
+}
+
+// GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.
+func (r resolver) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	of, err := r.of(&user.DefaultInfo{})
+	if err != nil {
+		return nil, err
+	}
+	return of.GetRoleReferenceRules(ctx, ref, namespace)
+}
+
+// RulesFor implements upstream's AuthorizationRuleResolver.
+func (r resolver) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	of, err := r.of(u)
+	if err != nil {
+		return nil, err
+	}
+	return of.RulesFor(ctx, u, namespace)
+}
+
+// VisitRulesFor implements upstream's AuthorizationRuleResolver.
+func (r resolver) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
+	of, err := r.of(u)
+	if err != nil {
+		visitor(nil, nil, err)
+		return
+	}
+	of.VisitRulesFor(ctx, u, namespace, visitor)
+}

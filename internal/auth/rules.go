@@ -1,0 +1,332 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	rbacvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Where roles and bindings are in a store.
+const (
+	clusterRolesPrefix    = "/registry/clusterroles/"
+	clusterBindingsPrefix = "/registry/clusterrolebindings/"
+	rolesPrefix           = "/registry/roles/"
+	bindingsPrefix        = "/registry/rolebindings/"
+)
+
+// Rules are the roles and bindings in a store. They are safe for concurrent use.
+type Rules struct {
+	store   *store.Store
+	current atomic.Pointer[index]
+}
+
+// NewRules are the rules in a store. Of a store that was forked, they take over what the rules
+// of its origin have read, if they are given.
+func NewRules(s *store.Store, origin *Rules) *Rules {
+	r := &Rules{store: s}
+	if origin == nil {
+		return r
+	}
+	if known := origin.current.Load(); known != nil && known.revision <= s.Revision() {
+		inherited := *known
+		inherited.seen = &atomic.Int64{}
+		inherited.seen.Store(known.revision)
+		r.current.Store(&inherited)
+	}
+	return r
+}
+
+// index leads to the roles and bindings in a store at one revision.
+type index struct {
+	revision int64
+	// seen is the revision up to which the store has changed none of them.
+	seen *atomic.Int64
+
+	roles           map[string]*role // by namespace and name, with a slash between them
+	clusterRoles    map[string]*role // by name
+	clusterBindings bindings[*rbacv1.ClusterRoleBinding]
+	inNamespace     map[string]bindings[*rbacv1.RoleBinding]
+	parsed          map[string]parsed // bindings, by store key
+}
+
+// role is a Role or ClusterRole, whose rules are read when they are first needed.
+type role struct {
+	record store.Record
+	// read returns the same rules in both forms.
+	read func() (granted, error)
+}
+
+// granted has the rules of a Role or ClusterRole as upstream asks for them.
+type granted struct {
+	role        *rbacv1.Role
+	clusterRole *rbacv1.ClusterRole
+}
+
+// parsed is a binding as it was at a revision.
+type parsed struct {
+	revision int64
+	binding  any
+}
+
+// bindings has bindings by whom they name, in the order of their names.
+type bindings[B any] struct {
+	all    []B
+	users  map[string][]int
+	groups map[string][]int
+}
+
+func (b *bindings[B]) add(binding B, namespace string, subjects []rbacv1.Subject) {
+	if b.users == nil {
+		b.users, b.groups = map[string][]int{}, map[string][]int{}
+	}
+	n := len(b.all)
+	b.all = append(b.all, binding)
+	for _, s := range subjects {
+		switch s.Kind {
+		case rbacv1.UserKind:
+			b.users[s.Name] = append(b.users[s.Name], n)
+		case rbacv1.GroupKind:
+			b.groups[s.Name] = append(b.groups[s.Name], n)
+		case rbacv1.ServiceAccountKind:
+			in := s.Namespace
+			if in == "" {
+				in = namespace
+			}
+			if in != "" {
+				name := serviceaccount.MakeUsername(in, s.Name)
+				b.users[name] = append(b.users[name], n)
+			}
+		}
+	}
+}
+
+// of are the bindings that name the user or a group of the user.
+func (b *bindings[B]) of(u user.Info) []B {
+	found := b.users[u.GetName()]
+	lists := 0
+	if len(found) > 0 {
+		lists = 1
+	}
+	for _, g := range u.GetGroups() {
+		if more := b.groups[g]; len(more) > 0 {
+			found = append(found[:len(found):len(found)], more...)
+			lists++
+		}
+	}
+	if lists > 1 {
+		slices.Sort(found)
+		found = slices.Compact(found)
+	}
+	out := make([]B, len(found))
+	for i, n := range found {
+		out[i] = b.all[n]
+	}
+	return out
+}
+
+// load returns the index of the newest revision.
+func (r *Rules) load() (*index, error) {
+	for {
+		known := r.current.Load()
+		if known != nil {
+			fresh, err := r.isFresh(known)
+			if err != nil {
+				return nil, err
+			}
+			if fresh {
+				return known, nil
+			}
+		}
+		is, err := r.read(known)
+		var compacted *store.CompactedError
+		if errors.As(err, &compacted) {
+			continue // others write faster than the history is long
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.current.CompareAndSwap(known, is)
+		return is, nil
+	}
+}
+
+// isFresh tells whether the store still has the roles and bindings of an index. It reads what
+// has been written since it was asked last.
+func (r *Rules) isFresh(i *index) (bool, error) {
+	seen := i.seen.Load()
+	if r.store.Revision() == seen {
+		return true, nil
+	}
+	cursor, err := r.store.Watch("/registry/", seen)
+	for err == nil {
+		var events []*store.Event
+		if events, err = cursor.Poll(); len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if isRule(e.Record.Key) {
+				return false, nil
+			}
+		}
+	}
+	var compacted *store.CompactedError
+	if errors.As(err, &compacted) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for was := i.seen.Load(); was < cursor.Revision() && !i.seen.CompareAndSwap(was, cursor.Revision()); was = i.seen.Load() {
+	}
+	return true, nil
+}
+
+// isRule tells whether a role or binding is at a key.
+func isRule(key string) bool {
+	rest := strings.TrimPrefix(key, "/registry/")
+	return strings.HasPrefix(rest, "clusterrole") && (strings.HasPrefix(key, clusterRolesPrefix) || strings.HasPrefix(key, clusterBindingsPrefix)) ||
+		strings.HasPrefix(rest, "role") && (strings.HasPrefix(key, rolesPrefix) || strings.HasPrefix(key, bindingsPrefix))
+}
+
+// read makes the index of the newest revision. What the former one has parsed and is still
+// there is taken over.
+func (r *Rules) read(former *index) (*index, error) {
+	is := &index{
+		revision: r.store.Revision(), seen: &atomic.Int64{},
+		roles: map[string]*role{}, clusterRoles: map[string]*role{}, inNamespace: map[string]bindings[*rbacv1.RoleBinding]{}, parsed: map[string]parsed{},
+	}
+	is.seen.Store(is.revision)
+	if former == nil {
+		former = &index{}
+	}
+	each := func(prefix string, do func(store.Record) error) error {
+		list, err := r.store.List(prefix, store.ListOptions{Revision: is.revision})
+		if err != nil {
+			return err
+		}
+		for _, record := range list.Records {
+			if err := do(record); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	addRoles := func(prefix string, to, former map[string]*role) error {
+		return each(prefix, func(record store.Record) error {
+			name := record.Key[len(prefix):]
+			known := former[name]
+			if known == nil || known.record.Revision != record.Revision {
+				known = newRole(record)
+			}
+			to[name] = known
+			return nil
+		})
+	}
+	if err := addRoles(clusterRolesPrefix, is.clusterRoles, former.clusterRoles); err != nil {
+		return nil, err
+	}
+	if err := addRoles(rolesPrefix, is.roles, former.roles); err != nil {
+		return nil, err
+	}
+	if err := each(clusterBindingsPrefix, func(record store.Record) error {
+		binding, err := parse[rbacv1.ClusterRoleBinding](is, former, record)
+		if err == nil {
+			is.clusterBindings.add(binding, "", binding.Subjects)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return is, each(bindingsPrefix, func(record store.Record) error {
+		binding, err := parse[rbacv1.RoleBinding](is, former, record)
+		if err == nil {
+			in := is.inNamespace[binding.Namespace]
+			in.add(binding, binding.Namespace, binding.Subjects)
+			is.inNamespace[binding.Namespace] = in
+		}
+		return err
+	})
+}
+
+// parse reads a binding, if the former index does not have it.
+func parse[B any](is, former *index, record store.Record) (*B, error) {
+	known, ok := former.parsed[record.Key]
+	if !ok || known.revision != record.Revision {
+		binding := new(B)
+		if err := json.Unmarshal([]byte(record.Value), binding); err != nil {
+			return nil, err
+		}
+		known = parsed{record.Revision, binding}
+	}
+	is.parsed[record.Key] = known
+	return known.binding.(*B), nil
+}
+
+func newRole(record store.Record) *role {
+	return &role{record: record, read: sync.OnceValues(func() (granted, error) {
+		var content struct {
+			Rules []rbacv1.PolicyRule `json:"rules"`
+		}
+		err := json.Unmarshal([]byte(record.Value), &content)
+		return granted{&rbacv1.Role{Rules: content.Rules}, &rbacv1.ClusterRole{Rules: content.Rules}}, err
+	})}
+}
+
+// view shows an index to upstream's resolver. It has all roles, and the bindings that name one
+// user.
+type view struct {
+	*index
+	user user.Info
+	// roleName and clusterRoleName are what errors call a kind.
+	roleName, clusterRoleName string
+}
+
+var (
+	_ rbacvalidation.RoleGetter               = view{}
+	_ rbacvalidation.RoleBindingLister        = view{}
+	_ rbacvalidation.ClusterRoleGetter        = view{}
+	_ rbacvalidation.ClusterRoleBindingLister = view{}
+)
+
+// GetRole implements upstream's RoleGetter.
+func (v view) GetRole(_ context.Context, namespace, name string) (*rbacv1.Role, error) {
+	r := v.roles[namespace+"/"+name]
+	if r == nil {
+		return nil, apierrors.NewNotFound(rbacv1.Resource(v.roleName), name)
+	}
+	rules, err := r.read()
+	return rules.role, err
+}
+
+// GetClusterRole implements upstream's ClusterRoleGetter.
+func (v view) GetClusterRole(_ context.Context, name string) (*rbacv1.ClusterRole, error) {
+	r := v.clusterRoles[name]
+	if r == nil {
+		return nil, apierrors.NewNotFound(rbacv1.Resource(v.clusterRoleName), name)
+	}
+	rules, err := r.read()
+	return rules.clusterRole, err
+}
+
+// ListRoleBindings implements upstream's RoleBindingLister.
+func (v view) ListRoleBindings(_ context.Context, namespace string) ([]*rbacv1.RoleBinding, error) {
+	in := v.inNamespace[namespace]
+	return in.of(v.user), nil
+}
+
+// ListClusterRoleBindings implements upstream's ClusterRoleBindingLister.
+func (v view) ListClusterRoleBindings(context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
+	return v.clusterBindings.of(v.user), nil
+}

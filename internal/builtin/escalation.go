@@ -1,0 +1,62 @@
+package builtin
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	clusterrolepolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased"
+	clusterrolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding/policybased"
+	rolepolicy "k8s.io/kubernetes/pkg/registry/rbac/role/policybased"
+	rolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
+)
+
+// This file has the checks that nobody grants rights that they do not have. Upstream has them in
+// front of its storages of roles and bindings; here there is nothing behind them.
+
+// policed is upstream's storage of roles or bindings, as far as it checks.
+type policed interface {
+	registryrest.Creater
+	registryrest.Updater
+}
+
+var (
+	mayGrantRole           = mayGrant(rolepolicy.NewStorage(unstored{}, asked{}, granted{}))
+	mayGrantClusterRole    = mayGrant(clusterrolepolicy.NewStorage(unstored{}, asked{}, granted{}))
+	mayBindRole            = mayGrant(rolebindingpolicy.NewStorage(unstored{}, asked{}, granted{}))
+	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, asked{}, granted{}))
+)
+
+// mayGrant makes the check that a storage makes.
+func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) error {
+	return func(ctx context.Context, obj, current runtime.Object) error {
+		if current == nil {
+			_, err := s.Create(ctx, obj, nil, &metav1.CreateOptions{})
+			return err
+		}
+		_, _, err := s.Update(context.WithValue(ctx, currentKey{}, current), "", registryrest.DefaultUpdatedObjectInfo(obj), nil, nil, false, &metav1.UpdateOptions{})
+		return err
+	}
+}
+
+// currentKey is the key of the current object in the context of an update of unstored.
+type currentKey struct{}
+
+// unstored is a storage that stores nothing. Upstream's checks call no other methods of it.
+type unstored struct {
+	registryrest.StandardStorage
+}
+
+// Create implements registryrest.Creater.
+func (unstored) Create(_ context.Context, obj runtime.Object, _ registryrest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	return obj, nil
+}
+
+// Update implements registryrest.Updater.
+func (unstored) Update(ctx context.Context, _ string, info registryrest.UpdatedObjectInfo, _ registryrest.ValidateObjectFunc,
+	_ registryrest.ValidateObjectUpdateFunc, _ bool, _ *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	current, _ := ctx.Value(currentKey{}).(runtime.Object)
+	obj, err := info.UpdatedObject(ctx, current)
+	return obj, false, err
+}

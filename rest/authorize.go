@@ -1,0 +1,86 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// authorize refuses what the user of a request may not do.
+func (s *Server) authorize(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx := req.Context()
+		if by, _ := apirequest.UserFrom(ctx); by == auth.Admin {
+			logDecision(ctx, "allow", "")
+			next.ServeHTTP(w, req)
+			return
+		}
+		attributes, err := filters.GetAuthorizerAttributes(ctx)
+		if err == nil {
+			err = s.decide(ctx, attributes, true)
+		}
+		if err != nil {
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			writeError(w, req, err)
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// decide asks whether the user of a request may do something, and remembers that the user asked
+// for it. The error is the answer of a real server. Only the question whether the request
+// may be served at all is told to its event.
+func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool) error {
+	decision, reason, err := s.authorizer.Authorize(ctx, a)
+	s.access.Note(a, decision == authorizer.DecisionAllow)
+	switch {
+	case decision == authorizer.DecisionAllow:
+		if tell {
+			logDecision(ctx, "allow", reason)
+		}
+		return nil
+	case err != nil:
+		if tell {
+			audit.AddAuditAnnotation(ctx, "authorization.k8s.io/reason", "internal error")
+		}
+		return apierrors.NewInternalError(err)
+	}
+	if tell {
+		logDecision(ctx, "forbid", reason)
+	}
+	return responsewriters.ForbiddenStatusError(a, reason)
+}
+
+// logDecision says in the event of a request, if it has one, whether its user may make it.
+func logDecision(ctx context.Context, decision, reason string) {
+	if audit.AuditContextFrom(ctx) != nil {
+		audit.AddAuditAnnotations(ctx, "authorization.k8s.io/decision", decision, "authorization.k8s.io/reason", reason)
+	}
+}
+
+// mayCreate refuses the creation of an object by an update or an apply, for which the user has
+// been asked whether it may update or patch.
+func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error {
+	by, ok := apirequest.UserFrom(ctx)
+	if !ok || by == auth.Admin {
+		return nil
+	}
+	path := ""
+	if info, ok := apirequest.RequestInfoFrom(ctx); ok {
+		path = info.Path
+	}
+	return s.decide(ctx, authorizer.AttributesRecord{
+		User: by, Verb: "create", ResourceRequest: true, Path: path,
+		APIGroup: of.Group, APIVersion: of.Version, Resource: of.Resource, Namespace: namespace, Name: name,
+	}, false)
+}

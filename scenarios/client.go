@@ -24,8 +24,9 @@ const userAgent = "scenario"
 // typed calls, because a scenario is about what the server really sends: status
 // codes, headers and bodies, before a client has made something else of them.
 type client struct {
-	base *url.URL
-	http *http.Client
+	cluster Cluster
+	base    *url.URL
+	http    *http.Client
 	// kinds is the last that discovery said of each kind.
 	kinds map[kind]metav1.APIResource
 	// webhooks are those of the scenario.
@@ -34,18 +35,24 @@ type client struct {
 
 type kind struct{ apiVersion, kind string }
 
-func newClient(cfg *rest.Config) (*client, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.UserAgent = userAgent
+func newClient(of Cluster) (*client, error) {
+	cfg := of.RESTConfig()
 	base, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, err
 	}
-	httpClient, err := rest.HTTPClientFor(cfg)
+	admin, err := httpClient(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &client{base: base, http: httpClient, kinds: map[kind]metav1.APIResource{}}, nil
+	return &client{cluster: of, base: base, http: admin, kinds: map[kind]metav1.APIResource{}}, nil
+}
+
+// httpClient is a client with the configuration, under the name of the scenarios.
+func httpClient(cfg *rest.Config) (*http.Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.UserAgent = userAgent
+	return rest.HTTPClientFor(cfg)
 }
 
 // answer is what the server sent.
@@ -81,6 +88,8 @@ type call struct {
 	headers      map[string]any
 	// body is a resolved tree, or text; nil is none.
 	body any
+	// by makes the request; nil: the administrator.
+	by *user
 }
 
 // call is the request of r to a path.
@@ -89,7 +98,7 @@ func (r request) call(method, path string, body any) call {
 	if r.asTable {
 		headers = withDefault(headers, "Accept", tableMediaType)
 	}
-	return call{method, path, query(r.options), headers, body}
+	return call{method, path, query(r.options), headers, body, r.by}
 }
 
 // send makes one request and reads the answer to its end.
@@ -135,7 +144,14 @@ func (c *client) open(ctx context.Context, to call) (*http.Response, error) {
 	for name, value := range to.headers {
 		request.Header.Set(name, fmt.Sprint(value))
 	}
-	return c.http.Do(request)
+	if to.by == nil {
+		return c.http.Do(request)
+	}
+	other, err := httpClient(to.by.config(c.cluster))
+	if err != nil {
+		return nil, err
+	}
+	return other.Do(request)
 }
 
 // read reads the answer to the end.

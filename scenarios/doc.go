@@ -120,6 +120,10 @@
 //     that is not where its own apiVersion, kind and name say.
 //   - headers: {NAME: VALUE}: headers of the request, in place of those that the runner
 //     sends.
+//   - as: {user, groups}, {serviceAccount} or {token}: who makes the request: a user of any
+//     name, a member of the groups; a service account, written NAMESPACE/NAME; or whoever
+//     bears the token. Without it the administrator of the cluster does, who may do
+//     everything.
 //
 // This patches a status in a dry run, so that the server stores nothing:
 //
@@ -130,10 +134,14 @@
 //	  body: {status: {replicas: 1}}
 //	  options: {dryRun: All, fieldManager: me}
 //
+// What the runner has to find out before the request, such as the resource of a kind, it asks as
+// the administrator.
+//
 // These fields name the step and say what its answer must be:
 //
 //   - name: a few words about the step, shown if it fails.
-//   - as: a name for the answer, for use in later steps.
+//   - as: a name for the answer, for use in later steps. In a step with as: {user, groups}
+//     the answer has no name.
 //   - expect: fields that the answer must have.
 //   - error: the error that the server must answer. It cannot be combined with expect.
 //   - code: the HTTP status, if it matters which status of success it is.
@@ -251,7 +259,7 @@
 // Inside braces YAML wants a space after a tag: {status: !absent }.
 //
 // Manifests, bodies and options take !absent and !from, references (apiVersion, kind, ...)
-// take !from, responses and bodies of webhooks !absent and !cel, and expectations all but !cel.
+// take !from, as do tokens, responses and bodies of webhooks !absent and !cel, and expectations all but !cel.
 //
 // # Which files are scenarios
 //

@@ -158,12 +158,19 @@ func (p *parser) step(n *yaml.Node) step {
 	s := step{pos: p.at(n)}
 	known := p.expectations(&s.expectation)
 	known["name"] = func(n *yaml.Node) { s.name = p.text(n) }
-	known["as"] = func(n *yaml.Node) { s.as = p.text(n) }
 	given := map[*beside]*yaml.Node{}
 	for _, b := range besides {
 		known[b.name] = func(n *yaml.Node) {
 			given[b] = n
 			b.parse(p, n, &s.request)
+		}
+	}
+	user := known[asUser.name]
+	known["as"] = func(n *yaml.Node) { // the name of the answer, or else who asks
+		if meant(n).Kind == yaml.MappingNode {
+			user(n)
+		} else {
+			s.as = p.text(n)
 		}
 	}
 	for _, v := range verbs {

@@ -100,6 +100,14 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:5: an earlier answer is named "a" already`}},
 		{"an answer's name is one word of a path", head + get + "  as: a.b\n", []string{
 			`f.yaml:3: the name of an answer has no dots: "a.b"`}},
+		{"a user is of one kind", head + get + "  as: {user: jane, token: t}\n", []string{
+			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+		{"groups are those of a user", head + get + "  as: {groups: [dev]}\n", []string{
+			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+		{"a service account has a namespace", head + get + "  as: {serviceAccount: robot}\n", []string{
+			`f.yaml:4: a service account is written NAMESPACE/NAME, and this is "robot"`}},
+		{"a token comes from an earlier answer", head + get + "  as: {token: !from t.status.token }\n", []string{
+			`f.yaml:4: no step before this one has its answer named "t" (as: t)`}},
 		{"a number is one in JSON", head + get + "  expect: .inf\n", []string{
 			`f.yaml:4: .inf is not a number in JSON`}},
 		{"only JSON's types are values", head + get + "  expect: !!binary aGk=\n", []string{

@@ -35,7 +35,7 @@ func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
 			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
 		}
 	}()
-	client, err := newClient(cluster.RESTConfig())
+	client, err := newClient(cluster)
 	if err != nil {
 		return &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
 	}

@@ -21,6 +21,8 @@ type request struct {
 	body    any
 	options map[string]any
 	headers map[string]any
+	// by makes the request; nil: the administrator.
+	by *user
 	// asTable: the answer is asked for as the server prints it.
 	asTable bool
 	// events is how many a watch waits for.
@@ -57,6 +59,7 @@ var besides = []*beside{
 	{"headers", "{NAME: VALUE}", "create get list update patch apply delete deletecollection",
 		"headers of the request, in place of those that the runner sends.",
 		func(p *parser, n *yaml.Node, r *request) { r.headers = p.texts(n, "the headers") }},
+	asUser,
 }
 
 func (b *beside) standsWith(verb string) bool {
@@ -112,8 +115,11 @@ func (r request) resolve(answers map[string]answer) (request, error) {
 		}
 		*fields = resolved
 	}
-	body, err := resolve(r.body, answers)
-	r.body = body
+	var err error
+	if r.by, err = r.by.resolve(answers); err != nil {
+		return r, err
+	}
+	r.body, err = resolve(r.body, answers)
 	return r, err
 }
 

@@ -48,7 +48,11 @@ type Service struct {
 
 // Cluster is what Play needs of a cluster.
 type Cluster interface {
+	// RESTConfig is for the administrator, ConfigFor for a user who is a member of the groups,
+	// and ServiceAccountConfig for a service account.
 	RESTConfig() *rest.Config
+	ConfigFor(user string, groups ...string) *rest.Config
+	ServiceAccountConfig(namespace, name string) *rest.Config
 	// CABundle returns the PEM of the authority that signed the certificates of the
 	// services, and ServiceURL returns the address of one of them.
 	CABundle() []byte

@@ -42,6 +42,18 @@ func (s *stub) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://stub.invalid", Transport: roundTripper(s.serve)}
 }
 
+func (s *stub) ConfigFor(user string, _ ...string) *rest.Config { return s.as(user) }
+
+func (s *stub) ServiceAccountConfig(namespace, name string) *rest.Config {
+	return s.as(namespace + ":" + name)
+}
+
+func (s *stub) as(token string) *rest.Config {
+	cfg := s.RESTConfig()
+	cfg.BearerToken = token
+	return cfg
+}
+
 type roundTripper func(http.ResponseWriter, *http.Request)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {

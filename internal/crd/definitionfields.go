@@ -28,9 +28,15 @@ var definitionTypes = sync.OnceValue(func() *resource.Types {
 })
 
 // definitionFields knows who owns which field of a definition in one version. A spec is
-// large, and to convert it takes longer than all else. So a spec that a write leaves as it
-// is, is left out. The versions of a new one are left out but for a name: they belong to one
-// owner as a whole.
+// large, and the engine would convert it and make a tree of it for each write. So a spec that
+// a write leaves as it is, is left out. The versions of a new one are left out but for a name:
+// they belong to one owner as a whole.
+//
+// Measured with the largest definitions of cluster-api on a busy machine of two cores (see
+// BenchmarkInstall in conformance/realcrds): to install one that the process knows takes 3.3 to
+// 4.2 ms, and 18 to 29 ms if the engine sees all of it, with 7.1 in place of 1.7 MB and 21,500
+// in place of 1,400 allocations. Converting the two specs of a write is a quarter of that; the
+// rest are the trees of schemas, whose parts encode themselves as JSON.
 type definitionFields struct {
 	*resource.TypedFields
 	kind schema.GroupVersionKind

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -41,6 +43,7 @@ type side struct {
 	codec  resource.Codec
 	scheme *runtime.Scheme
 	kind   schema.GroupVersionKind
+	hub    schema.GroupVersion // of the objects that fields is given
 	model  *spec.Schema
 }
 
@@ -63,7 +66,7 @@ func managedKinds(t *testing.T, models map[string]*spec.Schema) []managedKind {
 		r := all.Resource(name.Group, name.Resource)
 		k := managedKind{name: name.String()}
 		add := func(v *resource.Version, subresource string, manages resource.Fields) {
-			s := side{apiVersion: v.GroupVersion().String(), subresource: subresource, codec: v.Codec, kind: v.Kind(), scheme: legacyscheme.Scheme}
+			s := side{apiVersion: v.GroupVersion().String(), subresource: subresource, codec: v.Codec, kind: v.Kind(), scheme: legacyscheme.Scheme, hub: internalIn(name.Group)}
 			if name.Group == "apiextensions.k8s.io" {
 				s.scheme = crd.Scheme()
 			}
@@ -82,9 +85,38 @@ func managedKinds(t *testing.T, models map[string]*spec.Schema) []managedKind {
 		}
 		kinds = append(kinds, k)
 	}
-	scale := side{apiVersion: "autoscaling/v1", subresource: "scale", scheme: legacyscheme.Scheme, kind: scaleKind, codec: resource.NewTypedCodec(legacyscheme.Scheme, scaleKind, internalIn(scaleKind.Group), scaleKind.Group, nil)}
+	scale := side{
+		apiVersion: "autoscaling/v1", subresource: "scale", scheme: legacyscheme.Scheme, kind: scaleKind, hub: internalIn(scaleKind.Group),
+		codec: resource.NewTypedCodec(legacyscheme.Scheme, scaleKind, internalIn(scaleKind.Group), scaleKind.Group, nil),
+	}
 	scale.set(t, scaleFields(), models)
-	return append(kinds, managedKind{"scale", []side{scale}})
+	ofCustom := customScale(t)
+	custom := side{
+		apiVersion: "autoscaling/v1", subresource: "scale", scheme: scheme.Scheme, kind: scaleKind, hub: scaleKind.GroupVersion(),
+		codec: ofCustom.Projection.View().Codec,
+	}
+	custom.set(t, ofCustom.FieldManager, models)
+	return append(kinds, managedKind{"scale", []side{scale}}, managedKind{"scale of a custom resource", []side{custom}})
+}
+
+// customScale is the subresource scale of a custom resource.
+func customScale(t *testing.T) *resource.Subresource {
+	t.Helper()
+	record := kvstore.Record{Key: crd.DefinitionsPrefix + "widgets.example.com", Value: `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+		"metadata":{"name":"widgets.example.com","uid":"u"},"spec":{"group":"example.com","scope":"Namespaced",
+		"names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"versions":[{"name":"v1","served":true,"storage":true,
+		"subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+		"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]},"status":{"storedVersions":["v1"],
+		"acceptedNames":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"conditions":[{"type":"Established","status":"True"}]}}`}
+	obj, err := crd.Definitions(false).Storage.Codec.DecodeStored(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return definition.Resource.Storage.Subresource["scale"]
 }
 
 func (s *side) set(t *testing.T, manages resource.Fields, models map[string]*spec.Schema) {
@@ -160,15 +192,11 @@ func (h *history) typed(s side, tree map[string]any, percent int) runtime.Object
 	if h.One(percent) {
 		s.scheme.Default(obj)
 	}
-	hub, err := s.scheme.ConvertToVersion(obj, h.hub(s))
+	hub, err := s.scheme.ConvertToVersion(obj, s.hub)
 	if err != nil {
 		return nil
 	}
 	return hub
-}
-
-func (h *history) hub(s side) schema.GroupVersion {
-	return internalIn(s.kind.Group)
 }
 
 // tree is an object in the version of a side.

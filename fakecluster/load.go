@@ -20,6 +20,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // load creates what the options ask for.
@@ -33,6 +34,9 @@ func (c *Cluster) load(ctx context.Context) error {
 		u, err := toUnstructured(obj)
 		if err == nil && isDefinition(u.GroupVersionKind()) {
 			err = c.prepareDefinition(u)
+		}
+		if err == nil && isAPIService(u.GroupVersionKind()) {
+			c.services.trustAPIService(u)
 		}
 		if err != nil {
 			return fmt.Errorf("object %d: %w", i, err)
@@ -127,6 +131,10 @@ func isDefinition(kind schema.GroupVersionKind) bool {
 	return kind.GroupKind() == apiextensionsv1.Kind("CustomResourceDefinition")
 }
 
+func isAPIService(kind schema.GroupVersionKind) bool {
+	return kind.Group == apiregistrationv1.GroupName && kind.Kind == "APIService"
+}
+
 // prepareManifest has the conversion webhook of a definition reach what the options say.
 func (c *Cluster) prepareManifest(m manifest) (manifest, error) {
 	converts := gjson.GetBytes(m.text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
@@ -182,6 +190,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 			kinds, err = append(kinds, apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")), nil
 		case *apiextensionsv1beta1.CustomResourceDefinition:
 			kinds, err = append(kinds, apiextensionsv1beta1.SchemeGroupVersion.WithKind("CustomResourceDefinition")), nil
+		case *apiregistrationv1.APIService:
+			kinds, err = append(kinds, apiregistrationv1.SchemeGroupVersion.WithKind("APIService")), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%T names no kind: %w", obj, err)
@@ -199,7 +209,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 
 // keepsItsStatus tells whether the status of a kind is the server's own business.
 func keepsItsStatus(kind schema.GroupKind) bool {
-	return kind == apiextensionsv1.Kind("CustomResourceDefinition") || kind == schema.GroupKind{Kind: "Namespace"}
+	return kind == apiextensionsv1.Kind("CustomResourceDefinition") || kind == schema.GroupKind{Kind: "Namespace"} ||
+		kind == schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 }
 
 // create creates an object, and writes its status if it has one.

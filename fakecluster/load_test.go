@@ -153,7 +153,7 @@ func TestWithObjectsCreatesInOrder(t *testing.T) {
 		},
 		newNamespace("other"),
 	), fakecluster.WithObjects(cronTab("a"), inTeam, nowhere, full))
-	r := revision(t, getDefinition(t, c, definition))
+	r := revision(t, getDefinition(t, c, definition)) + 1 // the APIService of its version comes next
 
 	equal(t, "namespaces", names(list(t, c.Dynamic().Resource(namespaces))),
 		[]string{"default", "kube-node-lease", "kube-public", "kube-system", "other", "team"})
@@ -179,7 +179,7 @@ func TestWithObjectsWritesTheStatus(t *testing.T) {
 	full := cronTab("a")
 	full.Object["status"] = object{"replicas": int64(3)}
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(withStatus(), full))
-	r := revision(t, getDefinition(t, c, definition))
+	r := revision(t, getDefinition(t, c, definition)) + 1 // the APIService of its version comes next
 	want := stored("a", "my-awesome-cron-image", 1, r+2)
 	want["status"] = object{"replicas": int64(3)}
 	equal(t, "object", fixed(t, get(t, inDefault(c), "a")), want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"fmt"
 	"log"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
@@ -34,16 +37,31 @@ func (s service) check() error {
 	return nil
 }
 
-// WithService makes a handler reachable for webhooks that refer to a service: a namespace, a
-// name and a port. No Service object has to exist. The cluster serves the handler over TLS
-// with a certificate for NAME.NAMESPACE.svc. A configuration that refers to the service needs
-// Cluster.CABundle as its caBundle; in the conversion webhooks of WithCRDPaths and WithObjects
-// the cluster fills it in.
+// WithService makes a handler reachable for webhooks and APIServices that refer to a service: a
+// namespace, a name and a port. No Service object has to exist. The cluster serves the handler
+// over TLS with a certificate for NAME.NAMESPACE.svc. What refers to the service needs
+// Cluster.CABundle as its caBundle; in the conversion webhooks of WithCRDPaths and WithObjects,
+// and in the APIServices of WithObjects, the cluster fills it in.
+//
+// # Aggregated API servers
+//
+// An APIService that points to the service has the handler serve a version of the API. The
+// cluster forwards all requests below /apis/GROUP/VERSION, watches and upgrades included, and
+// tells the handler who asks in the headers X-Remote-User, -Group, -Uid and -Extra-. It sends no
+// client certificate. Discovery and OpenAPI of the handler appear in those of the cluster.
+//
+// A request that the cluster cannot forward is answered with 503 and the text "service
+// unavailable". The condition Available of the APIService says why. It is brought up to date by
+// each write to the APIService, to the Service that it names, or to its EndpointSlices, and by
+// a request that finds the handler unavailable: a handler that begins to answer later is
+// available for the first request, without a write.
 //
 // An empty name or namespace, a port outside of 1 to 65535, a nil handler, or a service that
 // is given twice is an error. The option may be given more than once.
 //
 // Default: a call of a webhook that refers to a service fails with: service "NAME" not found.
+// An APIService that does is not available, unless a Service of the type ExternalName says
+// where its server is.
 func WithService(namespace, name string, port int, h http.Handler) Option {
 	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
 }
@@ -90,6 +108,31 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, address)
+}
+
+// Handles implements crd.Dialer.
+func (s *services) Handles(namespace, name string, port int32) bool {
+	return s.listeners[reference(namespace, name, port)] != nil
+}
+
+// trustAPIService fills in the caBundle of an APIService that points to a handler, unless it
+// wants no certificate to be checked.
+func (s *services) trustAPIService(u *unstructured.Unstructured) {
+	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
+	to, ok := spec["service"].(map[string]any)
+	if insecure, _ := spec["insecureSkipTLSVerify"].(bool); !ok || insecure {
+		return
+	}
+	namespace, _ := to["namespace"].(string)
+	name, _ := to["name"].(string)
+	port, ok := to["port"].(int64)
+	if !ok {
+		port = 443
+	}
+	if s.Handles(namespace, name, int32(port)) {
+		spec["caBundle"] = base64.StdEncoding.EncodeToString(s.bundle())
+		u.Object["spec"] = spec
+	}
 }
 
 // listenServices serves all of them, with certificates of the given authority or, if

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,8 +107,12 @@ func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
 		}, phases: "CREATE leases/ Lease default/l new=*v1.Lease v1 old=- CreateOptions"},
 		{what: "a definition", do: func() answer { return c.do("POST", definitionsPath, jsonBody, scaled) },
 			phases: "CREATE customresourcedefinitions/ CustomResourceDefinition /things.example.com new=*v1.CustomResourceDefinition v1 old=- CreateOptions",
-			more: both("UPDATE customresourcedefinitions/status CustomResourceDefinition /things.example.com " +
-				"new=*v1.CustomResourceDefinition v1 old=*v1.CustomResourceDefinition v1 UpdateOptions")},
+			more: slices.Concat(
+				both("UPDATE customresourcedefinitions/status CustomResourceDefinition /things.example.com "+
+					"new=*v1.CustomResourceDefinition v1 old=*v1.CustomResourceDefinition v1 UpdateOptions"),
+				both("CREATE apiservices/ APIService /v1.example.com new=*v1.APIService v1 old=- CreateOptions"),
+				both("CREATE apiservices/ APIService /v2.example.com new=*v1.APIService v1 old=- CreateOptions"),
+			)},
 		{what: "a custom object", do: func() answer {
 			return c.do("POST", things, jsonBody, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}`)
 		},

@@ -32,6 +32,9 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	if err := f.chain.inherit(s.chain.Load()); err != nil {
 		return nil, err
 	}
+	if err := f.aggregate.Refresh(); err != nil {
+		return nil, err
+	}
 	f.reactor.Inherit(s.reactor, forked.Revision())
 	return f, f.reactor.Resume(context.Background(), forked.Revision())
 }

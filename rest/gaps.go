@@ -5,12 +5,8 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
-
-	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // missingError says that a real server would serve what this one does not.
@@ -62,19 +58,4 @@ func (s *Server) TellGaps(tell func(message string)) {
 	s.gaps.mu.Lock()
 	defer s.gaps.mu.Unlock()
 	s.gaps.tell = tell
-}
-
-// notForwarded is the answer to a path in a version that an APIService has another server
-// serve; nil if there is none.
-func notForwarded(s *store.Store, c *resource.Catalogue, group, version string) error {
-	services := c.Resource("apiregistration.k8s.io", "apiservices")
-	if services == nil || group == "" || version == "" {
-		return nil
-	}
-	name := version + "." + group
-	record, err := s.Get(services.Key("", name))
-	if err != nil || gjson.Get(record.Value, "spec.service").Type != gjson.JSON {
-		return nil
-	}
-	return notServed("the APIService "+name, "it does not forward requests to other API servers yet")
 }

@@ -5,17 +5,23 @@ import (
 	"strings"
 	"sync/atomic"
 
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// ServeHTTP implements http.Handler: it serves paths of resources and other paths.
+// ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
+// those that another server serves.
 func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	switch {
+	switch elsewhere := p.aggregate.Serves(req.URL.Path); {
 	case strings.HasPrefix(req.URL.Path, "//"):
 		http.NotFound(w, req)
+	case elsewhere != nil:
+		elsewhere.ServeHTTP(w, req)
 	case infoOf(req).IsResourceRequest:
 		p.resources.ServeHTTP(w, req)
 	default:
@@ -29,6 +35,7 @@ type paths struct {
 	resources http.Handler
 	catalogue func() *resource.Catalogue
 	openAPI   *openAPI
+	aggregate *aggregation.Registry
 	tokens    *auth.Issuer
 	gaps      *gaps
 }
@@ -39,15 +46,20 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	case req.URL.Path == "/version" || req.URL.Path == "/version/":
 		discovery.ServeVersion(w, req)
 	case req.URL.Path == "/":
-		discovery.ServeIndex(w, req, c)
+		registered, err := p.aggregate.Registered()
+		if err != nil {
+			writeError(w, req, err)
+			return
+		}
+		discovery.ServeIndex(w, req, c, registered)
 	case isHealthCheck(req.URL.Path):
 		health().ServeHTTP(w, req)
 	case isIssuerPath(req.URL.Path):
 		serveIssuer(w, req, p.tokens)
 	case parts[0] == "openapi":
-		p.openAPI.of(c).ServeHTTP(w, req)
+		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
 	case parts[0] == "api" || parts[0] == "apis":
-		serveDiscovery(w, req, c, parts)
+		p.serveDiscovery(w, req, c, parts)
 	case missingPaths[parts[0]] != "":
 		err := notServed("/"+parts[0], missingPaths[parts[0]])
 		p.gaps.note(err)
@@ -58,7 +70,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 }
 
 // serveDiscovery serves the documents under /api and /apis.
-func serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) {
+func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) {
 	name := ""
 	if parts[0] == "apis" && len(parts) > 1 {
 		name = parts[1]
@@ -67,13 +79,21 @@ func serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalo
 	if group := c.Group(name); group != nil {
 		routing = group.Routing
 	}
-	if discovery.ServeAggregated(w, req, c) {
+	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.aggregate.Discover(req.Context()) }) {
 		return
 	}
 	if req.Method == http.MethodGet && discovery.ServeCore(w, req, c, parts) {
 		return
 	}
-	obj := discovery.Document(c, parts)
+	var registered []*apiregistrationv1.APIService
+	if parts[0] == "apis" && len(parts) < 3 {
+		var err error
+		if registered, err = p.aggregate.Registered(); err != nil {
+			writeError(w, req, err)
+			return
+		}
+	}
+	obj := discovery.Document(c, registered, parts)
 	switch {
 	case obj == nil:
 		writeError(w, req, unknownPath(routing))

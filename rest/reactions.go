@@ -23,7 +23,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -34,8 +36,9 @@ import (
 // aftermath does what follows from a commit. It first brings admission up to date with
 // its configuration; then the controllers react.
 type aftermath struct {
-	chain   *admissionChain
-	reactor *lifecycle.Reactor
+	chain     *admissionChain
+	aggregate *aggregation.Registry
+	reactor   *lifecycle.Reactor
 }
 
 // React implements write.Reactor.
@@ -43,6 +46,11 @@ func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
 	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
+		}
+	}
+	if c.Resource.Group == apiregistrationv1.GroupName && (aggregation.PointsToService(c.Record.Value) || aggregation.PointsToService(c.Previous.Value)) {
+		if err := a.aggregate.Refresh(); err != nil {
+			klog.ErrorS(err, "The APIServices cannot be read")
 		}
 	}
 	a.reactor.React(ctx, c)
@@ -58,6 +66,7 @@ type reactions struct {
 	writes     *write.Pipeline
 	trail      *trail
 	now        func() metav1.Time
+	aggregate  *aggregation.Registry
 }
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
@@ -214,6 +223,35 @@ func (r reactions) Collect(ctx context.Context, res *resource.Resource, was stor
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}}
 	return r.carryOut(ctx, garbageCollector, "delete", w)
+}
+
+func (r reactions) Create(ctx context.Context, res *resource.Resource, obj runtime.Object) error {
+	w := apiServer.write(res, "", "")
+	w.Change = write.Create{Object: func(v *resource.Version) (resource.Decoded, error) {
+		created, err := judged(v, obj)
+		return resource.Decoded{Object: created}, err
+	}}
+	err := r.carryOut(ctx, apiServer, "create", w)
+	if apierrors.IsAlreadyExists(err) {
+		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
+	}
+	return err
+}
+
+func (r reactions) Delete(ctx context.Context, res *resource.Resource, was store.Record) error {
+	w := apiServer.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
+	uid := types.UID(gjson.Get(was.Value, "metadata.uid").Str)
+	w.Revision, w.Unanswered = was.Revision, r.trail == nil
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}}
+	return r.carryOut(ctx, apiServer, "delete", w)
+}
+
+func (r reactions) Available(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
+	return r.aggregate.Judge(ctx, a)
+}
+
+func (r reactions) APIServicesOf(namespace, service string) []string {
+	return r.aggregate.Of(namespace, service)
 }
 
 // controller is who makes writes that follow from others.

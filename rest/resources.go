@@ -65,11 +65,6 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
 	}
-	if errors.Is(err, errUnknownPath) {
-		if elsewhere := notForwarded(s.store, r.catalogue, r.info.APIGroup, r.info.APIVersion); elsewhere != nil {
-			err = elsewhere
-		}
-	}
 	s.gaps.note(err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(w, req, err)
@@ -112,7 +107,7 @@ func (r *request) findVersion() error {
 		return unknownPath(group.Routing)
 	}
 	r.version = res.Version(r.info.APIVersion)
-	if r.version == nil || !r.version.Served {
+	if r.version == nil || !r.version.Served || res.Definition.Key != "" && group.IsOwn(r.version.Name) {
 		return unknownPath(group.Routing)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -34,8 +35,8 @@ type Options struct {
 	// Seed makes uids and generated names repeat from run to run, if the requests come in
 	// the same order; nil: they are random.
 	Seed *uint64
-	// Services resolves the services that webhooks are referred to by; nil: webhooks can
-	// be referred to by URL alone.
+	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
+	// can be referred to by URL alone.
 	Services webhook.ServiceResolver
 	// WithoutNamespaceLifecycle lets objects be written into namespaces that do not exist
 	// or are being deleted.
@@ -86,6 +87,7 @@ type Server struct {
 
 	catalogue   *catalogue
 	chain       *admissionChain
+	aggregate   *aggregation.Registry
 	writes      *write.Pipeline
 	controllers reactions // what the server's own controllers do
 	reactor     *lifecycle.Reactor
@@ -182,10 +184,11 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
+	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
-		writes: server.writes, trail: server.trail, now: now,
+		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate,
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, lifecycle.Controllers(o.Controllers))
 	*server.writes = write.Pipeline{
@@ -193,7 +196,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
 		Cluster: known,
-		Reactor: aftermath{server.chain, server.reactor},
+		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
 
 		MayCreate: server.mayCreate,
 	}
@@ -201,6 +204,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
+		aggregate: server.aggregate,
 		tokens:    tokens,
 		gaps:      server.gaps,
 	})
@@ -212,6 +216,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 func (s *Server) Close() {
 	s.close()
 	s.hooks.close()
+	s.aggregate.Close()
 }
 
 // TokenFor returns a bearer token for a user who is a member of the groups.

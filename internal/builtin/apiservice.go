@@ -5,50 +5,58 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// priority is the place of a version among all: groups with a higher number come first, and
-// versions with a higher number come first in their group.
-type priority struct{ group, version int }
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
 
 // priorities are those that kube-apiserver gives to its own versions, and for versions that
 // it does not have any more, those of the last release that had them.
-var priorities = map[schema.GroupVersion]priority{
-	{Group: "", Version: "v1"}: {18000, 1},
+var priorities = map[schema.GroupVersion]resource.Priority{
 
-	{Group: "apps", Version: "v1"}:                               {17800, 15},
-	{Group: "events.k8s.io", Version: "v1"}:                      {17750, 15},
-	{Group: "authentication.k8s.io", Version: "v1"}:              {17700, 15},
-	{Group: "authentication.k8s.io", Version: "v1beta1"}:         {17700, 9},
-	{Group: "authorization.k8s.io", Version: "v1"}:               {17600, 15},
-	{Group: "autoscaling", Version: "v2"}:                        {17500, 30},
-	{Group: "autoscaling", Version: "v1"}:                        {17500, 15},
-	{Group: "batch", Version: "v1"}:                              {17400, 15},
-	{Group: "certificates.k8s.io", Version: "v1"}:                {17300, 15},
-	{Group: "certificates.k8s.io", Version: "v1beta1"}:           {17300, 9},
-	{Group: "networking.k8s.io", Version: "v1"}:                  {17200, 15},
-	{Group: "policy", Version: "v1"}:                             {17100, 15},
-	{Group: "rbac.authorization.k8s.io", Version: "v1"}:          {17000, 15},
-	{Group: "storage.k8s.io", Version: "v1"}:                     {16800, 15},
-	{Group: "apiextensions.k8s.io", Version: "v1"}:               {16700, 15},
-	{Group: "apiextensions.k8s.io", Version: "v1beta1"}:          {16700, 9},
-	{Group: "admissionregistration.k8s.io", Version: "v1"}:       {16700, 15},
-	{Group: "admissionregistration.k8s.io", Version: "v1beta1"}:  {16700, 12},
-	{Group: "admissionregistration.k8s.io", Version: "v1alpha1"}: {16700, 9},
-	{Group: "scheduling.k8s.io", Version: "v1"}:                  {16600, 15},
-	{Group: "coordination.k8s.io", Version: "v1"}:                {16500, 15},
-	{Group: "coordination.k8s.io", Version: "v1beta1"}:           {16500, 13},
-	{Group: "coordination.k8s.io", Version: "v1alpha2"}:          {16500, 12},
-	{Group: "node.k8s.io", Version: "v1"}:                        {16300, 15},
-	{Group: "discovery.k8s.io", Version: "v1"}:                   {16200, 15},
-	{Group: "resource.k8s.io", Version: "v1"}:                    {16200, 21},
-	{Group: "resource.k8s.io", Version: "v1beta2"}:               {16200, 15},
-	{Group: "resource.k8s.io", Version: "v1beta1"}:               {16200, 9},
-	{Group: "resource.k8s.io", Version: "v1alpha3"}:              {16200, 1},
-	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}:       {16100, 21},
-	{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"}:    {16000, 9},
-	{Group: "storagemigration.k8s.io", Version: "v1"}:            {15800, 15},
-	{Group: "storagemigration.k8s.io", Version: "v1beta1"}:       {15800, 9},
+	{Group: "", Version: "v1"}: {Group: 18000, Version: 1},
+
+	{Group: "apps", Version: "v1"}:                               {Group: 17800, Version: 15},
+	{Group: "events.k8s.io", Version: "v1"}:                      {Group: 17750, Version: 15},
+	{Group: "authentication.k8s.io", Version: "v1"}:              {Group: 17700, Version: 15},
+	{Group: "authentication.k8s.io", Version: "v1beta1"}:         {Group: 17700, Version: 9},
+	{Group: "authorization.k8s.io", Version: "v1"}:               {Group: 17600, Version: 15},
+	{Group: "autoscaling", Version: "v2"}:                        {Group: 17500, Version: 30},
+	{Group: "autoscaling", Version: "v1"}:                        {Group: 17500, Version: 15},
+	{Group: "batch", Version: "v1"}:                              {Group: 17400, Version: 15},
+	{Group: "certificates.k8s.io", Version: "v1"}:                {Group: 17300, Version: 15},
+	{Group: "certificates.k8s.io", Version: "v1beta1"}:           {Group: 17300, Version: 9},
+	{Group: "networking.k8s.io", Version: "v1"}:                  {Group: 17200, Version: 15},
+	{Group: "policy", Version: "v1"}:                             {Group: 17100, Version: 15},
+	{Group: "rbac.authorization.k8s.io", Version: "v1"}:          {Group: 17000, Version: 15},
+	{Group: "storage.k8s.io", Version: "v1"}:                     {Group: 16800, Version: 15},
+	{Group: "apiextensions.k8s.io", Version: "v1"}:               {Group: 16700, Version: 15},
+	{Group: "apiextensions.k8s.io", Version: "v1beta1"}:          {Group: 16700, Version: 9},
+	{Group: "admissionregistration.k8s.io", Version: "v1"}:       {Group: 16700, Version: 15},
+	{Group: "admissionregistration.k8s.io", Version: "v1beta1"}:  {Group: 16700, Version: 12},
+	{Group: "admissionregistration.k8s.io", Version: "v1alpha1"}: {Group: 16700, Version: 9},
+	{Group: "scheduling.k8s.io", Version: "v1"}:                  {Group: 16600, Version: 15},
+	{Group: "coordination.k8s.io", Version: "v1"}:                {Group: 16500, Version: 15},
+	{Group: "coordination.k8s.io", Version: "v1beta1"}:           {Group: 16500, Version: 13},
+	{Group: "coordination.k8s.io", Version: "v1alpha2"}:          {Group: 16500, Version: 12},
+	{Group: "node.k8s.io", Version: "v1"}:                        {Group: 16300, Version: 15},
+	{Group: "discovery.k8s.io", Version: "v1"}:                   {Group: 16200, Version: 15},
+	{Group: "resource.k8s.io", Version: "v1"}:                    {Group: 16200, Version: 21},
+	{Group: "resource.k8s.io", Version: "v1beta2"}:               {Group: 16200, Version: 15},
+	{Group: "resource.k8s.io", Version: "v1beta1"}:               {Group: 16200, Version: 9},
+	{Group: "resource.k8s.io", Version: "v1alpha3"}:              {Group: 16200, Version: 1},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}:       {Group: 16100, Version: 21},
+	{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"}:    {Group: 16000, Version: 9},
+	{Group: "storagemigration.k8s.io", Version: "v1"}:            {Group: 15800, Version: 15},
+	{Group: "storagemigration.k8s.io", Version: "v1beta1"}:       {Group: 15800, Version: 9},
+}
+
+// priorityOf is the place of a version in discovery. APIServices, which have no APIService,
+// come first: 20000 is the most that an APIService can have.
+func priorityOf(gv schema.GroupVersion) resource.Priority {
+	if gv.Group == apiServices.name {
+		return resource.Priority{Group: 20001}
+	}
+	return priorities[gv]
 }
 
 // servedVersions are the versions of built-in groups that are served.
@@ -94,6 +102,6 @@ func localAPIService(gv schema.GroupVersion) (string, bool) {
 		`{"manager":"kube-apiserver","operation":"Update","apiVersion":"apiregistration.k8s.io/v1","time":"` + placeTime + `","fieldsType":"FieldsV1",` +
 		`"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:kube-aggregator.kubernetes.io/automanaged":{}}},` +
 		`"f:spec":{` + groupOwned + `"f:groupPriorityMinimum":{},"f:version":{},"f:versionPriority":{}}}}]},` +
-		`"spec":{` + group + `"version":"` + gv.Version + `","groupPriorityMinimum":` + strconv.Itoa(p.group) + `,"versionPriority":` + strconv.Itoa(p.version) + `},` +
+		`"spec":{` + group + `"version":"` + gv.Version + `","groupPriorityMinimum":` + strconv.Itoa(p.Group) + `,"versionPriority":` + strconv.Itoa(p.Version) + `},` +
 		`"status":{"conditions":[{"type":"Available","status":"True","lastTransitionTime":"` + placeTime + `","reason":"Local","message":"Local APIServices are always available"}]}}`, true
 }

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -43,7 +45,7 @@ func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
 		req := httptest.NewRequest(http.MethodGet, path, nil)
 		req.Header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		w := httptest.NewRecorder()
-		if !discovery.ServeAggregated(w, req, c) {
+		if !discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return nil }) {
 			t.Fatalf("%s: not aggregated", path)
 		}
 		got := &apidiscoveryv2.APIGroupDiscoveryList{}
@@ -75,10 +77,26 @@ func TestPlainDiscoverySaysTheSame(t *testing.T) {
 			}
 		}
 	}
-	list := discovery.Document(c, []string{"apis"}).(*metav1.APIGroupList)
+	list := discovery.Document(c, registered(t), []string{"apis"}).(*metav1.APIGroupList)
 	if diff := cmp.Diff(groups, list.Groups); diff != "" {
 		t.Errorf("groups (-real +got):\n%s", diff)
 	}
+}
+
+// registered are the APIServices that a cluster begins with.
+func registered(t *testing.T) []*apiregistrationv1.APIService {
+	t.Helper()
+	var all []*apiregistrationv1.APIService
+	for _, r := range builtin.InitialRecords(builtin.Options{}, time.Now(), func() string { return "" }, 1) {
+		if strings.HasPrefix(r.Key, "/registry/apiservices/") {
+			a := &apiregistrationv1.APIService{}
+			if err := json.Unmarshal([]byte(r.Value), a); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // compareResources compares the list of a version with what the aggregated document
@@ -103,7 +121,7 @@ func compareResources(t *testing.T, c *resource.Catalogue, groupVersion string, 
 	if groupVersion == "v1" {
 		parts = []string{"api", "v1"}
 	}
-	list, ok := discovery.Document(c, parts).(*metav1.APIResourceList)
+	list, ok := discovery.Document(c, nil, parts).(*metav1.APIResourceList)
 	if !ok {
 		t.Errorf("%s: there is no document", groupVersion)
 		return

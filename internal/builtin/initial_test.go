@@ -245,7 +245,7 @@ func TestAPIServicesOfTheServersOwnVersions(t *testing.T) {
 			object: &apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: gv.Version + "." + gv.Group, Labels: map[string]string{"kube-aggregator.kubernetes.io/automanaged": "onstart"}},
 				Spec: apiregistrationv1.APIServiceSpec{
-					Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: int32(priorities[gv].group), VersionPriority: int32(priorities[gv].version),
+					Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: int32(priorities[gv].Group), VersionPriority: int32(priorities[gv].Version),
 				},
 			},
 		}
@@ -262,7 +262,7 @@ func TestAPIServicesOfTheServersOwnVersions(t *testing.T) {
 
 // TestPrioritiesAreThoseOfKubeAPIServer reads them in upstream's sources.
 func TestPrioritiesAreThoseOfKubeAPIServer(t *testing.T) {
-	real := map[schema.GroupVersion]priority{}
+	real := map[schema.GroupVersion]resource.Priority{}
 	row := regexp.MustCompile(`\{Group: "([^"]*)", Version: "([^"]*)"\}: +\{Group: (\d+), Version: (\d+)\}`)
 	folder := upstreamFolder(t)
 	for _, name := range []string{"pkg/controlplane/apiserver/aggregator.go", "cmd/kube-apiserver/app/aggregator.go"} {
@@ -273,7 +273,7 @@ func TestPrioritiesAreThoseOfKubeAPIServer(t *testing.T) {
 		for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 			group, _ := strconv.Atoi(m[3])
 			version, _ := strconv.Atoi(m[4])
-			real[schema.GroupVersion{Group: m[1], Version: m[2]}] = priority{group, version}
+			real[schema.GroupVersion{Group: m[1], Version: m[2]}] = resource.Priority{Group: group, Version: version}
 		}
 	}
 	every := Options{LegacyAPIs: true, RuntimeConfig: RuntimeConfig{versions: optional()}}
@@ -283,7 +283,7 @@ func TestPrioritiesAreThoseOfKubeAPIServer(t *testing.T) {
 			if _, ok := priorities[gv]; ok {
 				t.Errorf("%s has a priority", gv)
 			}
-		case want == priority{}: // of versions that only earlier releases served
+		case want == resource.Priority{}: // of versions that only earlier releases served
 			if gv != (schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1beta1"}) && gv != (schema.GroupVersion{Group: "authentication.k8s.io", Version: "v1beta1"}) {
 				t.Errorf("kube-apiserver has no priority for %s", gv)
 			}

@@ -173,7 +173,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 	scheme := g.typesOf()
 	codec := resource.NewTypedCodec(scheme, gvk, internalIn(g.name), k.storage(g).Group, k.attributes)
 	v := &resource.Version{
-		Resource: r, Name: name, Served: true, Typed: true, Identity: gvk.GroupVersion().String(),
+		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
 		Codec:        codec,
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,

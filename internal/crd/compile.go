@@ -30,6 +30,9 @@ var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "crea
 // routing is that of the one handler which a real server has for all custom resources.
 var routing = resource.Routing{AnyPath: true, Head: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
 
+// Priority is that of all custom resources.
+var Priority = resource.Priority{Group: 1000, Version: 100}
+
 // terminatingVerbs are what is left while the definition is being deleted.
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
@@ -43,6 +46,11 @@ func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, s
 		Accepted:    acceptedNames(crd),
 		Terminating: crd.DeletionTimestamp != nil,
 		Contested:   !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted),
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			d.Serves = append(d.Serves, v.Name)
+		}
 	}
 	if d.Contested && !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
 		return d, nil
@@ -178,7 +186,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		webhook: all.webhook,
 	}
 	out := &resource.Version{
-		Resource: r, Name: v.Name, Served: v.Served, Identity: all.identities[v.Name],
+		Resource: r, Name: v.Name, Served: v.Served, Priority: Priority, Identity: all.identities[v.Name],
 		Codec:       c,
 		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},

@@ -45,6 +45,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 	r.Versions = []*resource.Version{r.Storage}
 	if legacyAPIs {
 		legacy := definitionVersion(r, legacyKind, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
+		legacy.Priority.Version = 9
 		legacy.Warnings, legacy.RemovedRelease = []string{legacyWarning}, "1.22"
 		r.Versions = append(r.Versions, legacy)
 	}
@@ -55,7 +56,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy, example any) *resource.Version {
 	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, kind.Group, nil), kind}
 	v := &resource.Version{
-		Resource: r, Name: kind.Version, Served: true, Typed: true, Identity: kind.Version,
+		Resource: r, Name: kind.Version, Served: true, Priority: resource.Priority{Group: 16700, Version: 15}, Typed: true, Identity: kind.Version,
 		Codec:      codec,
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,

@@ -50,6 +50,8 @@ type Dialer interface {
 	// ServerName is what the certificate of a service is for; empty: for
 	// NAME.NAMESPACE.svc.
 	ServerName(namespace, name string, port int32) string
+	// Handles tells whether a handler stands for the service.
+	Handles(namespace, name string, port int32) bool
 }
 
 type anonymous struct{ dialer Dialer }

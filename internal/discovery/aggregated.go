@@ -1,10 +1,13 @@
 package discovery
 
 import (
+	"cmp"
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
@@ -26,9 +30,16 @@ var codecs = sync.OnceValue(func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 })
 
+// Foreign is a version of a group that another server serves.
+type Foreign struct {
+	Group                          string
+	GroupPriority, VersionPriority int
+	Version                        apidiscoveryv2.APIVersionDiscovery
+}
+
 // ServeAggregated answers /api or /apis with everything below it in one document, if the client
-// prefers that form.
-func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) bool {
+// prefers that form. foreign is called for what other servers serve.
+func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, foreign func() []Foreign) bool {
 	prefix := req.URL.Path
 	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
 		return false
@@ -41,6 +52,9 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		return false
 	}
 	document := aggregate(c, prefix == "/api")
+	if prefix == "/apis" {
+		merge(document, c, foreign())
+	}
 	text, err := json.Marshal(document)
 	if err != nil {
 		return false
@@ -89,11 +103,50 @@ func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscove
 	return list
 }
 
-func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIResourceDiscovery {
+// merge adds what other servers serve. A version that both serve is theirs.
+func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Catalogue, foreign []Foreign) {
+	if len(foreign) == 0 {
+		return
+	}
+	priorities := map[schema.GroupVersion]resource.Priority{}
+	for _, g := range c.Groups() {
+		for _, v := range g.Versions {
+			priorities[schema.GroupVersion{Group: g.Name, Version: v}] = g.Priority(v)
+		}
+	}
+	for _, f := range foreign {
+		priorities[schema.GroupVersion{Group: f.Group, Version: f.Version.Version}] = resource.Priority{Group: f.GroupPriority, Version: f.VersionPriority}
+		at := slices.IndexFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == f.Group })
+		if at < 0 {
+			at = len(list.Items)
+			list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: f.Group}})
+		}
+		group := &list.Items[at]
+		group.Versions = slices.DeleteFunc(group.Versions, func(v apidiscoveryv2.APIVersionDiscovery) bool { return v.Version == f.Version.Version })
+		group.Versions = append(group.Versions, f.Version)
+	}
+	place := map[string]int{}
+	for _, g := range list.Items {
+		of := func(v apidiscoveryv2.APIVersionDiscovery) resource.Priority {
+			return priorities[schema.GroupVersion{Group: g.Name, Version: v.Version}]
+		}
+		for _, v := range g.Versions {
+			place[g.Name] = max(place[g.Name], of(v).Group)
+		}
+		slices.SortStableFunc(g.Versions, func(a, b apidiscoveryv2.APIVersionDiscovery) int {
+			return cmp.Or(cmp.Compare(of(b).Version, of(a).Version), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
+		})
+	}
+	slices.SortStableFunc(list.Items, func(a, b apidiscoveryv2.APIGroupDiscovery) int {
+		return cmp.Or(cmp.Compare(place[b.Name], place[a.Name]), strings.Compare(a.Name, b.Name))
+	})
+}
+
+func aggregateResources(g *resource.Group, name string) []apidiscoveryv2.APIResourceDiscovery {
 	var all []apidiscoveryv2.APIResourceDiscovery
 	for _, r := range g.Resources {
-		v := r.Version(version)
-		if v == nil || !v.Served || r.Unlisted {
+		v := g.Published(r, name)
+		if v == nil {
 			continue
 		}
 		entry := apidiscoveryv2.APIResourceDiscovery{
@@ -103,10 +156,10 @@ func aggregateResources(g *resource.Group, version string) []apidiscoveryv2.APIR
 		if r.Namespaced {
 			entry.Scope = apidiscoveryv2.ScopeNamespace
 		}
-		for _, name := range v.SubresourceNames() {
-			s := v.Subresource[name]
+		for _, sub := range v.SubresourceNames() {
+			s := v.Subresource[sub]
 			entry.Subresources = append(entry.Subresources, apidiscoveryv2.APISubresourceDiscovery{
-				Subresource: name, ResponseKind: responseKind(v, v.KindOf(s)), Verbs: s.Verbs,
+				Subresource: sub, ResponseKind: responseKind(v, v.KindOf(s)), Verbs: s.Verbs,
 			})
 		}
 		all = append(all, entry)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -50,6 +51,20 @@ func catalogue() *resource.Catalogue {
 	return resource.NewCatalogue(1, []*resource.Resource{pods, widgets, hidden, scaled}, nil)
 }
 
+// registered are the APIServices of the catalogue.
+var registered = []*apiregistrationv1.APIService{apiService("", "v1", 18000, 1), apiService("example.com", "v1", 1000, 100)}
+
+func apiService(group, version string, groupPriority, priority int32) *apiregistrationv1.APIService {
+	a := &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
+		Group: group, Version: version, GroupPriorityMinimum: groupPriority, VersionPriority: priority,
+	}}
+	a.Name = version + "." + group
+	return a
+}
+
+// alone says that there is no other server.
+func alone() []Foreign { return nil }
+
 func TestDocumentsSayWhatIsServed(t *testing.T) {
 	for path, want := range map[string]string{
 		"api": `{"versions":["v1"],"serverAddressByClientCIDRs":null}`,
@@ -73,7 +88,7 @@ func TestDocumentsSayWhatIsServed(t *testing.T) {
 		"apis/other.com/v1":         "null",
 		"api/v2":                    "null",
 	} {
-		got, err := json.Marshal(Document(catalogue(), strings.Split(path, "/")))
+		got, err := json.Marshal(Document(catalogue(), registered, strings.Split(path, "/")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +100,7 @@ func TestDocumentsSayWhatIsServed(t *testing.T) {
 
 func TestTheIndexHasThePathsOfGroupsThatAreServed(t *testing.T) {
 	w := httptest.NewRecorder()
-	ServeIndex(w, httptest.NewRequest("GET", "/", nil), catalogue())
+	ServeIndex(w, httptest.NewRequest("GET", "/", nil), catalogue(), registered)
 	const want = `{"paths":["/api","/api/v1","/apis","/apis/example.com","/apis/example.com/v1","/healthz","/livez","/openapi/v2","/openapi/v3","/readyz","/version"]}`
 	var compact any
 	if err := json.Unmarshal(w.Body.Bytes(), &compact); err != nil {
@@ -109,7 +124,7 @@ func TestTheAggregatedDocumentGoesToWhoPrefersIt(t *testing.T) {
 	} {
 		w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/apis", nil)
 		req.Header.Set("Accept", accept)
-		if got := ServeAggregated(w, req, catalogue()); got != want {
+		if got := ServeAggregated(w, req, catalogue(), alone); got != want {
 			t.Errorf("Accept %q: %v", accept, got)
 		}
 		if got := w.Header().Get("Vary"); got != "Accept" {
@@ -117,7 +132,7 @@ func TestTheAggregatedDocumentGoesToWhoPrefersIt(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	if ServeAggregated(w, httptest.NewRequest("GET", "/apis/example.com", nil), catalogue()) {
+	if ServeAggregated(w, httptest.NewRequest("GET", "/apis/example.com", nil), catalogue(), alone) {
 		t.Error("a group has an aggregated document")
 	}
 }
@@ -130,7 +145,7 @@ func TestTheAggregatedDocumentNamesKinds(t *testing.T) {
 		if tag != "" {
 			req.Header.Set("If-None-Match", tag)
 		}
-		if !ServeAggregated(w, req, catalogue()) {
+		if !ServeAggregated(w, req, catalogue(), alone) {
 			t.Fatalf("%s has no aggregated document", path)
 		}
 		return w

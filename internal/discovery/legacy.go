@@ -13,6 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -29,7 +31,7 @@ func ServeVersion(w http.ResponseWriter, req *http.Request) {
 }
 
 // ServeIndex answers / with the paths that answer.
-func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, registered []*apiregistrationv1.APIService) {
 	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
 	for _, g := range c.Groups() {
 		if g.Name == "" {
@@ -41,7 +43,13 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue)
 			paths = append(paths, "/apis/"+g.Name+"/"+v)
 		}
 	}
+	for _, a := range registered {
+		if a.Spec.Group != "" {
+			paths = append(paths, "/apis/"+a.Spec.Group, "/apis/"+a.Spec.Group+"/"+a.Spec.Version)
+		}
+	}
 	slices.Sort(paths)
+	paths = slices.Compact(paths)
 	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
 }
 
@@ -66,8 +74,9 @@ func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, 
 }
 
 // Document returns the discovery document at the path of the given parts, or nil if there is
-// none.
-func Document(c *resource.Catalogue, parts []string) kruntime.Object {
+// none. The groups below /apis and their versions are those of the APIServices, whoever serves
+// them. A group without APIServices has a document, but is not among the groups.
+func Document(c *resource.Catalogue, registered []*apiregistrationv1.APIService, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:
 		return &metav1.APIVersions{Versions: c.Group("").Versions}
@@ -78,18 +87,29 @@ func Document(c *resource.Catalogue, parts []string) kruntime.Object {
 			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
 			Groups:   []metav1.APIGroup{},
 		}
-		for _, g := range c.Groups() {
-			if g.Name != "" && len(g.Versions) > 0 {
-				list.Groups = append(list.Groups, group(g))
+		// There is no APIService for the group of APIServices, which comes first.
+		if g := c.Group(apiregistrationv1.GroupName); g != nil {
+			list.Groups = append(list.Groups, group(g.Name, g.Versions))
+		}
+		for _, of := range helper.SortedByGroupAndVersion(registered) {
+			if name := of[0].Spec.Group; name != "" {
+				list.Groups = append(list.Groups, group(name, versions(of)))
 			}
 		}
 		return list
-	case parts[0] == "apis" && len(parts) == 2:
-		g := c.Group(parts[1])
-		if g == nil || g.Name == "" || len(g.Versions) == 0 {
+	case parts[0] == "apis" && len(parts) == 2 && parts[1] != "":
+		var served []string
+		if g := c.Group(parts[1]); g != nil {
+			served = g.Versions
+		}
+		of := slices.DeleteFunc(slices.Clone(registered), func(a *apiregistrationv1.APIService) bool { return a.Spec.Group != parts[1] })
+		if len(of) > 0 {
+			served = versions(helper.SortedByGroupAndVersion(of)[0])
+		}
+		if len(served) == 0 {
 			return nil
 		}
-		document := group(g)
+		document := group(parts[1], served)
 		document.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
 		return &document
 	case parts[0] == "apis" && len(parts) == 3 && parts[1] != "":
@@ -98,10 +118,18 @@ func Document(c *resource.Catalogue, parts []string) kruntime.Object {
 	return nil
 }
 
-func group(g *resource.Group) metav1.APIGroup {
-	document := metav1.APIGroup{Name: g.Name}
-	for _, v := range g.Versions {
-		document.Versions = append(document.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v, Version: v})
+func versions(of []*apiregistrationv1.APIService) []string {
+	names := make([]string, len(of))
+	for i, a := range of {
+		names[i] = a.Spec.Version
+	}
+	return names
+}
+
+func group(name string, versions []string) metav1.APIGroup {
+	document := metav1.APIGroup{Name: name}
+	for _, v := range versions {
+		document.Versions = append(document.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
 	}
 	document.PreferredVersion = document.Versions[0]
 	return document
@@ -118,8 +146,8 @@ func resources(g *resource.Group, name string) kruntime.Object {
 		APIResources: []metav1.APIResource{},
 	}
 	for _, r := range g.Resources {
-		v := r.Version(name)
-		if v == nil || !v.Served || r.Unlisted {
+		v := g.Published(r, name)
+		if v == nil {
 			continue
 		}
 		list.APIResources = append(list.APIResources, metav1.APIResource{

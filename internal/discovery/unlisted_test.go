@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -25,6 +26,9 @@ func TestWhereADefinitionIsThatIsNotEstablished(t *testing.T) {
 	const example = `"name":"example.com","versions":[{"groupVersion":"example.com/v2","version":"v2"},{"groupVersion":"example.com/v1","version":"v1"}],` +
 		`"preferredVersion":{"groupVersion":"example.com/v2","version":"v2"}`
 	const ghosts = `"name":"ghosts.com","versions":[{"groupVersion":"ghosts.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"ghosts.com/v1","version":"v1"}`
+	services := []*apiregistrationv1.APIService{
+		apiService("example.com", "v1", 1000, 100), apiService("example.com", "v2", 1000, 100), apiService("ghosts.com", "v1", 1000, 100),
+	}
 	for path, want := range map[string]string{
 		"apis":                `{"kind":"APIGroupList","apiVersion":"v1","groups":[{` + example + `},{` + ghosts + `}]}`,
 		"apis/example.com":    `{"kind":"APIGroup","apiVersion":"v1",` + example + `}`,
@@ -32,7 +36,7 @@ func TestWhereADefinitionIsThatIsNotEstablished(t *testing.T) {
 		"apis/example.com/v2": "null",
 		"apis/ghosts.com/v1":  "null",
 	} {
-		got, err := json.Marshal(Document(c, strings.Split(path, "/")))
+		got, err := json.Marshal(Document(c, services, strings.Split(path, "/")))
 		if err != nil {
 			t.Fatal(err)
 		}

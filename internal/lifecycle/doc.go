@@ -1,7 +1,8 @@
 // Package lifecycle does what follows a commit. It judges the names and conditions of
 // definitions, empties definitions and namespaces that are being deleted, checks the types in
-// policies, migrates stored objects to another version, and collects garbage: objects whose
-// owners are gone.
+// policies, migrates stored objects to another version, keeps an APIService for each version of
+// a definition, finds out whether the servers of APIServices answer, and collects garbage:
+// objects whose owners are gone.
 //
 // On a real server controllers do this in the background, some time later. Here the write
 // that causes it does it, before its answer leaves. Deleting a namespace with one ConfigMap,

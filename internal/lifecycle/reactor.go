@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -58,6 +59,16 @@ type Server interface {
 	// DeleteInstance deletes an object of a definition that is being deleted. Admission
 	// does not see it, because a real server deletes such objects from the storage.
 	DeleteInstance(ctx context.Context, r *resource.Resource, namespace, name string) error
+	// Create creates an object. It fails with ErrConflict if there is one of that name.
+	Create(ctx context.Context, r *resource.Resource, obj runtime.Object) error
+	// Delete deletes the object of a record. It fails with ErrConflict if the object has
+	// changed since.
+	Delete(ctx context.Context, r *resource.Resource, was store.Record) error
+
+	// Available asks the server that an APIService points to whether it is there.
+	Available(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition
+	// APIServicesOf are the names of the APIServices that point to a service.
+	APIServicesOf(namespace, service string) []string
 
 	// Amend changes the metadata of the object of a record, and Collect deletes it, both
 	// as the garbage collector. They fail with ErrConflict if the object has changed since
@@ -123,6 +134,8 @@ const (
 	checkPolicy      = "check types of policy"
 	verifyOwners     = "verify owners"
 	collectGarbage   = "collect garbage"
+	registerVersion  = "register version of definitions"
+	judgeAPIService  = "judge availability of APIService"
 )
 
 // tasks is the list of what is left to do in one call of React. Writes that a task makes add
@@ -136,12 +149,14 @@ type tasks struct {
 	// catalogue is a recent one, for the garbage collector to look up kinds; nil:
 	// it is to be read.
 	catalogue *resource.Catalogue
+	// own is a task whose own write does not make it necessary again.
+	own task
 }
 
 func (t *tasks) add(kind string, names ...string) {
 	for _, name := range names {
 		next := task{kind, name}
-		if t.listed[next] {
+		if t.listed[next] || t.own == next {
 			continue
 		}
 		if t.listed == nil {
@@ -199,6 +214,9 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			list.add(finishDefinition, d.Name)
 		}
 	}
+	if err := r.resumeAPIServices(list, catalogue); err != nil {
+		return err
+	}
 	if r.acting.Namespaces {
 		namespaces, err := r.server.List(r.server.Namespaces(), "")
 		if err != nil {
@@ -255,6 +273,7 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 // note adds the tasks that follow from a change.
 func (r *Reactor) note(list *tasks, c Change) {
 	r.noteLifecycle(list, c)
+	r.noteAPIServices(list, c)
 	r.noteOwnership(list, c)
 }
 
@@ -318,6 +337,10 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 			err = r.verifyOwners(list, t.name)
 		case collectGarbage:
 			err = r.collectGarbage(ctx, list, t.name)
+		case registerVersion:
+			err = r.registerVersion(ctx, t.name)
+		case judgeAPIService:
+			err = r.judgeAPIService(ctx, list, t.name)
 		}
 		switch {
 		case errors.Is(err, ErrConflict):

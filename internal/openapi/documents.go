@@ -28,6 +28,7 @@ type Documents struct {
 	catalogue *resource.Catalogue
 	versions  map[string]*document // by the path below /openapi/v3
 	index     func() ([]byte, error)
+	merged    func() (*spec.Swagger, error)
 	v2        func() http.Handler
 }
 
@@ -52,6 +53,7 @@ func New(c *resource.Catalogue, before *Documents) *Documents {
 	}
 	d.add(versionPath, []*resource.OpenAPI{ofVersion}, before)
 	d.index = sync.OnceValues(d.list)
+	d.merged = sync.OnceValues(d.everything)
 	d.v2 = sync.OnceValue(d.serviceV2)
 	return d
 }
@@ -81,7 +83,8 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if path == "/openapi/v3" {
-		d.serveIndex(w, req)
+		index, err := d.index()
+		serveIndex(w, req, index, err)
 		return
 	}
 	name, ok := strings.CutPrefix(path, "/openapi/v3/")
@@ -97,10 +100,31 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	one.service.HandleGroupVersion(w, req)
 }
 
+// Has tells whether there is a document at a path below /openapi/v3.
+func (d *Documents) Has(path string) bool { return d.versions[path] != nil }
+
+// V2 is the document of OpenAPI v2. It must not be altered.
+func (d *Documents) V2() (*spec.Swagger, error) { return d.merged() }
+
+// Index is the index of OpenAPI v3. The caller may change it.
+func (d *Documents) Index() (handler3.OpenAPIV3Discovery, error) {
+	var index handler3.OpenAPIV3Discovery
+	text, err := d.index()
+	if err == nil {
+		err = json.Unmarshal(text, &index)
+	}
+	return index, err
+}
+
+// ServeIndex answers with an index of OpenAPI v3.
+func ServeIndex(w http.ResponseWriter, req *http.Request, index handler3.OpenAPIV3Discovery) {
+	text, err := json.Marshal(index)
+	serveIndex(w, req, text, err)
+}
+
 // serveIndex answers with the index as text/plain, as the real server does. The ETag is of our
 // own making.
-func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
-	index, err := d.index()
+func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -113,15 +137,20 @@ func (d *Documents) serveIndex(w http.ResponseWriter, req *http.Request) {
 func (d *Documents) list() ([]byte, error) {
 	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for path, one := range d.versions {
-		var own answer
-		one.service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})
 		var index handler3.OpenAPIV3Discovery
-		if err := json.Unmarshal(own.Bytes(), &index); err != nil {
+		if err := json.Unmarshal(IndexOf(one.service), &index); err != nil {
 			return nil, fmt.Errorf("OpenAPI of %s: %w", path, err)
 		}
 		maps.Copy(all.Paths, index.Paths)
 	}
 	return json.Marshal(all)
+}
+
+// IndexOf is the index of a service of OpenAPI v3, as it sends it.
+func IndexOf(service *handler3.OpenAPIService) []byte {
+	var own answer
+	service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})
+	return own.Bytes()
 }
 
 // answer is a response that is kept instead of sent.
@@ -145,7 +174,7 @@ func (*answer) WriteHeader(int) {}
 func published(g *resource.Group, version string) []*resource.OpenAPI {
 	var all []*resource.OpenAPI
 	for _, r := range g.Resources {
-		if v := r.Version(version); v != nil && v.Served && !r.Unlisted && v.OpenAPI != nil {
+		if v := g.Published(r, version); v != nil && v.OpenAPI != nil {
 			all = append(all, v.OpenAPI)
 		}
 	}
@@ -184,10 +213,14 @@ func info() *spec.Info {
 
 // serviceV2 returns the service of the one document of OpenAPI v2.
 func (d *Documents) serviceV2() http.Handler {
-	service := handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
-		document, err := d.everything()
+	return HandlerV2(handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+		document, err := d.merged()
 		return document, uuid.NewString(), err
-	})))
+	}))))
+}
+
+// HandlerV2 answers /openapi/v2 with the document of a service.
+func HandlerV2(service *handler.OpenAPIService) http.Handler {
 	mux := http.NewServeMux()
 	service.RegisterOpenAPIVersionedService("/openapi/v2", muxer{mux})
 	return mux
@@ -214,7 +247,7 @@ func (d *Documents) everything() (*spec.Swagger, error) {
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {
 			for _, v := range r.Versions {
-				if !v.Served || r.Unlisted || v.OpenAPI == nil {
+				if g.Published(r, v.Name) == nil || v.OpenAPI == nil {
 					continue
 				}
 				if err := add(v.OpenAPI); err != nil {

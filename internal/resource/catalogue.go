@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ type Definition struct {
 	Contested bool
 	// Terminating definitions are being deleted.
 	Terminating bool
+	// Serves are the versions that the definition asks to serve, whether or not there is
+	// an endpoint.
+	Serves []string
 	// Resource is nil while there is no endpoint.
 	Resource *Resource
 }
@@ -49,6 +53,8 @@ type Group struct {
 	// Routing is that of the first resource of the group: a custom resource in a built-in
 	// group changes nothing about the paths of the group itself.
 	Routing Routing
+
+	own []string // versions that have built-in resources
 }
 
 // NewCatalogue makes a catalogue of the built-in and the custom resources. The
@@ -99,13 +105,36 @@ func (c *Catalogue) add(resources []*Resource) {
 func (g *Group) order() {
 	for _, r := range g.Resources {
 		for _, v := range r.Versions {
-			if v.Served && !slices.Contains(g.Versions, v.Name) {
+			if !v.Served {
+				continue
+			}
+			if !slices.Contains(g.Versions, v.Name) {
 				g.Versions = append(g.Versions, v.Name)
+			}
+			if r.Definition.Key == "" && !slices.Contains(g.own, v.Name) {
+				g.own = append(g.own, v.Name)
 			}
 		}
 	}
-	slices.SortFunc(g.Versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
+	slices.SortFunc(g.Versions, func(a, b string) int {
+		return cmp.Or(cmp.Compare(g.Priority(b).Version, g.Priority(a).Version), version.CompareKubeAwareVersionStrings(b, a))
+	})
 	slices.SortFunc(g.Resources, func(a, b *Resource) int { return strings.Compare(a.Names.Plural, b.Names.Plural) })
+}
+
+// Priority is that of a version of the group: the one that its first resource gives it. A custom
+// resource in a version that has built-in ones changes nothing about its place.
+func (g *Group) Priority(version string) Priority {
+	var custom Priority
+	for _, r := range g.Resources {
+		if v := r.Version(version); v != nil && v.Served {
+			if r.Definition.Key == "" {
+				return v.Priority
+			}
+			custom = v.Priority
+		}
+	}
+	return custom
 }
 
 // Groups are the groups in the order of discovery. The core group has the
@@ -177,6 +206,19 @@ func (c *Catalogue) Definitions(group string) []*Definition {
 	}
 	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// IsOwn tells whether the group has built-in resources in that version. Custom resources in the
+// same version have no paths then: a real server has other handlers for the version.
+func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
+
+// Published is the version of a resource as documents show it; nil: they do not.
+func (g *Group) Published(r *Resource, version string) *Version {
+	v := r.Version(version)
+	if v == nil || !v.Served || r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {
+		return nil
+	}
+	return v
 }
 
 // Serves tells whether the group has something to serve in that version.

@@ -22,6 +22,8 @@ type Version struct {
 	Resource *Resource
 	Name     string
 	Served   bool
+	// Priority is the place of the version in discovery.
+	Priority Priority
 
 	// Warnings come with every answer of this version: its deprecation.
 	Warnings []string
@@ -90,6 +92,12 @@ type Version struct {
 	// OpenAPI is what is published of the version; nil: nothing.
 	OpenAPI *OpenAPI
 }
+
+// Priority is the place of a version in discovery. Groups with a higher number come first, and
+// versions with a higher number come first in their group; those with the same number are in
+// the order of their names, v2 before v1 before v1beta1. The number of a group is the highest
+// that one of its versions gives it.
+type Priority struct{ Group, Version int }
 
 // Review answers an object that asks a question with one that has the answer.
 type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error)

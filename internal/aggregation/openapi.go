@@ -1,0 +1,220 @@
+package aggregation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+	"k8s.io/kube-openapi/pkg/aggregator"
+	"k8s.io/kube-openapi/pkg/cached"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/openapiconv"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/openapi"
+)
+
+// specTimeout is how long a server has to answer with its OpenAPI.
+const specTimeout = time.Minute
+
+const (
+	pathV2 = "/openapi/v2"
+	pathV3 = "/openapi/v3"
+)
+
+// ServeOpenAPI answers requests below /openapi with the documents of all servers. Those of this
+// one are given.
+func (r *Registry) ServeOpenAPI(w http.ResponseWriter, req *http.Request, own *openapi.Documents) {
+	servers := r.Servers()
+	if len(servers) == 0 {
+		own.ServeHTTP(w, req)
+		return
+	}
+	switch path := req.URL.Path; {
+	case path == pathV2:
+		h, err := r.merged(req.Context(), servers, own)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		h.ServeHTTP(w, req)
+	case path == pathV3:
+		r.serveIndex(w, req, servers, own)
+	case strings.HasPrefix(path, pathV3+"/"):
+		r.serveVersion(w, req, servers, own, strings.TrimPrefix(path, pathV3+"/"))
+	default:
+		own.ServeHTTP(w, req)
+	}
+}
+
+// serveIndex answers with the index of OpenAPI v3: the paths of all documents.
+func (r *Registry) serveIndex(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents) {
+	index, err := own.Index()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	for _, s := range servers {
+		for path, document := range s.index(req.Context()).Paths {
+			if _, taken := index.Paths[path]; !taken || path == s.path() {
+				index.Paths[path] = document
+			}
+		}
+	}
+	openapi.ServeIndex(w, req, index)
+}
+
+// path is what the index of OpenAPI v3 calls the document of the server's version.
+func (s *Server) path() string { return strings.TrimPrefix(rootOf(s.APIService), "/") }
+
+// index is the index of a server, or one that has the document made of its OpenAPI v2, if it has
+// no v3.
+func (s *Server) index(ctx context.Context) handler3.OpenAPIV3Discovery {
+	index, legacy := s.indexV3(ctx)
+	if !legacy {
+		return index
+	}
+	if service := s.converted(ctx); service != nil {
+		var one handler3.OpenAPIV3Discovery
+		if text := openapi.IndexOf(service); json.Unmarshal(text, &one) == nil {
+			return one
+		}
+	}
+	return index
+}
+
+// indexV3 is the index of OpenAPI v3 of a server. A server is legacy if it has none.
+func (s *Server) indexV3(ctx context.Context) (index handler3.OpenAPIV3Discovery, legacy bool) {
+	answer := s.fetch(ctx, describer, pathV3, "", specTimeout)
+	if answer.code == http.StatusOK {
+		_ = json.Unmarshal(answer.body, &index) // a document that is none has no paths
+	}
+	return index, answer.code == http.StatusNotFound
+}
+
+// converted serves OpenAPI v3 made of the server's v2; nil: it has none.
+func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
+	document, _, err := s.describe(ctx)
+	if err != nil {
+		return nil
+	}
+	service := handler3.NewOpenAPIService()
+	service.UpdateGroupVersionLazy(s.path(), cached.Static[*spec3.OpenAPI](openapiconv.ConvertV2ToV3(document), ""))
+	return service
+}
+
+// serveVersion answers with a document of OpenAPI v3: the server's that has it in its index.
+func (r *Registry) serveVersion(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents, path string) {
+	// The one whose version it is comes first.
+	slices.SortStableFunc(servers, func(a, b *Server) int { return -compare(a.path() == path, b.path() == path) })
+	for _, s := range servers {
+		if s.path() != path && own.Has(path) {
+			break
+		}
+		index, legacy := s.indexV3(req.Context())
+		if _, has := index.Paths[path]; has {
+			s.ServeHTTP(w, req)
+			return
+		}
+		if legacy && s.path() == path {
+			if service := s.converted(req.Context()); service != nil {
+				service.HandleGroupVersion(w, req)
+				return
+			}
+		}
+	}
+	own.ServeHTTP(w, req)
+}
+
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// describe is the OpenAPI v2 of the server, and what tells it from others.
+func (s *Server) describe(ctx context.Context) (*spec.Swagger, string, error) {
+	answer := s.fetch(ctx, describer, pathV2, "application/json", specTimeout)
+	if answer.code != http.StatusOK {
+		return nil, "", fmt.Errorf("%s has no OpenAPI: %d", s.APIService.Name, answer.code)
+	}
+	document := &spec.Swagger{}
+	if err := document.UnmarshalJSON(answer.body); err != nil {
+		return nil, "", err
+	}
+	return document, fmt.Sprintf("%s:%x", s.APIService.Name, sha256.Sum256(answer.body)), nil
+}
+
+// mergedDocument is the OpenAPI v2 of all servers.
+type mergedDocument struct {
+	own     *openapi.Documents
+	of      []string // what tells the others' documents from others
+	handler http.Handler
+}
+
+// merged serves the OpenAPI v2 of all servers: all of this one's, and of the others what is
+// about their versions.
+func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.Documents) (http.Handler, error) {
+	byPriority(servers)
+	var of []string
+	var others []*spec.Swagger
+	for _, s := range servers {
+		document, tag, err := s.describe(ctx)
+		if err != nil {
+			continue // it is left out, as long as it does not answer
+		}
+		of = append(of, tag)
+		others = append(others, aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{rootOf(s.APIService) + "/"}))
+	}
+	if last := r.document.Load(); last != nil && last.own == own && slices.Equal(last.of, of) {
+		return last.handler, nil
+	}
+	document, err := own.V2()
+	if err != nil {
+		return nil, err
+	}
+	all := *document
+	all.Paths, all.Definitions, all.Parameters = nil, nil, nil
+	for _, one := range append([]*spec.Swagger{document}, others...) {
+		if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(&all, one); err != nil {
+			return nil, fmt.Errorf("failed to build merge specs: %v", err)
+		}
+	}
+	service := handler.NewOpenAPIServiceLazy(cached.Static(&all, fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(own, of))))))
+	is := &mergedDocument{own: own, of: of, handler: openapi.HandlerV2(service)}
+	r.document.Store(is)
+	return is.handler, nil
+}
+
+// byPriority puts servers into the order in which their documents are merged.
+func byPriority(servers []*Server) {
+	place := map[string]int{}
+	for _, group := range helper.SortedByGroupAndVersion(apiServices(servers)) {
+		for _, a := range group {
+			place[a.Name] = len(place)
+		}
+	}
+	sort.SliceStable(servers, func(i, j int) bool { return place[servers[i].APIService.Name] < place[servers[j].APIService.Name] })
+}
+
+func apiServices(servers []*Server) []*apiregistrationv1.APIService {
+	all := make([]*apiregistrationv1.APIService, len(servers))
+	for i, s := range servers {
+		all[i] = s.APIService
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+package aggregation
+
+import (
+	"net/http"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/util/proxy"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
+	"k8s.io/client-go/transport"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// unavailable is the answer for a server that cannot be reached.
+const unavailable = "service unavailable"
+
+// ServeHTTP forwards a request to the server. It implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if s = s.askedAgain(req); !s.isAvailable() {
+		http.Error(w, unavailable, http.StatusServiceUnavailable)
+		return
+	}
+	by, ok := apirequest.UserFrom(req.Context())
+	if !ok {
+		http.Error(w, "missing user", http.StatusInternalServerError)
+		return
+	}
+	t, err := s.transport()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	host, err := s.registry.hostOf(s.APIService.Spec.Service)
+	if err != nil {
+		http.Error(w, unavailable, http.StatusServiceUnavailable)
+		return
+	}
+	location := &url.URL{Scheme: "https", Host: host, Path: req.URL.Path, RawQuery: req.URL.Query().Encode()}
+	forwarded, cancel := apiserverproxy.NewRequestForProxy(location, req)
+	defer cancel()
+	forwarded.Header.Del("Authorization") // it has done its work
+	upgrade := httpstream.IsUpgradeRequest(req)
+	if upgrade {
+		// An upgrade dials by itself, past the round tripper, so that it needs the headers
+		// before.
+		transport.SetAuthProxyHeaders(forwarded, by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra())
+		w = hijackable(w)
+	}
+	rt := transport.NewAuthProxyRoundTripper(by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra(), t)
+	handler := proxy.NewUpgradeAwareHandler(location, rt, true, upgrade, responder{w})
+	handler.RejectForwardingRedirects = true
+	handler.ServeHTTP(w, forwarded)
+}
+
+// isAvailable tells whether the server has answered when it was asked last.
+func (s *Server) isAvailable() bool {
+	return helper.IsAPIServiceConditionTrue(s.APIService, apiregistrationv1.Available)
+}
+
+// askedAgain is the server after it has been asked again whether it answers, if it did not
+// last time. While it is being asked, others who want it do not ask as well: among them may be
+// the server itself.
+func (s *Server) askedAgain(req *http.Request) *Server {
+	if s.isAvailable() {
+		return s
+	}
+	r, name := s.registry, s.APIService.Name
+	r.mu.Lock()
+	busy := r.asking[name]
+	r.asking[name] = true
+	r.mu.Unlock()
+	if busy {
+		return s
+	}
+	defer func() {
+		r.mu.Lock()
+		delete(r.asking, name)
+		r.mu.Unlock()
+	}()
+	r.recheck(req.Context(), name)
+	if is := r.current.Load().servers[name]; is != nil {
+		return is
+	}
+	return s
+}
+
+// responder answers for a server that cannot be reached.
+type responder struct{ w http.ResponseWriter }
+
+// Error implements proxy.ErrorResponder.
+func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) {
+	http.Error(r.w, err.Error(), http.StatusServiceUnavailable)
+}
+
+// hijackable is the writer that can be hijacked, of those that wrap each other.
+func hijackable(w http.ResponseWriter) http.ResponseWriter {
+	for inner := w; ; {
+		if _, ok := inner.(http.Hijacker); ok {
+			return inner
+		}
+		outer, ok := inner.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return w
+		}
+		inner = outer.Unwrap()
+	}
+}

@@ -1,0 +1,250 @@
+package aggregation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/transport"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Cluster is the server as the aggregator sees it. Objects are of the types of clients.
+type Cluster interface {
+	Catalogue() *resource.Catalogue
+	Now() time.Time
+	Get(v *resource.Version, namespace, name string) (runtime.Object, error)
+	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
+}
+
+// Network says where services are.
+type Network interface {
+	// Reaches tells whether a handler stands for a service and its endpoints, so that
+	// neither of them has to exist.
+	Reaches(namespace, name string, port int32) bool
+	// Address is where the handler listens: a host and a port.
+	Address(namespace, name string, port int32) (string, error)
+	// Dial connects to an address.
+	Dial(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Registry knows the APIServices that point to a Service. New makes one.
+type Registry struct {
+	store   *store.Store
+	cluster Cluster
+	network Network
+	// recheck has the condition of an APIService brought up to date.
+	recheck func(ctx context.Context, name string)
+
+	current  atomic.Pointer[snapshot]
+	document atomic.Pointer[mergedDocument] // of OpenAPI v2, the last one
+
+	mu     sync.Mutex
+	asking map[string]bool // names of those that are being asked for a request
+}
+
+// snapshot has the APIServices that point to a Service, as of a revision.
+type snapshot struct {
+	revision int64
+	servers  map[string]*Server // by the name of the APIService
+}
+
+// New makes a registry that knows nothing until it is refreshed. recheck is called for a
+// request to a server that has not answered; it has to bring the condition of the APIService of
+// that name up to date.
+func New(s *store.Store, c Cluster, n Network, recheck func(ctx context.Context, name string)) *Registry {
+	r := &Registry{store: s, cluster: c, network: n, recheck: recheck, asking: map[string]bool{}}
+	r.current.Store(&snapshot{})
+	return r
+}
+
+// Server is another API server, which serves one version of a group.
+type Server struct {
+	APIService *apiregistrationv1.APIService
+	registry   *Registry
+	record     store.Record
+	transport  func() (*http.Transport, error)
+}
+
+// resource is that of APIServices.
+func (r *Registry) resource() *resource.Resource {
+	return r.cluster.Catalogue().Resource(apiregistrationv1.GroupName, "apiservices")
+}
+
+// PointsToService tells whether the text of an APIService names a Service.
+func PointsToService(text string) bool {
+	// Most do not, which is quickly seen.
+	return strings.Contains(text, `"service":{`) && gjson.Get(text, "spec.service").IsObject()
+}
+
+// Refresh brings the registry up to date with the store. Of several goroutines that do so at
+// once the one with the newest APIServices wins, and none waits.
+func (r *Registry) Refresh() error {
+	for {
+		was := r.current.Load()
+		list, err := r.store.List(r.resource().Prefix, store.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("reading the APIServices: %w", err)
+		}
+		if list.Revision <= was.revision {
+			return nil
+		}
+		is := &snapshot{revision: list.Revision}
+		for _, record := range list.Records {
+			if !PointsToService(record.Value) {
+				continue
+			}
+			server, err := r.server(was, record)
+			if err != nil {
+				return err
+			}
+			if is.servers == nil {
+				is.servers = map[string]*Server{}
+			}
+			is.servers[server.APIService.Name] = server
+		}
+		if r.current.CompareAndSwap(was, is) {
+			was.release(is)
+			return nil
+		}
+	}
+}
+
+// server makes the server of a record. It keeps the connections of the former one if the spec
+// is still the same.
+func (r *Registry) server(was *snapshot, record store.Record) (*Server, error) {
+	known := was.servers[r.resource().NameOf(record.Key)]
+	if known != nil && known.record.Revision == record.Revision {
+		return known, nil
+	}
+	s := &Server{registry: r, record: record, APIService: &apiregistrationv1.APIService{}}
+	if err := json.Unmarshal([]byte(record.Value), s.APIService); err != nil {
+		return nil, fmt.Errorf("reading the APIService %s: %w", record.Key, err)
+	}
+	if known != nil && equality.Semantic.DeepEqual(known.APIService.Spec, s.APIService.Spec) {
+		s.transport = known.transport
+		return s, nil
+	}
+	s.transport = sync.OnceValues(func() (*http.Transport, error) { return newTransport(s.APIService, r.network) })
+	return s, nil
+}
+
+// release closes the idle connections of servers that are not in the next snapshot.
+func (s *snapshot) release(next *snapshot) {
+	for name, server := range s.servers {
+		if is := next.servers[name]; is != nil && equality.Semantic.DeepEqual(is.APIService.Spec, server.APIService.Spec) {
+			continue
+		}
+		server.closeIdle()
+	}
+}
+
+func (s *Server) closeIdle() {
+	if t, err := s.transport(); err == nil {
+		t.CloseIdleConnections()
+	}
+}
+
+// Close closes idle connections. Those of requests end with the requests.
+func (r *Registry) Close() { r.current.Load().release(&snapshot{}) }
+
+// newTransport makes the transport to a server. Its certificate has to be that of the service
+// NAME.NAMESPACE.svc.
+func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, error) {
+	config, err := transport.TLSConfigFor(&transport.Config{TLS: transport.TLSConfig{
+		Insecure:   a.Spec.InsecureSkipTLSVerify,
+		ServerName: a.Spec.Service.Name + "." + a.Spec.Service.Namespace + ".svc",
+		CAData:     a.Spec.CABundle,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
+		TLSClientConfig: config, DialContext: n.Dial, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 25, IdleConnTimeout: 90 * time.Second,
+	}, nil
+}
+
+// Servers are those of all APIServices that point to a Service, by name.
+func (r *Registry) Servers() []*Server {
+	servers := r.current.Load().servers
+	if len(servers) == 0 {
+		return nil
+	}
+	all := make([]*Server, 0, len(servers))
+	for _, s := range servers {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *Server) int { return strings.Compare(a.APIService.Name, b.APIService.Name) })
+	return all
+}
+
+// Serves is the server that serves a path; nil: this one does.
+func (r *Registry) Serves(path string) *Server {
+	servers := r.current.Load().servers
+	if len(servers) == 0 {
+		return nil
+	}
+	if path == "/api" || strings.HasPrefix(path, "/api/") {
+		return servers[coreName]
+	}
+	below, ok := strings.CutPrefix(path, "/apis/")
+	if !ok {
+		return nil
+	}
+	group, below, _ := strings.Cut(below, "/")
+	version, _, _ := strings.Cut(below, "/")
+	if group == "" || version == "" {
+		return nil
+	}
+	return servers[version+"."+group]
+}
+
+// coreName is the name of the APIService of the core group.
+const coreName = "v1."
+
+// Of are the names of the APIServices that point to a service.
+func (r *Registry) Of(namespace, service string) []string {
+	var names []string
+	for _, s := range r.Servers() {
+		if to := s.APIService.Spec.Service; to.Namespace == namespace && to.Name == service {
+			names = append(names, s.APIService.Name)
+		}
+	}
+	return names
+}
+
+// Registered are all APIServices, by name, with what discovery needs of them: the name, the
+// version and its priority.
+func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
+	under := r.resource()
+	list, err := r.store.List(under.Prefix, store.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the APIServices: %w", err)
+	}
+	all := make([]*apiregistrationv1.APIService, len(list.Records))
+	for i, record := range list.Records {
+		spec := gjson.Get(record.Value, "spec")
+		all[i] = &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
+			Group: spec.Get("group").Str, Version: spec.Get("version").Str,
+			GroupPriorityMinimum: int32(spec.Get("groupPriorityMinimum").Int()),
+			VersionPriority:      int32(spec.Get("versionPriority").Int()),
+		}}
+		all[i].Name = under.NameOf(record.Key)
+	}
+	return all, nil
+}

@@ -29,7 +29,7 @@
 // any other user and [Cluster.ServiceAccountConfig] for a service account. These may do what the
 // Roles in the cluster allow that are bound to them, as on a real server with RBAC, so a test
 // can run an operator under the Role that it has in production. [WithAuthorization] turns that
-// off. All of them may impersonate others, if they are allowed to.
+// off. [Cluster.CheckRole] compares what a user has asked for with the manifests of a Role. All of them may impersonate others, if they are allowed to.
 //
 // # Isolation and concurrency
 //

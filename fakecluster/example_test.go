@@ -224,6 +224,30 @@ func ExampleCluster_ConfigFor() {
 	// secrets "password" not found
 }
 
+// The operator is allowed everything, and then the cluster says which rules it needs. In a test,
+// CheckRole compares them with the manifests in config/rbac.
+func ExampleCluster_Access() {
+	c := start()
+	defer c.Close()
+
+	client := kubernetes.NewForConfigOrDie(c.ConfigFor("operator", "system:masters"))
+	_, err := client.CoreV1().ConfigMaps("default").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	access := c.Access("operator")
+	for _, r := range access.Rules() {
+		fmt.Println("it needs", r.APIGroups, r.Resources, r.Verbs)
+	}
+	fmt.Print(access.Compare(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}))
+	// Output:
+	// it needs [] [configmaps] [list]
+	// missing:
+	// 	{APIGroups:[""], Resources:["configmaps"], Verbs:["list"]}
+	// never used:
+	// 	{APIGroups:[""], Resources:["configmaps"], Verbs:["get"]}
+}
+
 // The field hostPort of v1beta1 is host and port in v1. A Go function converts between them.
 func ExampleWithConversion() {
 	convert := func(_ context.Context, obj *unstructured.Unstructured, apiVersion string) error {

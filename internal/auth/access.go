@@ -7,11 +7,11 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// maxAsked is how many different requests of all users together an Access remembers.
-const maxAsked = 20_000
+// maxAsked is how many different requests of all users together an Access remembers. Then it
+// forgets the names of objects in further ones, and remembers as many again.
+const maxAsked = 10_000
 
-// Asked is something that a user has asked for. A resource has a group, even if it is empty; another path
-// has neither group nor resource.
+// Asked is something that a user has asked for: of a resource, or at a path that is none.
 type Asked struct {
 	Verb                         string
 	Group, Resource, Subresource string
@@ -52,7 +52,10 @@ func (a *Access) Note(of authorizer.Attributes, allowed bool) {
 		by = &asker{known: map[Asked]bool{}}
 		a.users[of.GetUser().GetName()] = by
 	}
-	if by.known[asked] || a.size >= maxAsked {
+	if a.size >= maxAsked && !by.known[asked] {
+		asked.Name = ""
+	}
+	if by.known[asked] || a.size >= 2*maxAsked {
 		return
 	}
 	by.known[asked] = true

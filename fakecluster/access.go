@@ -1,0 +1,175 @@
+package fakecluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// Access is what a user has asked a cluster for. From it follows the Role that the user needs.
+type Access struct {
+	User string
+	// Requests are those of the user, allowed or not, each once and in the order of the first
+	// time. Of more than 10,000 different requests of all users the names of objects are left
+	// out in further ones.
+	Requests []AccessRequest
+}
+
+// AccessRequest is what one or more requests of a user have asked for, in the words of RBAC.
+type AccessRequest struct {
+	Verb string // such as get, list, watch, create, update, patch, delete, deletecollection
+	// Group, Resource and Subresource say what the verb is for. Namespace and Name are empty
+	// where the request named none.
+	Group, Resource, Subresource string
+	Namespace, Name              string
+	// Path is that of a request for no resource, such as /metrics; empty for others.
+	Path string
+	// Allowed says whether the user was allowed it. If that has changed, there are two
+	// AccessRequests.
+	Allowed bool
+}
+
+// Access returns what a user has asked for until now: a user of ConfigFor, of
+// ServiceAccountConfig (system:serviceaccount:NAMESPACE:NAME), of a token, or one that was
+// impersonated. An update or an apply that creates an object has asked for create as well. The
+// user of RESTConfig may do everything, and is not recorded. To learn what an operator needs
+// without refusing anything, run it with ConfigFor("operator", "system:masters").
+//
+// The access of a fork begins empty.
+func (c *Cluster) Access(user string) Access {
+	a := Access{User: user}
+	for _, asked := range c.server.Asked(user) {
+		a.Requests = append(a.Requests, AccessRequest(asked))
+	}
+	return a
+}
+
+// needs are the requests for which the user needs a Role.
+func (a Access) needs() []auth.Asked {
+	asked := make([]auth.Asked, len(a.Requests))
+	for i, r := range a.Requests {
+		asked[i] = auth.Asked(r)
+	}
+	return auth.OwnRights(asked)
+}
+
+// Rules returns the fewest rules that allow all requests and, their verbs and resources apart,
+// nothing more. Names of objects and namespaces are not in them: they are those of a
+// ClusterRole. What every user may do in a new cluster, such as to discover what is served, is
+// left out.
+func (a Access) Rules() []rbacv1.PolicyRule { return auth.LeastRules(a.needs()) }
+
+// RoleDiff is the difference between what a user has asked for and what rules allow.
+type RoleDiff struct {
+	// Missing are the fewest rules that allow what the user has asked for and the compared
+	// rules do not allow.
+	Missing []rbacv1.PolicyRule
+	// Unused are the parts of the compared rules that the user has never needed. A wildcard has
+	// been needed if it has allowed anything.
+	Unused []rbacv1.PolicyRule
+}
+
+// Compare compares what the user has asked for with the rules of a ClusterRole.
+func (a Access) Compare(rules ...rbacv1.PolicyRule) RoleDiff {
+	of := make([]auth.RoleRule, len(rules))
+	for i, r := range rules {
+		of[i] = auth.RoleRule{PolicyRule: r}
+	}
+	return a.compare(of)
+}
+
+func (a Access) compare(rules []auth.RoleRule) RoleDiff {
+	needs := a.needs()
+	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules)}
+}
+
+// String says what is missing and what is never used; it is empty if there is neither.
+func (d RoleDiff) String() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		title string
+		rules []rbacv1.PolicyRule
+	}{{"missing:", d.Missing}, {"never used:", d.Unused}} {
+		if len(part.rules) == 0 {
+			continue
+		}
+		b.WriteString(part.title + "\n")
+		for _, r := range part.rules {
+			b.WriteString("\t" + auth.Compact(r) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// CheckRole fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and
+// folders, such as config/rbac, are not those that the user needs for what it has asked for. The
+// message names what is missing and what is never used. Call it when the operator has done
+// everything that it does.
+//
+// If the manifests have RoleBindings or ClusterRoleBindings, the roles that these refer to are
+// compared, and otherwise all. The rules of a Role allow requests in every namespace, because
+// installing often changes the namespace that the manifest names. They do not allow requests
+// outside of namespaces. A path that cannot be read, or without a role, fails the test with
+// t.Fatalf.
+func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
+	t.Helper()
+	rules, err := readRoles(paths)
+	if err != nil {
+		t.Fatalf("fakecluster: %v", err)
+	}
+	if diff := c.Access(user).compare(rules); len(diff.Missing)+len(diff.Unused) > 0 {
+		t.Errorf("fakecluster: the roles in %s differ from what %s has asked for\n%s", strings.Join(paths, ", "), user, diff)
+	}
+}
+
+// readRoles reads the rules of the roles in manifests.
+func readRoles(paths []string) ([]auth.RoleRule, error) {
+	type id struct{ kind, name string }
+	rules, bound := map[id][]auth.RoleRule{}, map[id]bool{}
+	var order []id
+	read := func(m manifest) error {
+		kind := m.GroupVersionKind()
+		if kind.Group != rbacv1.GroupName {
+			return nil
+		}
+		switch kind.Kind {
+		case "Role", "ClusterRole":
+			var role rbacv1.ClusterRole // a Role has the same rules
+			if err := json.Unmarshal(m.text, &role); err != nil {
+				return err
+			}
+			of := id{kind.Kind, m.GetName()}
+			order = append(order, of)
+			for _, r := range role.Rules {
+				rules[of] = append(rules[of], auth.RoleRule{PolicyRule: r, Namespaced: kind.Kind == "Role"})
+			}
+		case "RoleBinding", "ClusterRoleBinding":
+			var binding rbacv1.RoleBinding // a ClusterRoleBinding refers to its role alike
+			if err := json.Unmarshal(m.text, &binding); err != nil {
+				return err
+			}
+			bound[id{binding.RoleRef.Kind, binding.RoleRef.Name}] = true
+		}
+		return nil
+	}
+	for _, path := range paths {
+		if err := eachManifest("role path", path, read); err != nil {
+			return nil, err
+		}
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("no role in %s", strings.Join(paths, ", "))
+	}
+	var all []auth.RoleRule
+	for _, of := range order {
+		if len(bound) == 0 || bound[of] {
+			all = append(all, rules[of]...)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,162 @@
+package auth
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	rbacv1helpers "k8s.io/kubernetes/pkg/apis/rbac/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// attributes are what upstream compares with rules.
+func (a Asked) attributes() authorizer.AttributesRecord {
+	return authorizer.AttributesRecord{
+		Verb: a.Verb, APIGroup: a.Group, Resource: a.Resource, Subresource: a.Subresource,
+		Namespace: a.Namespace, Name: a.Name, Path: a.Path, ResourceRequest: a.Path == "",
+	}
+}
+
+// everybodys are the rules that every user has in a new cluster.
+var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
+	roles := map[string][]rbacv1.PolicyRule{}
+	for _, r := range bootstrappolicy.ClusterRoles() {
+		roles[r.Name] = r.Rules
+	}
+	for _, b := range bootstrappolicy.ClusterRoleBindings() {
+		if slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Kind == rbacv1.GroupKind && s.Name == user.AllAuthenticated }) {
+			rules = append(rules, roles[b.RoleRef.Name]...)
+		}
+	}
+	return rules
+})
+
+// OwnRights are the requests for which it takes more than the rights that every user has.
+func OwnRights(asked []Asked) []Asked {
+	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool { return rbac.RulesAllow(a.attributes(), everybodys()...) })
+}
+
+// LeastRules are the fewest rules that allow the requests and nothing beyond their verbs and
+// resources. They name no objects.
+func LeastRules(asked []Asked) []rbacv1.PolicyRule {
+	verbs := map[Asked]map[string]bool{} // by what the verbs are for
+	for _, a := range asked {
+		of := Asked{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
+		if verbs[of] == nil {
+			verbs[of] = map[string]bool{}
+		}
+		verbs[of][a.Verb] = true
+	}
+	type key struct{ group, verbs string }
+	rules := map[key]*rbacv1.PolicyRule{}
+	for of, set := range verbs {
+		sorted := slices.Sorted(maps.Keys(set))
+		k := key{of.Group, strings.Join(sorted, " ")}
+		if of.Path != "" {
+			k.group = "/"
+		}
+		if rules[k] == nil {
+			rules[k] = &rbacv1.PolicyRule{Verbs: sorted}
+		}
+		if r := rules[k]; of.Path != "" {
+			r.NonResourceURLs = append(r.NonResourceURLs, of.Path)
+		} else {
+			r.APIGroups, r.Resources = []string{of.Group}, append(r.Resources, of.resource())
+		}
+	}
+	return sortedRules(slices.Collect(maps.Values(rules)))
+}
+
+// resource is the resource with its subresource, as rules name it.
+func (a Asked) resource() string {
+	if a.Subresource == "" {
+		return a.Resource
+	}
+	return a.Resource + "/" + a.Subresource
+}
+
+// sortedRules are the rules in the order of their groups, resources and verbs.
+func sortedRules(rules []*rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	out := make([]rbacv1.PolicyRule, 0, len(rules))
+	for _, r := range rules {
+		slices.Sort(r.Resources)
+		slices.Sort(r.NonResourceURLs)
+		out = append(out, *r)
+	}
+	order := func(r rbacv1.PolicyRule) string {
+		return strings.Join(slices.Concat(r.NonResourceURLs, r.APIGroups, []string{" "}, r.Resources, r.Verbs), ",")
+	}
+	slices.SortFunc(out, func(a, b rbacv1.PolicyRule) int { return strings.Compare(order(a), order(b)) })
+	return out
+}
+
+// RoleRule is a rule of a Role, or of a ClusterRole.
+type RoleRule struct {
+	rbacv1.PolicyRule
+	// Namespaced says that the rule is one of a Role: it allows nothing outside of namespaces.
+	Namespaced bool
+}
+
+// allows tells whether the rule allows a request, in a namespace of any name.
+func (r RoleRule) allows(a Asked) bool {
+	if r.Namespaced && (a.Namespace == "" || a.Path != "") {
+		return false
+	}
+	return rbac.RuleAllows(a.attributes(), &r.PolicyRule)
+}
+
+// Missing are the requests that none of the rules allows.
+func Missing(asked []Asked, rules []RoleRule) []Asked {
+	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool {
+		return slices.ContainsFunc(rules, func(r RoleRule) bool { return r.allows(a) })
+	})
+}
+
+// Unused are the parts of the rules that none of the requests needs: of each pair of a resource
+// and a verb that a rule names, those that no request matches. A wildcard is needed if any
+// request matches it.
+func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
+	var unused []Asked
+	for _, r := range rules {
+		for _, verb := range r.Verbs {
+			for _, one := range single(r, verb) {
+				if !slices.ContainsFunc(asked, one.rule.allows) {
+					unused = append(unused, one.asked)
+				}
+			}
+		}
+	}
+	return LeastRules(unused)
+}
+
+// part is a rule for one verb of one resource, and its name as something that is asked for.
+type part struct {
+	rule  RoleRule
+	asked Asked
+}
+
+// single are the parts of a rule with one of its verbs.
+func single(r RoleRule, verb string) (parts []part) {
+	only := func(rule rbacv1.PolicyRule, asked Asked) {
+		rule.Verbs, asked.Verb = []string{verb}, verb
+		parts = append(parts, part{RoleRule{rule, r.Namespaced}, asked})
+	}
+	for _, group := range r.APIGroups {
+		for _, resource := range r.Resources {
+			only(rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: r.ResourceNames},
+				Asked{Group: group, Resource: resource})
+		}
+	}
+	for _, path := range r.NonResourceURLs {
+		only(rbacv1.PolicyRule{NonResourceURLs: []string{path}}, Asked{Path: path})
+	}
+	return parts
+}
+
+// Compact is a rule in a line, as upstream writes it in errors.
+func Compact(r rbacv1.PolicyRule) string { return rbacv1helpers.CompactString(r) }

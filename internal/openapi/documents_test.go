@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -110,8 +111,13 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	paths := gjson.Get(w.Body.String(), "paths").Map()
 	for _, path := range []string{"api/v1", "apis/a.com/v1"} {
 		url := paths[path].Get("serverRelativeURL").Str
-		if document := get(d, url, nil); document.Code != http.StatusOK {
+		document := get(d, url, nil)
+		if document.Code != http.StatusOK {
 			t.Errorf("%s is at %q: %d", path, url, document.Code)
+		}
+		tag := strings.Trim(document.Header().Get("Etag"), `"`)
+		if want := "/openapi/v3/" + path + "?hash=" + tag; url != want || tag == "" {
+			t.Errorf("%s is at %q, want %q", path, url, want)
 		}
 	}
 	if _, ok := paths["apis/d.com/v1"]; ok {

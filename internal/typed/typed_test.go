@@ -227,6 +227,7 @@ func TestDifferHasWhatDiffers(t *testing.T) {
 		if _, ok := all[0].(*resourcev1.ResourceClaim); ok {
 			hasOwnJSON = true
 		}
+		compared := 0
 		for i := 0; i < len(all); i += 2 {
 			a, b := all[i].DeepCopyObject(), all[i+1].DeepCopyObject()
 			if !Settle(a) || !Settle(b) {
@@ -239,6 +240,7 @@ func TestDifferHasWhatDiffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			compared++
 			is, was := tree(t, a), tree(t, b)
 			overlay(t, is, x, y)
 			if diff := cmp.Diff(was, is); diff != "" {
@@ -247,6 +249,9 @@ func TestDifferHasWhatDiffers(t *testing.T) {
 			if x, y, err := Differ(a, a.DeepCopyObject()); err != nil || len(x)+len(y) > 0 {
 				t.Errorf("an object differs from its copy in %v and %v: %v", x, y, err)
 			}
+		}
+		if compared == 0 {
+			t.Error("no objects were compared")
 		}
 	})
 }

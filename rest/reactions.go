@@ -130,6 +130,9 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 
 func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
 	by := r.keeperOf(res)
+	if res == r.Definitions() {
+		by = migrator // the server itself does not apply to definitions
+	}
 	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Manager = "status", was.Revision, manager
 	status.SetGroupVersionKind(w.Version.Kind())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
@@ -15,8 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -168,43 +169,49 @@ func (r *Reactor) condition(m *storagemigrationv1.StorageVersionMigration, c sto
 	})
 }
 
+// migrationManager owns what a migration says in the status of a definition.
+const migrationManager = "migration-runner-controller"
+
 // markMigrating sets the condition of the resource's definition, if it has one, that says that
 // a migration is running, and for which generation.
 func (r *Reactor) markMigrating(ctx context.Context, name, migration string) error {
-	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
+	return r.mark(ctx, name, func(*apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		return apiextensions.CustomResourceDefinitionCondition{
 			Status: apiextensions.ConditionTrue, Reason: "MigrationRunning", Message: fmt.Sprintf("Migration %s is running", migration),
-		}
+		}, nil
 	})
 }
 
 // markMigrated sets the condition that says how the migration ended. If the definition has not
 // changed in the meantime, its status.storedVersions has only the storage version from then on.
 func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool) error {
-	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition {
+	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		c := apiextensions.CustomResourceDefinitionCondition{
 			Status: apiextensions.ConditionFalse, Reason: "MigrationFailed", Message: "The migration has failed",
 		}
 		if !succeeded {
-			return c
+			return c, nil
 		}
 		c.Reason, c.Message = "MigrationSucceeded", "The migration has succeeded but the stored versions have not been updated due to a generation mismatch"
 		running := apiextensions.FindCRDCondition(definition, storageMigrating)
 		if running == nil || running.ObservedGeneration != definition.Generation {
-			return c
+			return c, nil
 		}
 		c.Message = "The migration has succeeded and the stored versions have been updated"
+		var stored []any
 		for _, v := range definition.Spec.Versions {
 			if v.Storage {
-				definition.Status.StoredVersions = []string{v.Name}
+				stored = append(stored, v.Name)
 			}
 		}
-		return c
+		return c, stored
 	})
 }
 
-// mark sets the condition of a definition, if the definition exists.
-func (r *Reactor) mark(ctx context.Context, name string, judge func(*apiextensions.CustomResourceDefinition) apiextensions.CustomResourceDefinitionCondition) error {
+// mark applies the condition of a definition and, if there are any, its storedVersions, if the
+// definition exists.
+func (r *Reactor) mark(ctx context.Context, name string,
+	judge func(*apiextensions.CustomResourceDefinition) (c apiextensions.CustomResourceDefinitionCondition, stored []any)) error {
 	definition, was, err := r.getDefinition(ctx, name)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
@@ -212,12 +219,17 @@ func (r *Reactor) mark(ctx context.Context, name string, judge func(*apiextensio
 		}
 		return err
 	}
-	c := judge(definition)
+	c, stored := judge(definition)
 	c.Type = storageMigrating
 	if have := apiextensions.FindCRDCondition(definition, c.Type); hasCondition(definition, c) && have.ObservedGeneration == definition.Generation {
 		return nil
 	}
-	crd.SetCondition(definition, r.server.Now(), c)
-	apiextensions.FindCRDCondition(definition, c.Type).ObservedGeneration = definition.Generation
-	return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)
+	status := map[string]any{"conditions": []any{map[string]any{
+		"type": string(c.Type), "status": string(c.Status), "reason": c.Reason, "message": c.Message,
+		"observedGeneration": definition.Generation, "lastTransitionTime": r.server.Now().UTC().Format(time.RFC3339),
+	}}}
+	if stored != nil {
+		status["storedVersions"] = stored
+	}
+	return r.server.ApplyStatus(ctx, r.server.Definitions(), was, &unstructured.Unstructured{Object: map[string]any{"status": status}}, migrationManager)
 }

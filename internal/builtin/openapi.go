@@ -60,13 +60,29 @@ var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 })
 
 // names are the names of the types of the kinds, and of the lists of them.
-func (d *document) names() (kinds map[*resource.Version]string, all []string, err error) {
-	kinds = map[*resource.Version]string{}
+func (d *document) names() (kinds map[schema.GroupVersionKind]string, all []string, err error) {
+	kinds = map[schema.GroupVersionKind]string{}
+	add := func(kind schema.GroupVersionKind) error {
+		if kinds[kind] == "" {
+			if kinds[kind], err = resource.ModelName(d.scheme, kind); err != nil {
+				return err
+			}
+			all = append(all, kinds[kind])
+		}
+		return nil
+	}
 	for _, v := range d.versions {
-		if kinds[v], err = resource.ModelName(d.scheme, v.Kind()); err != nil {
+		if err := add(v.Kind()); err != nil {
 			return nil, nil, err
 		}
-		all = append(all, kinds[v])
+		for _, s := range v.Subresource {
+			if s.Connection != nil {
+				continue // it sends and answers no object
+			}
+			if err := add(v.KindOf(s)); err != nil {
+				return nil, nil, err
+			}
+		}
 		if list := v.GroupVersion().WithKind(v.Resource.Names.ListKind); slices.Contains(v.Resource.Verbs, "list") {
 			name, err := resource.ModelName(d.scheme, list)
 			if err != nil {
@@ -113,10 +129,10 @@ func (d *document) v3() (*spec3.OpenAPI, error) {
 }
 
 // paths describes the paths of all versions, whose kinds have schemas of the given names.
-func (d *document) paths(kinds map[*resource.Version]string) *spec.Paths {
+func (d *document) paths(kinds map[schema.GroupVersionKind]string) *spec.Paths {
 	all := map[string]spec.PathItem{}
 	for _, v := range d.versions {
-		maps.Copy(all, resource.OpenAPIPaths(v, kinds[v]))
+		maps.Copy(all, resource.OpenAPIPaths(v, func(kind schema.GroupVersionKind) string { return kinds[kind] }))
 	}
 	return &spec.Paths{Paths: all}
 }

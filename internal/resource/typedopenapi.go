@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/openapiconv"
@@ -38,6 +39,7 @@ func newModel(v *Version, example any) (m *model, root string) {
 	t := reflect.TypeOf(example).Elem()
 	root = modelName(t)
 	m.add(t)
+	m.add(reflect.TypeFor[metav1.Status]()) // what a delete is answered with
 	kind := v.Kind()
 	object := m.schemas[root]
 	object.AddExtension("x-kubernetes-group-version-kind", []any{kindExtension(kind)})
@@ -174,7 +176,10 @@ func (m *model) addFields(s *spec.Schema, t reflect.Type, texts map[string]strin
 }
 
 // operation is one thing that can be done at a path, for example GET to list.
-type operation struct{ method, action string }
+type operation struct {
+	method, action string
+	subresource    string // empty: the object or collection itself
+}
 
 // paths returns the paths of a version and the operations at each.
 func paths(v *Version) map[string][]operation {
@@ -182,21 +187,40 @@ func paths(v *Version) map[string][]operation {
 	if v.Resource.Group == "" {
 		root = "/api/" + v.Name
 	}
+	everywhere := root + "/" + v.Resource.Names.Plural
 	if v.Resource.Namespaced {
 		root += "/namespaces/{namespace}"
 	}
 	root += "/" + v.Resource.Names.Plural
-	can := func(operations ...operation) []operation {
-		return slices.DeleteFunc(operations, func(o operation) bool { return !slices.Contains(v.Resource.Verbs, verbs[o.action]) })
+	object := root + "/{name}"
+	can := func(allowed []string, operations ...operation) []operation {
+		return slices.DeleteFunc(operations, func(o operation) bool { return !slices.Contains(allowed, verbs[o.action]) })
 	}
-	return map[string][]operation{
-		root:             can(operation{"GET", "list"}, operation{"POST", "post"}),
-		root + "/{name}": can(operation{"GET", "get"}, operation{"PUT", "put"}, operation{"PATCH", "patch"}, operation{"DELETE", "delete"}),
+	all := map[string][]operation{
+		root: can(v.Resource.Verbs, operation{"GET", "list", ""}, operation{"POST", "post", ""}, operation{"DELETE", "deletecollection", ""}),
+		object: can(v.Resource.Verbs,
+			operation{"GET", "get", ""}, operation{"PUT", "put", ""}, operation{"PATCH", "patch", ""}, operation{"DELETE", "delete", ""}),
 	}
+	if v.Resource.Namespaced && slices.Contains(v.Resource.Verbs, "list") {
+		all[everywhere] = []operation{{"GET", "list", ""}}
+	}
+	for name, s := range v.Subresource {
+		at := object + "/" + name
+		all[at] = can(s.Verbs,
+			operation{"GET", "get", name}, operation{"POST", "post", name}, operation{"PUT", "put", name},
+			operation{"PATCH", "patch", name}, operation{"DELETE", "delete", name})
+		if name == "proxy" {
+			all[at+"/{path}"] = all[at]
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, operations []operation) bool { return len(operations) == 0 })
+	return all
 }
 
 // verbs are the verbs of actions.
-var verbs = map[string]string{"list": "list", "post": "create", "get": "get", "put": "update", "patch": "patch", "delete": "delete"}
+var verbs = map[string]string{
+	"list": "list", "post": "create", "get": "get", "put": "update", "patch": "patch", "delete": "delete", "deletecollection": "deletecollection",
+}
 
 // queryOf returns the query parameters of an action. Clients look there whether the server
 // supports a parameter before they use it: kubectl does for fieldValidation and dryRun.
@@ -208,6 +232,8 @@ func queryOf(action string) []string {
 		return []string{"dryRun", "fieldManager", "fieldValidation", "force", "pretty"}
 	case "delete":
 		return []string{"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy", "pretty"}
+	case "deletecollection":
+		return []string{"continue", "dryRun", "fieldSelector", "gracePeriodSeconds", "labelSelector", "limit", "orphanDependents", "propagationPolicy", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "pretty"}
 	case "list":
 		return []string{"allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch", "pretty"}
 	}
@@ -218,18 +244,25 @@ func queryOf(action string) []string {
 func document(v *Version, example any) *spec.Swagger {
 	m, root := newModel(v, example)
 	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger: "2.0", Definitions: m.schemas, Paths: &spec.Paths{Paths: OpenAPIPaths(v, root)},
+		Swagger: "2.0", Definitions: m.schemas,
+		Paths: &spec.Paths{Paths: OpenAPIPaths(v, func(schema.GroupVersionKind) string { return root })},
 	}}
 }
 
-// OpenAPIPaths describes the paths of a version in OpenAPI v2. The schema of the kind has
-// the given name, that of the list the same with List at the end.
-func OpenAPIPaths(v *Version, schema string) map[string]spec.PathItem {
+// OpenAPIPaths describes the paths of a version in OpenAPI v2. names returns the name of the
+// schema of a kind. That of the list of the version's own kind is the same with List at the end.
+func OpenAPIPaths(v *Version, names func(schema.GroupVersionKind) string) map[string]spec.PathItem {
 	all := map[string]spec.PathItem{}
 	for path, operations := range paths(v) {
 		item := spec.PathItem{}
 		for _, o := range operations {
-			op := o.describe(v, schema)
+			op := o.describe(v, names)
+			switch { // no two operations have the same name
+			case v.Resource.Namespaced && !strings.Contains(path, "/{namespace}/"):
+				op.ID += "ForAllNamespaces"
+			case strings.HasSuffix(path, "/{path}"):
+				op.ID += "WithPath"
+			}
 			switch o.method {
 			case "GET":
 				item.Get = op
@@ -248,24 +281,39 @@ func OpenAPIPaths(v *Version, schema string) map[string]spec.PathItem {
 	return all
 }
 
-// describe describes the operation on a version whose schema has the given name.
-func (o operation) describe(v *Version, schema string) *spec.Operation {
-	if o.action == "list" {
-		schema += "List"
+// describe describes the operation on a version.
+func (o operation) describe(v *Version, names func(schema.GroupVersionKind) string) *spec.Operation {
+	kind, action, connects := v.Kind(), o.action, false
+	if s := v.Subresource[o.subresource]; s != nil {
+		kind, connects = v.KindOf(s), s.Connection != nil
+	}
+	answer := spec.StringProperty()
+	switch {
+	case connects:
+		action = "connect"
+	case action == "delete" && !v.Resource.AnswersDeleted || action == "deletecollection":
+		answer = ref("io.k8s.apimachinery.pkg.apis.meta.v1.Status")
+	case action == "list":
+		answer = ref(names(kind) + "List")
+	default:
+		answer = ref(names(kind))
 	}
 	op := &spec.Operation{OperationProps: spec.OperationProps{
-		ID:       fmt.Sprintf("%s%s%s%s", o.action, strings.ReplaceAll(v.Resource.Group, ".", ""), v.Name, v.Resource.Names.Kind),
+		ID:       fmt.Sprintf("%s%s%s%s%s", o.action, strings.ReplaceAll(v.Resource.Group, ".", ""), v.Name, v.Resource.Names.Kind, o.subresource),
 		Produces: []string{runtime.ContentTypeJSON},
 		Responses: &spec.Responses{ResponsesProps: spec.ResponsesProps{StatusCodeResponses: map[int]spec.Response{
-			200: {ResponseProps: spec.ResponseProps{Description: "OK", Schema: ref(schema)}},
+			200: {ResponseProps: spec.ResponseProps{Description: "OK", Schema: answer}},
 		}}},
 	}}
-	for _, name := range queryOf(o.action) {
+	if connects {
+		op.Produces = []string{"*/*"}
+	}
+	for _, name := range queryOf(action) {
 		op.Parameters = append(op.Parameters, spec.Parameter{
 			ParamProps: spec.ParamProps{Name: name, In: "query"}, SimpleSchema: spec.SimpleSchema{Type: "string"},
 		})
 	}
-	op.AddExtension("x-kubernetes-action", o.action)
-	op.AddExtension("x-kubernetes-group-version-kind", kindExtension(v.Kind()))
+	op.AddExtension("x-kubernetes-action", action)
+	op.AddExtension("x-kubernetes-group-version-kind", kindExtension(kind))
 	return op
 }

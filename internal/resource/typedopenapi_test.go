@@ -98,7 +98,8 @@ func TestPathsAndOperationsAreTheSameInBothDocuments(t *testing.T) {
 		"GET " + root + "/{name}":    {"getv1Secret", "get", secret, 1},
 		"PUT " + root + "/{name}":    {"putv1Secret", "put", secret, 4},
 		"PATCH " + root + "/{name}":  {"patchv1Secret", "patch", secret, 5},
-		"DELETE " + root + "/{name}": {"deletev1Secret", "delete", secret, 5},
+		"DELETE " + root + "/{name}": {"deletev1Secret", "delete", "io.k8s.apimachinery.pkg.apis.meta.v1.Status", 5},
+		"GET /api/v1/secrets":        {"listv1SecretForAllNamespaces", "list", secret + "List", 11},
 	}
 	got2, got3 := map[string]operation{}, map[string]operation{}
 	for path, item := range v2.Paths.Paths {

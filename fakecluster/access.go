@@ -88,6 +88,16 @@ func (a Access) compare(rules []auth.RoleRule) RoleDiff {
 	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules)}
 }
 
+// CompareRoles compares what the user has asked for with the Roles and ClusterRoles in manifest
+// files and folders, as CheckRole does. It is an error if a path cannot be read or has no role.
+func (a Access) CompareRoles(paths ...string) (RoleDiff, error) {
+	rules, err := readRoles(paths)
+	if err != nil {
+		return RoleDiff{}, err
+	}
+	return a.compare(rules), nil
+}
+
 // String says what is missing and what is never used; it is empty if there is neither.
 func (d RoleDiff) String() string {
 	var b strings.Builder
@@ -118,11 +128,11 @@ func (d RoleDiff) String() string {
 // t.Fatalf.
 func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 	t.Helper()
-	rules, err := readRoles(paths)
+	diff, err := c.Access(user).CompareRoles(paths...)
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
 	}
-	if diff := c.Access(user).compare(rules); len(diff.Missing)+len(diff.Unused) > 0 {
+	if len(diff.Missing)+len(diff.Unused) > 0 {
 		t.Errorf("fakecluster: the roles in %s differ from what %s has asked for\n%s", strings.Join(paths, ", "), user, diff)
 	}
 }

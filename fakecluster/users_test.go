@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
@@ -337,4 +338,38 @@ func TestAnApplyThatCreatesNeedsTheRightToCreate(t *testing.T) {
 	grant(t, admin, "creator", jane, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}})
 	must(t, apply())
 	must(t, apply())
+}
+
+func TestTheAuditTrailNamesBothUsers(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata))
+	cfg := c.RESTConfig()
+	cfg.Impersonate.UserName = "jane"
+	_, err := clientOf(t, cfg).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	fails(t, "jane", err, `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"`)
+	_, err = clientOf(t, c.ConfigFor("joe")).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	fails(t, "joe", err, `pods is forbidden: User "joe" cannot list resource "pods" in API group "" in the namespace "default"`)
+	grant(t, clientOf(t, c.RESTConfig()), "reader", jane, readPods("list"))
+	_, err = clientOf(t, cfg).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+
+	type entry struct {
+		By, As, Decision, Reason string
+		Code                     int32
+	}
+	var got []entry
+	for _, e := range c.Audit() {
+		if e.ObjectRef == nil || e.ObjectRef.Resource != "pods" {
+			continue
+		}
+		of := entry{By: e.User.Username, Decision: e.Annotations["authorization.k8s.io/decision"], Reason: e.Annotations["authorization.k8s.io/reason"], Code: e.ResponseStatus.Code}
+		if e.ImpersonatedUser != nil {
+			of.As = e.ImpersonatedUser.Username
+		}
+		got = append(got, of)
+	}
+	equal(t, "the trail", got, []entry{
+		{By: "kubernetes-admin", As: "jane", Decision: "forbid", Code: 403},
+		{By: "joe", Decision: "forbid", Code: 403},
+		{By: "kubernetes-admin", As: "jane", Decision: "allow", Reason: `RBAC: allowed by ClusterRoleBinding "reader" of ClusterRole "reader" to User "jane"`, Code: 200},
+	})
 }

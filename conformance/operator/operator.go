@@ -51,7 +51,11 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	// events that they could not send any more.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	cluster, err := fakecluster.New(fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
+	roles, err := roles()
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := fakecluster.New(fakecluster.WithObjects(roles...), fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
 		fakecluster.WithGarbageCollection())
 	if err != nil {
 		return nil, err
@@ -77,7 +81,7 @@ func newOperator(cluster *fakecluster.Cluster) (*operator, error) {
 	// A second run in the process has a controller of the same name.
 	sameName := true
 	stopsWithin := 5 * time.Second
-	mgr, err := ctrl.NewManager(cluster.RESTConfig(), manager.Options{
+	mgr, err := ctrl.NewManager(cluster.ServiceAccountConfig("default", "greeter"), manager.Options{
 		Scheme:                        kinds,
 		Metrics:                       server.Options{BindAddress: "0"},
 		Controller:                    config.Controller{SkipNameValidation: &sameName},

@@ -61,6 +61,8 @@ var steps = []step{
 	{"the ConfigMap is deleted with its owner", "a deleted greeting is gone when its finalizer ran", (*operator).collected},
 	{"the Deployment and the Service are deleted with their owner", "a deleted greeting is gone when its finalizer ran", (*operator).undeployed},
 	{"the manager stops and releases its lease", elected, (*operator).released},
+	{"the operator has asked for what its role allows, and for nothing else", elected, (*operator).roleFits},
+	{"a rule that is taken away from the role is named", elected, (*operator).missingRule},
 }
 
 // play does the steps in turn.

@@ -125,8 +125,12 @@ func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } 
 // Several versions are joined by commas, or come by several options; api/all=true,
 // api/beta=true and api/alpha=true mean all versions, and all of that stability. A version
 // that fakecluster does not have is an error that lists those that it has. Kinds that need a
-// feature gate which is off by default are not among them. Versions that a server serves
-// without the flag cannot be turned off.
+// feature gate which is off by default are not among them.
+//
+// "apps/v1=false" turns a version off that a server serves without the flag, so that a test
+// sees what happens without it: the version is not in discovery, and requests for it get 404.
+// The versions of core and of the groups that the server itself reads cannot be turned off;
+// the error says so.
 //
 // Default: the versions that a server serves without the flag.
 func WithRuntimeConfig(versions ...string) Option {

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -61,11 +62,60 @@ func TestWithRuntimeConfig(t *testing.T) {
 		"resource.k8s.io/v1beta9=true":    "fakecluster has no such version; of those that are off by default it has",
 		"resource.k8s.io/v1beta2=perhaps": "the value must be true or false",
 		"api/legacy=true":                 `"api/legacy": fakecluster knows api/all, api/ga, api/beta and api/alpha`,
-		"api/ga=false":                    `"api/ga=false": fakecluster cannot turn off the versions that a server serves by default`,
-		"apps/v1=false":                   `"apps/v1=false": fakecluster cannot turn off the versions that a server serves by default`,
+		"api/ga=false":                    `"api/ga=false": fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of admissionregistration.k8s.io, apiextensions.k8s.io, apiregistration.k8s.io, networking.k8s.io, rbac.authorization.k8s.io, storagemigration.k8s.io`,
+		"networking.k8s.io/v1=false":      `"networking.k8s.io/v1=false": fakecluster cannot turn off the version, because the server itself needs it`,
+		"v1=false":                        `"v1=false": fakecluster cannot turn off the version, because the server itself needs it`,
 	} {
 		if got := refused(t, fakecluster.WithRuntimeConfig(text)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
+}
+
+// A version that is turned off is not there, and neither are its APIService and the objects
+// that a cluster begins with. Another version of the same kinds shows them still.
+func TestWithRuntimeConfigTurnsVersionsOff(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(),
+		fakecluster.WithRuntimeConfig("apps/v1=false,autoscaling/v2=false,scheduling.k8s.io/v1=false,discovery.k8s.io/v1=false"),
+		fakecluster.WithGarbageCollection())
+	_, index := ask(t, c, "/")
+	for path, served := range map[string]bool{
+		"/apis/apps": false, "/apis/apps/v1": false, "/apis/scheduling.k8s.io/v1": false, "/apis/autoscaling/v2": false,
+		"/apis/autoscaling/v1": true, "/apis/batch/v1": true,
+	} {
+		if code, body := ask(t, c, path); (code == 200) != served || !served && (code != 404 || body != "404 page not found\n") && path != "/apis/autoscaling/v2" {
+			t.Errorf("%s: %d %q", path, code, body)
+		}
+		if strings.Contains(index, `"`+path+`"`) != served {
+			t.Errorf("%s in the index: %v", path, !served)
+		}
+	}
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	if _, err := c.Dynamic().Resource(deployments).List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("Deployments: %v", err)
+	}
+	if _, err := c.Dynamic().Resource(apiServices).Get(t.Context(), "v1.apps", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the APIService: %v", err)
+	}
+	scalers := schema.GroupVersionResource{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}
+	hpa := &unstructured.Unstructured{}
+	if err := hpa.UnmarshalJSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},
+		"spec":{"maxReplicas":2,"scaleTargetRef":{"kind":"Deployment","name":"a","apiVersion":"apps/v1"}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Dynamic().Resource(scalers).Namespace("default").Create(t.Context(), hpa, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "n"}}}
+	if _, err := c.Dynamic().Resource(namespaces).Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Dynamic().Resource(namespaces).Delete(t.Context(), "n", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Dynamic().Resource(namespaces).Get(t.Context(), "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the namespace: %v", err)
+	}
+	c.Fork(t)
 }

@@ -73,7 +73,7 @@ func initialsOf(o Options) []initial {
 	if known, ok := initials.Get(key); ok {
 		return known
 	}
-	all := slices.Clone(ofInitialText())
+	all := slices.DeleteFunc(slices.Clone(ofInitialText()), func(i initial) bool { return !served(o, i.key) })
 	for _, gv := range servedVersions(o) {
 		if text, ok := localAPIService(gv); ok {
 			all = append(all, newInitial("/registry/apiservices/"+apiServiceName(gv), text))
@@ -81,6 +81,23 @@ func initialsOf(o Options) []initial {
 	}
 	slices.SortFunc(all, func(a, b initial) int { return strings.Compare(a.key, b.key) })
 	return initials.Put(key, all, 1)
+}
+
+// served tells whether some version shows the object of a store key.
+func served(o Options, key string) bool {
+	plural, _, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	known := false
+	for _, g := range groups {
+		for i := range g.kinds {
+			if k := &g.kinds[i]; k.plural == plural {
+				if len(k.served(g, o)) > 0 {
+					return true
+				}
+				known = true
+			}
+		}
+	}
+	return !known
 }
 
 // InitialRecords are the records that a cluster has from its start, in the order of their

@@ -112,7 +112,7 @@ func (k *kind) served(g *group, o Options) []string {
 			all = append(all, v)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(v string) bool { return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] })
 }
 
 // storage is the group and version that the objects are stored in.

@@ -9,9 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RuntimeConfig says which versions that are off by default are served.
+// RuntimeConfig says which versions that are off by default are served, and which others are
+// not.
 type RuntimeConfig struct {
-	versions map[schema.GroupVersion]bool
+	versions map[schema.GroupVersion]bool // of those that are off by default
+	off      map[schema.GroupVersion]bool // of the others, those that are turned off
+}
+
+// needed are the groups that the server itself reads and writes, so that their versions cannot
+// be turned off.
+var needed = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "networking.k8s.io",
+	"rbac.authorization.k8s.io", "storagemigration.k8s.io",
 }
 
 // stabilities are the names for many versions at once; a later one counts more. The mark
@@ -23,11 +32,12 @@ var stabilities = []struct{ name, mark string }{{"api/all", "v"}, {"api/ga", ""}
 //
 //	resource.k8s.io/v1beta2=true,coordination.k8s.io/v1beta1=true
 //
-// A version without a value is served. api/all, api/ga, api/beta and api/alpha mean all
+// A version without a value is served. One that a server serves by default can be turned off,
+// unless the server itself needs it. api/all, api/ga, api/beta and api/alpha mean all
 // versions, and all of that stability. What is said of a version itself counts more, and
 // of two that say the same name the later one.
 func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
-	c := RuntimeConfig{versions: map[schema.GroupVersion]bool{}}
+	c := RuntimeConfig{versions: map[schema.GroupVersion]bool{}, off: map[schema.GroupVersion]bool{}}
 	said := map[string]bool{}
 	for _, text := range texts {
 		for _, one := range strings.Split(text, ",") {
@@ -48,7 +58,8 @@ func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 		}
 		delete(said, stability.name)
 		if !served && stability.mark != "beta" && stability.mark != "alpha" {
-			return c, fmt.Errorf("%q: fakecluster cannot turn off the versions that a server serves by default", stability.name+"=false")
+			return c, fmt.Errorf("%q: fakecluster cannot turn off all stable versions, because the server itself needs v1 and the versions of %s",
+				stability.name+"=false", strings.Join(needed, ", "))
 		}
 		for gv := range optional() {
 			if stability.mark != "" && strings.Contains(gv.Version, stability.mark) {
@@ -77,8 +88,11 @@ func (c RuntimeConfig) set(name string, served bool) error {
 		c.versions[gv] = served
 	case !servedByDefault(gv):
 		return fmt.Errorf("%q: fakecluster has no such version; of those that are off by default it has %s", name, strings.Join(OptionalVersions(), ", "))
-	case !served:
-		return fmt.Errorf("%q: fakecluster cannot turn off the versions that a server serves by default", name+"=false")
+	case served:
+	case gv.Group == "" || slices.Contains(needed, gv.Group):
+		return fmt.Errorf("%q: fakecluster cannot turn off the version, because the server itself needs it", name+"=false")
+	default:
+		c.off[gv] = true
 	}
 	return nil
 }
@@ -127,13 +141,16 @@ func OptionalVersions() []string {
 
 func (c RuntimeConfig) serves(gv schema.GroupVersion) bool { return c.versions[gv] }
 
-// String names the versions that are served, in order.
+// String names the versions that are served, in order, and then those that are turned off.
 func (c RuntimeConfig) String() string {
 	var all []string
 	for _, gv := range slices.SortedFunc(maps.Keys(c.versions), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {
 		if c.versions[gv] {
 			all = append(all, gv.String())
 		}
+	}
+	for _, gv := range slices.SortedFunc(maps.Keys(c.off), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {
+		all = append(all, gv.String()+"=false")
 	}
 	return strings.Join(all, ",")
 }

@@ -461,6 +461,23 @@ func ExampleWithWebhookPaths() {
 	// 127.0.0.1 true tls.crt tls.key
 }
 
+// Without the plugin a Pod does not tolerate for five minutes that its node is not ready.
+func ExampleWithoutAdmissionPlugins() {
+	c := start(fakecluster.WithoutAdmissionPlugins("DefaultTolerationSeconds"))
+	defer c.Close()
+
+	pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+	pod, err := pods.Create(context.Background(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(pod.Spec.Tolerations), "tolerations")
+	// Output: 0 tolerations
+}
+
 func ExampleWithoutNamespaceLifecycle() {
 	c := start(fakecluster.WithoutNamespaceLifecycle())
 	defer c.Close()

@@ -30,6 +30,7 @@ type settings struct {
 	webhookPaths       []string
 	webhooks           []*unstructured.Unstructured // read from webhookPaths
 	noNamespaceRefusal bool
+	noAdmissionPlugins []string
 	legacyAPIs         bool
 	runtimeConfig      []string
 	garbageCollection  bool
@@ -102,6 +103,20 @@ func InProcess() Option { return func(s *settings) { s.inProcess = true } }
 //
 // Default: such a create is refused, with 404 or 403, as on a real server.
 func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespaceRefusal = true } }
+
+// WithoutAdmissionPlugins turns off admission plugins that are compiled into kube-apiserver and
+// on by default, by their names, as the flag --disable-admission-plugins does:
+//
+//	fakecluster.WithoutAdmissionPlugins("PodSecurity", "LimitRanger")
+//
+// An unknown name is an error. NamespaceLifecycle has an option of its own,
+// WithoutNamespaceLifecycle; the plugins of policies and webhooks cannot be turned off.
+//
+// Default: all that a server of 1.37 has by default are on, but for ResourceQuota and
+// ServiceAccount, which fakecluster does not have yet.
+func WithoutAdmissionPlugins(names ...string) Option {
+	return func(s *settings) { s.noAdmissionPlugins = append(s.noAdmissionPlugins, names...) }
+}
 
 // WithLegacyAPIs serves versions that a server of 1.37 no longer has, in addition to v1.
 //

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -161,6 +163,29 @@ func TestWithoutNamespaceLifecycleNamespacesNeedNotExist(t *testing.T) {
 	c := defined(t, fakecluster.InProcess(), fakecluster.WithoutNamespaceLifecycle())
 	must(t, elsewhere(c))
 	equal(t, "objects", names(list(t, c.Dynamic().Resource(cronTabs).Namespace("nowhere"))), []string{"a"})
+}
+
+func TestAdmissionPluginsAreOnUnlessTurnedOff(t *testing.T) {
+	create := func(opts ...fakecluster.Option) *corev1.Pod {
+		c := fakecluster.Start(t, append(opts, fakecluster.InProcess())...)
+		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+		pod, err := pods.Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		return pod
+	}
+	pod := create()
+	equal(t, "tolerations by default", len(pod.Spec.Tolerations), 2)
+	equal(t, "priority by default", *pod.Spec.Priority, int32(0))
+
+	pod = create(fakecluster.WithoutAdmissionPlugins("DefaultTolerationSeconds"))
+	equal(t, "tolerations without the plugin", len(pod.Spec.Tolerations), 0)
+	equal(t, "priority without another plugin", *pod.Spec.Priority, int32(0))
+
+	_, err := fakecluster.New(fakecluster.WithoutAdmissionPlugins("Guard"))
+	fails(t, "an unknown plugin", err, `starting the server: disable-admission-plugins plugin "Guard" is unknown`)
 }
 
 func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
+	inTree  admission.Plugin // those that are compiled into kube-apiserver
 
 	current atomic.Pointer[admission.Chain]
 }
@@ -67,7 +68,7 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 		}
 		configured[res.Names.Plural] = list.Records
 	}
-	is := &admission.Chain{Revision: revision, Functions: was.Functions}
+	is := &admission.Chain{Revision: revision, InTree: c.inTree, Functions: was.Functions}
 	var err error
 	is.Policies, err = policy.New(was.Policies,
 		configured["validatingadmissionpolicies"], configured["validatingadmissionpolicybindings"],
@@ -83,7 +84,7 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 // policies hold for the records of the fork, too.
 func (c *admissionChain) inherit(from *admission.Chain) error {
 	inherited := *from
-	inherited.Revision = 0
+	inherited.Revision, inherited.InTree = 0, c.inTree
 	c.current.Store(&inherited)
 	return c.refresh()
 }

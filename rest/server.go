@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -47,6 +48,9 @@ type Options struct {
 	// Admission is called for each write after the webhooks and policies that the cluster
 	// is configured with, except for the initial objects; nil: nothing is called.
 	Admission Admission
+	// DisableAdmissionPlugins are plugins that are on by default and are to be off, named as
+	// kube-apiserver's flag --disable-admission-plugins does.
+	DisableAdmissionPlugins []string
 	// VerifyMemory has the server check, whenever it uses a decoded object that it has kept,
 	// that nothing has altered it. It is for the tests of fakecluster itself: requests take
 	// several times as long.
@@ -112,6 +116,8 @@ type builtinKinds struct {
 	all         []*resource.Resource // in the order of discovery
 	namespaces  *resource.Resource   // among all
 	definitions *resource.Resource   // among all
+
+	inTree intree.Choice // of the plugins that judge them
 }
 
 func newBuiltinKinds(o Options) (builtinKinds, error) {
@@ -119,7 +125,11 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
 	}
-	k := builtinKinds{definitions: crd.Definitions(o.LegacyAPIs)}
+	plugins, err := intree.NewChoice(o.DisableAdmissionPlugins)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	k := builtinKinds{inTree: plugins, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}
 	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
@@ -178,13 +188,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	if o.AlwaysAllow {
 		server.authorizer = auth.AlwaysAllow
 	}
-	server.chain.current.Store(&admission.Chain{})
 	server.closing, server.close = context.WithCancel(context.Background())
 
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
 	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
+	server.chain.inTree = intree.New(kinds.inTree, known)
+	server.chain.current.Store(&admission.Chain{InTree: server.chain.inTree})
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // Plugin judges each write, in two phases. An error that it returns refuses the write, and is
@@ -27,14 +29,20 @@ type Chain struct {
 	// Revision is the revision of the newest write that the chain takes into account.
 	Revision int64
 
+	InTree    Plugin // those that are compiled into kube-apiserver; they judge built-in kinds
 	Policies  Plugin
 	Webhooks  Plugin
 	Functions Plugin
 }
 
-// Empty tells whether the chain has no plugins.
+// Empty tells whether the chain has no plugins but those that are compiled in.
 func (c *Chain) Empty() bool {
 	return c.Policies == nil && c.Webhooks == nil && c.Functions == nil
+}
+
+// Skips tells whether no plugin judges writes of a resource.
+func (c *Chain) Skips(r *resource.Resource) bool {
+	return c.Empty() && (c.InTree == nil || !r.JudgedInTree)
 }
 
 // Mutate is the first phase. If the plugins have made the managedFields invalid, it restores
@@ -76,7 +84,7 @@ func keepManagedFields(obj metav1.Object) (restore func()) {
 // mutateTwice calls the plugins a second time if one of them wants the others to see its
 // change.
 func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
-	if err := c.each(func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
+	if err := c.each(w, func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
 		return err
 	}
 	reinvocation := w.GetReinvocationContext()
@@ -84,16 +92,21 @@ func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
 		return nil
 	}
 	reinvocation.SetIsReinvoke()
-	return c.each(func(p Plugin) error { return p.Mutate(ctx, w) })
+	return c.each(w, func(p Plugin) error { return p.Mutate(ctx, w) })
 }
 
 // Validate is the second phase.
 func (c *Chain) Validate(ctx context.Context, w *Write) error {
-	return c.each(func(p Plugin) error { return p.Validate(ctx, w) })
+	return c.each(w, func(p Plugin) error { return p.Validate(ctx, w) })
 }
 
 // each calls ask with the plugins in order, until one refuses.
-func (c *Chain) each(ask func(Plugin) error) error {
+func (c *Chain) each(w *Write, ask func(Plugin) error) error {
+	if c.InTree != nil && w.judgedInTree() {
+		if err := ask(c.InTree); err != nil {
+			return err
+		}
+	}
 	for _, p := range []Plugin{c.Policies, c.Webhooks, c.Functions} {
 		if p == nil {
 			continue

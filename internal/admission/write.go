@@ -61,6 +61,14 @@ func (w *Write) Replace(versioned runtime.Object) error {
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
 }
 
+// judgedInTree tells whether the plugins that are compiled into kube-apiserver judge the
+// write.
+func (w *Write) judgedInTree() bool {
+	of := w.GetResource()
+	r := w.Cluster.Catalogue().Resource(of.Group, of.Resource)
+	return r != nil && r.JudgedInTree
+}
+
 // Replaced tells whether a plugin has changed the object.
 func (w *Write) Replaced() bool { return w.replaced }
 

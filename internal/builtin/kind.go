@@ -146,6 +146,7 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 		BriefKinds:        true,
 
 		ConfiguresAdmission: g == &admissionKinds,
+		JudgedInTree:        g.scheme == nil,
 	}
 	if r.Verbs == nil {
 		r.Verbs = allVerbs

@@ -76,7 +76,7 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 // mutate has the chain change the object, or refuse it, and tells whether it has
 // changed the object.
 func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) (replaced bool, err error) {
-	if a.chain.Empty() {
+	if a.chain.Skips(a.version.Resource) {
 		return false, nil
 	}
 	asked := a.asked(operation, obj, old)
@@ -101,7 +101,7 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 // plugin has put fields into the object that its schema does not know, validate removes
 // them afterwards.
 func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
-	if a.chain.Empty() {
+	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}
 	is, was, err := a.projections(obj.Object, old)

@@ -1,0 +1,109 @@
+package intree
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstream "k8s.io/apiserver/pkg/admission"
+	upstreaminit "k8s.io/apiserver/pkg/admission/initializer"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	nodev1client "k8s.io/client-go/kubernetes/typed/node/v1"
+	"k8s.io/apiserver/pkg/util/compatibility"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// initializer gives plugins what they want.
+type initializer struct{ cluster admission.Cluster }
+
+// Initialize implements admission.PluginInitializer.
+func (i initializer) Initialize(plugin upstream.Interface) {
+	if p, ok := plugin.(upstreaminit.WantsEffectiveVersion); ok {
+		p.InspectEffectiveVersion(compatibility.DefaultBuildEffectiveVersion())
+	}
+	if p, ok := plugin.(upstreaminit.WantsFeatures); ok {
+		p.InspectFeatureGates(utilfeature.DefaultFeatureGate)
+	}
+	if p, ok := plugin.(upstreaminit.WantsExternalKubeClientSet); ok {
+		p.SetExternalKubeClientSet(client{cluster: i.cluster})
+	}
+	if p, ok := plugin.(upstreaminit.WantsExternalKubeInformerFactory); ok {
+		p.SetExternalKubeInformerFactory(factory{cluster: i.cluster})
+	}
+	if p, ok := plugin.(upstreaminit.WantsUnconditionalAuthorizer); ok {
+		p.SetUnconditionalAuthorizer(i.cluster.Authorizer())
+	}
+}
+
+// client answers what plugins ask a client: once more what an informer did not have. As the
+// informers have everything, the answer is the same. The other methods are nil.
+type client struct {
+	kubernetes.Interface
+	cluster admission.Cluster
+}
+
+func (c client) CoreV1() corev1client.CoreV1Interface { return coreClient{cluster: c.cluster} }
+func (c client) NodeV1() nodev1client.NodeV1Interface { return nodeClient{cluster: c.cluster} }
+
+type coreClient struct {
+	corev1client.CoreV1Interface
+	cluster admission.Cluster
+}
+
+func (c coreClient) LimitRanges(namespace string) corev1client.LimitRangeInterface {
+	return limitRanges{cluster: c.cluster, namespace: namespace}
+}
+
+func (c coreClient) Namespaces() corev1client.NamespaceInterface {
+	return namespaces{cluster: c.cluster}
+}
+
+type limitRanges struct {
+	corev1client.LimitRangeInterface
+	cluster   admission.Cluster
+	namespace string
+}
+
+func (l limitRanges) List(context.Context, metav1.ListOptions) (*corev1.LimitRangeList, error) {
+	objects, err := indexer{cluster: l.cluster, kind: corev1.SchemeGroupVersion.WithKind("LimitRange")}.in(l.namespace)
+	list := &corev1.LimitRangeList{}
+	for _, obj := range objects {
+		list.Items = append(list.Items, *obj.(*corev1.LimitRange))
+	}
+	return list, err
+}
+
+type namespaces struct {
+	corev1client.NamespaceInterface
+	cluster admission.Cluster
+}
+
+func (n namespaces) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {
+	return n.cluster.Namespace(name)
+}
+
+type nodeClient struct {
+	nodev1client.NodeV1Interface
+	cluster admission.Cluster
+}
+
+func (n nodeClient) RuntimeClasses() nodev1client.RuntimeClassInterface {
+	return runtimeClasses{cluster: n.cluster}
+}
+
+type runtimeClasses struct {
+	nodev1client.RuntimeClassInterface
+	cluster admission.Cluster
+}
+
+func (r runtimeClasses) Get(_ context.Context, name string, _ metav1.GetOptions) (*nodev1.RuntimeClass, error) {
+	obj, err := r.cluster.Get(indexer{cluster: r.cluster, kind: nodev1.SchemeGroupVersion.WithKind("RuntimeClass")}.version(), "", name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*nodev1.RuntimeClass), nil
+}

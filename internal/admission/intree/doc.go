@@ -1,0 +1,12 @@
+// Package intree runs the admission plugins that are compiled into kube-apiserver, by
+// upstream's own code.
+//
+// Upstream's plugins look at the cluster through informers, which watch it in the background.
+// Here they are given informers that hold nothing and look into the store when they are
+// asked, so that a plugin knows of every write that was answered before. A plugin is made
+// when the first write comes that it might look at.
+//
+// The plugins judge objects of built-in kinds, in upstream's internal types. Some of a real
+// server's stand elsewhere: NamespaceLifecycle in package admission, admission policies and
+// webhooks in packages of their own. ResourceQuota and ServiceAccount are not there yet.
+package intree

@@ -68,7 +68,7 @@ func (c cluster) List(v *resource.Version, namespace string, selector labels.Sel
 	if err != nil {
 		return nil, err
 	}
-	all, err := v.Codec.DecodeAllStored(list.Records)
+	all, err := c.memory.DecodeAll(v, list.Records)
 	if err != nil {
 		return nil, err
 	}

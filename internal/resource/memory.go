@@ -123,15 +123,55 @@ func NewMemory(verify bool) *Memory {
 	return &Memory{objects: content.NewCache[string, remembered](memoryBytes), verify: verify}
 }
 
+// known is the object of a record, if it is kept.
+func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
+	if record.Tag != v.Identity {
+		return Decoded{}, false, nil
+	}
+	known, ok := m.objects.Get(record.Key)
+	if !ok || !isSameText(known.text, record.Value) {
+		return Decoded{}, false, nil
+	}
+	if m.verify {
+		err = verify(v, record, known.decoded)
+	}
+	return known.decoded, true, err
+}
+
+// DecodeAll is the objects of several records as the version sees them. Those that are not
+// kept are decoded in one conversion, if they need any.
+func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object, error) {
+	all := make([]runtime.Object, len(records))
+	var missing []store.Record
+	var places []int
+	for i, record := range records {
+		decoded, ok, err := m.known(v, record)
+		if err != nil {
+			return nil, err
+		}
+		if all[i] = decoded.Object; !ok {
+			missing, places = append(missing, record), append(places, i)
+		}
+	}
+	if len(missing) == 0 {
+		return all, nil
+	}
+	read, err := v.Codec.DecodeAllStored(missing)
+	if err != nil {
+		return nil, err
+	}
+	for i, obj := range read {
+		if all[places[i]] = obj; missing[i].Tag == v.Identity {
+			m.put(missing[i], Decoded{Object: obj, owned: &owned{}})
+		}
+	}
+	return all, nil
+}
+
 // Decode is the object of a record as the version sees it.
 func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
-	if record.Tag == v.Identity {
-		if known, ok := m.objects.Get(record.Key); ok && isSameText(known.text, record.Value) {
-			if m.verify {
-				return known.decoded, verify(v, record, known.decoded)
-			}
-			return known.decoded, nil
-		}
+	if decoded, ok, err := m.known(v, record); ok {
+		return decoded, err
 	}
 	obj, err := v.Codec.DecodeStored(record)
 	if err != nil {

@@ -152,3 +152,55 @@ func TestASharedObjectCanBeEncodedByMany(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestAMemoryDecodesOfSeveralWhatItDoesNotKeep(t *testing.T) {
+	v, codec := namespaces()
+	all := &countingAll{counting: codec}
+	v.Codec = all
+	m := resource.NewMemory(false)
+	a, _ := stored(t, v, "a", "1")
+	b, _ := stored(t, v, "b", "2")
+	older, _ := stored(t, v, "c", "3")
+	older.Tag = "written under another schema"
+	names := func(records ...store.Record) string {
+		t.Helper()
+		objects, err := m.DecodeAll(v, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, obj := range objects {
+			out = append(out, obj.(metav1.Object).GetName())
+		}
+		return strings.Join(out, " ")
+	}
+	if label(t, m, v, b) != "2" {
+		t.Fatal("not the object")
+	}
+	for _, want := range []string{"[/c /a]", "[/c]"} {
+		all.asked = nil
+		if got := names(older, b, a); got != "c b a" {
+			t.Errorf("got %s", got)
+		}
+		if got := fmt.Sprint(all.asked); got != want {
+			t.Errorf("decoded %s, want %s", got, want)
+		}
+	}
+	all.asked = nil
+	if got := names(a, b); got != "a b" || all.asked != nil {
+		t.Errorf("got %s, decoded %v", got, all.asked)
+	}
+}
+
+// countingAll is a codec that tells what it was asked to decode at once.
+type countingAll struct {
+	*counting
+	asked []string
+}
+
+func (c *countingAll) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
+	for _, r := range records {
+		c.asked = append(c.asked, r.Key)
+	}
+	return c.counting.DecodeAllStored(records)
+}

@@ -169,30 +169,12 @@ func mergeMaps(document, patch map[string]any) map[string]any {
 			if _, ok := document[key].(map[string]any); ok {
 				merged[key] = value
 			} else {
-				dropNulls(value)
+				json.DropNulls(value)
 				merged[key] = value
 			}
 		}
 	}
 	return merged
-}
-
-// dropNulls drops the nulls of all objects in a value.
-func dropNulls(value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			dropNulls(item)
-		}
-	case map[string]any:
-		for key, field := range value {
-			if field == nil {
-				delete(value, key)
-			} else {
-				dropNulls(field)
-			}
-		}
-	}
 }
 
 // DecodeStored implements resource.Codec.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // Merge merges a JSON merge patch (RFC 7386) into an object. It looks at what the patch names
@@ -64,7 +66,7 @@ func (p *plan) merge(v reflect.Value, patch any) error {
 		if k := p.elemOfPointers().kind; k == isItself || k == isFieldsV1 {
 			return errItself
 		}
-		dropNulls(patch)
+		json.DropNulls(patch)
 	}
 	return p.set(v, patch)
 }
@@ -97,23 +99,4 @@ func (p *plan) mergeEntries(v reflect.Value, patch map[string]any) error {
 		v.SetMapIndex(key, value)
 	}
 	return nil
-}
-
-// dropNulls drops the nulls of the objects in a list: a merge patch has no null that stays,
-// but as an item of a list.
-func dropNulls(value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			dropNulls(item)
-		}
-	case map[string]any:
-		for key, field := range value {
-			if field == nil {
-				delete(value, key)
-			} else {
-				dropNulls(field)
-			}
-		}
-	}
 }

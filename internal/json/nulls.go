@@ -1,0 +1,20 @@
+package json
+
+// DropNulls drops the nulls of all objects in a value, as a merge patch has none that stay
+// but the items of lists. It alters the value.
+func DropNulls(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			DropNulls(item)
+		}
+	case map[string]any:
+		for key, field := range value {
+			if field == nil {
+				delete(value, key)
+			} else {
+				DropNulls(field)
+			}
+		}
+	}
+}

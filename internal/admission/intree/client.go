@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	upstream "k8s.io/apiserver/pkg/admission"
 	upstreaminit "k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	nodev1client "k8s.io/client-go/kubernetes/typed/node/v1"
-	"k8s.io/apiserver/pkg/util/compatibility"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 )

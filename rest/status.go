@@ -22,7 +22,12 @@ func toStatus(err error) *metav1.Status {
 		apierrors.APIStatus
 	}
 	if errors.As(err, &known) {
-		return responsewriters.ErrorToAPIStatus(known)
+		status := responsewriters.ErrorToAPIStatus(known)
+		if status.Code < 100 || status.Code > 599 {
+			// A webhook may say anything. net/http panics if such a code reaches it.
+			status.Code = http.StatusInternalServerError
+		}
+		return status
 	}
 	// Not upstream's: it reports such errors to a handler of the process, which
 	// sleeps.

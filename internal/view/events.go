@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -153,6 +154,9 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 	if err != nil {
 		return "", err
 	}
+	if kind == watch.Bookmark {
+		forgetGeneration(obj)
+	}
 	out, err := e.view.encode(obj)
 	if err != nil {
 		return "", err
@@ -161,6 +165,22 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 		return e.binary.frameOf(kind, out)
 	}
 	return string(appendJSONFrame(nil, kind, strings.TrimSuffix(string(out), "\n"))), nil
+}
+
+// forgetGeneration takes the generation out of a bookmark, which no object has given it: a
+// custom object that is read without one gets the first.
+func forgetGeneration(obj runtime.Object) {
+	if table, ok := obj.(*metav1.Table); ok {
+		for _, row := range table.Rows {
+			if row.Object.Object != nil {
+				forgetGeneration(row.Object.Object)
+			}
+		}
+		return
+	}
+	if metadata, err := meta.Accessor(obj); err == nil {
+		metadata.SetGeneration(0)
+	}
 }
 
 func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {

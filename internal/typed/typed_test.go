@@ -111,7 +111,7 @@ func randomly(t *testing.T, test func(t *testing.T, r *rand.Rand, all []runtime.
 	for _, of := range kinds {
 		t.Run(reflect.TypeOf(of).Elem().String(), func(t *testing.T) {
 			r := seedtest.Source(seedtest.Seed(t), 0)
-			test(t, r, random(r, of, 40))
+			test(t, r, random(r, of, 20))
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-var cases = flag.Int("cases", 10000, "how many `writes` a differential test of field management compares")
+var cases = flag.Int("cases", seedtest.Cases(10_000), "how many `writes` a differential test of field management compares")
 
 // Tally counts the outcomes of writes. One that begins with "declined" was upstream's.
 type Tally map[string]int

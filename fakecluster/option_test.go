@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -186,6 +187,30 @@ func TestAdmissionPluginsAreOnUnlessTurnedOff(t *testing.T) {
 
 	_, err := fakecluster.New(fakecluster.WithoutAdmissionPlugins("Guard"))
 	fails(t, "an unknown plugin", err, `starting the server: disable-admission-plugins plugin "Guard" is unknown`)
+}
+
+// The plugins of a fork look into the fork, and those of its origin into the origin.
+func TestAdmissionPluginsOfAForkLookIntoTheFork(t *testing.T) {
+	origin := fakecluster.Start(t, fakecluster.InProcess())
+	limits := func(c *fakecluster.Cluster, name string) int {
+		pod, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		return len(pod.Spec.Containers[0].Resources.Limits)
+	}
+	equal(t, "limits before", limits(origin, "before"), 0)
+	fork := origin.Fork(t)
+	_, err := kubernetes.NewForConfigOrDie(fork.RESTConfig()).CoreV1().LimitRanges("default").Create(t.Context(), &corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Name: "l"},
+		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+			Type: corev1.LimitTypeContainer, Default: corev1.ResourceList{"cpu": resource.MustParse("1")},
+		}}},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	equal(t, "limits in the fork", limits(fork, "after"), 1)
+	equal(t, "limits in its origin", limits(origin, "after"), 0)
 }
 
 func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {

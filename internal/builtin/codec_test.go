@@ -23,10 +23,7 @@ import (
 // upstream's: what it reads of a request, what it stores, what it reads of that, and what a
 // merge patch makes of it.
 func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
-	models := map[string]*spec.Schema{}
-	for name, d := range definitionsV3() {
-		models[name] = &d.Schema
-	}
+	models := allModels()
 	c := codecCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, models}}
 	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
 		for _, v := range r.Versions {

@@ -15,22 +15,26 @@ import (
 	"github.com/fakecluster/fakecluster/internal/typed"
 )
 
-// declared is a strategy whose rules that are declared on the Go types are checked by a
-// shorter way. Upstream copies both objects of an update, and then compares each part of one
-// with the other as a whole, from the outside in. Here nothing is copied but the new object,
-// which shares with the old one what is the same in both, so that each comparison ends where
-// it begins. An object that breaks a rule upstream checks again: it has the words.
-type declared struct {
-	resource.Strategy
+// swift checks the rules that are declared on Go types, by a shorter way than upstream. Upstream
+// copies both objects of an update, and then compares each part of one with the other as a
+// whole, from the outside in. Here nothing is copied but the new object, which shares with the
+// old one what is the same in both, so that each comparison ends where it begins. An object that
+// breaks a rule upstream checks again: it has the words.
+type swift struct {
 	registryrest.DeclarativeValidationStrategy
 	scheme *runtime.Scheme
+}
+
+// declared is the strategy of a kind, whose declared rules are checked by the shorter way.
+type declared struct {
+	resource.Strategy
+	swift
 }
 
 // declaredStatus is declared for a subresource.
 type declaredStatus struct {
 	registryrest.RESTUpdateStrategy
-	registryrest.DeclarativeValidationStrategy
-	scheme *runtime.Scheme
+	swift
 }
 
 // informed is the strategy of a kind as it judges one write; nil: it is the strategy itself.
@@ -39,8 +43,7 @@ func informed(scheme *runtime.Scheme, s resource.Strategy) func(resource.Informe
 	if !ok {
 		return nil
 	}
-	swift := declared{s, declares, scheme}
-	return func(resource.Informed) resource.Strategy { return swift }
+	return func(resource.Informed) resource.Strategy { return declared{s, swift{declares, scheme}} }
 }
 
 // informedStatus is informed for a subresource.
@@ -49,21 +52,13 @@ func informedStatus(scheme *runtime.Scheme, s registryrest.RESTUpdateStrategy) f
 	if !ok {
 		return nil
 	}
-	swift := declaredStatus{s, declares, scheme}
-	return func(resource.Informed) registryrest.RESTUpdateStrategy { return swift }
-}
-
-// ValidateDeclaratively implements registryrest.DeclarativeValidationStrategy.
-func (s declared) ValidateDeclaratively(ctx context.Context, obj, old runtime.Object, errs field.ErrorList, op operation.Type,
-	config registryrest.DeclarativeValidationConfig) field.ErrorList {
-	if len(errs) == 0 && passes(ctx, s.scheme, obj, old, op, config) {
-		return nil
+	return func(resource.Informed) registryrest.RESTUpdateStrategy {
+		return declaredStatus{s, swift{declares, scheme}}
 	}
-	return s.DeclarativeValidationStrategy.ValidateDeclaratively(ctx, obj, old, errs, op, config)
 }
 
 // ValidateDeclaratively implements registryrest.DeclarativeValidationStrategy.
-func (s declaredStatus) ValidateDeclaratively(ctx context.Context, obj, old runtime.Object, errs field.ErrorList, op operation.Type,
+func (s swift) ValidateDeclaratively(ctx context.Context, obj, old runtime.Object, errs field.ErrorList, op operation.Type,
 	config registryrest.DeclarativeValidationConfig) field.ErrorList {
 	if len(errs) == 0 && passes(ctx, s.scheme, obj, old, op, config) {
 		return nil

@@ -14,7 +14,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/klog/v2"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
@@ -26,11 +25,7 @@ import (
 // validation to upstream's, with random objects of every kind in every version: it finds the
 // same errors, and alters neither object.
 func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
-	models := map[string]*spec.Schema{}
-	for name, d := range definitionsV3() {
-		models[name] = &d.Schema
-	}
-	c := declaredCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, models}}
+	c := declaredCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, allModels()}}
 	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
 		for _, v := range r.Versions {
 			if v.Informed == nil || r.Group == apiServices.name {

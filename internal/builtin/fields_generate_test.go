@@ -18,6 +18,15 @@ type generator struct {
 	models map[string]*spec.Schema
 }
 
+// allModels are the schemas of all types, by name.
+func allModels() map[string]*spec.Schema {
+	models := map[string]*spec.Schema{}
+	for name, d := range definitionsV3() {
+		models[name] = &d.Schema
+	}
+	return models
+}
+
 // resolve is the schema that a reference means, and its name.
 func (g generator) resolve(s *spec.Schema) (*spec.Schema, string) {
 	for _, ref := range append([]spec.Schema{*s}, s.AllOf...) {

@@ -142,10 +142,7 @@ func (s *side) set(t *testing.T, manages resource.Fields, models map[string]*spe
 // definitions and of Scales to upstream's: random histories of writes come to the same
 // objects, the same managedFields and the same refusals.
 func TestFieldsAreManagedAsByUpstream(t *testing.T) {
-	models := map[string]*spec.Schema{}
-	for name, d := range definitionsV3() {
-		models[name] = &d.Schema
-	}
+	models := allModels()
 	kinds := managedKinds(t, models)
 	fieldstest.Play(t, func(t *testing.T, n int, random fieldstest.Generator, tally fieldstest.Tally) int {
 		h := &history{

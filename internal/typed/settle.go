@@ -10,8 +10,8 @@ import (
 )
 
 // Settle makes of an object what reading the JSON of it would give, defaults aside. The
-// object must be the caller's own, with all that hangs on it. It is not ok if that takes
-// reading the JSON.
+// object must be the caller's own, with all that hangs on it, and JSON can be printed of it.
+// It is not ok if it takes reading the JSON.
 func Settle(obj any) (ok bool) {
 	v, p, err := structOf(obj)
 	return err == nil && p.settle(v)

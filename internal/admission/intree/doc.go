@@ -3,8 +3,8 @@
 //
 // Upstream's plugins look at the cluster through informers, which watch it in the background.
 // Here they are given informers that hold nothing and look into the store when they are
-// asked, so that a plugin knows of every write that was answered before. A plugin is made
-// when the first write comes that it might look at.
+// asked, so that a plugin knows of every write that was answered before. A cluster makes its
+// plugins when the first write of a built-in kind comes.
 //
 // The plugins judge objects of built-in kinds, in upstream's internal types. Some of a real
 // server's stand elsewhere: NamespaceLifecycle in package admission, admission policies and

@@ -136,7 +136,10 @@ func (c objectConverter) Convert(in, out, _ any) error {
 	return fmt.Errorf("cannot convert %T to %T", in, out)
 }
 
-// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy.
+// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy, and does not
+// prune it, as on the real server: the definition's conversion may leave fields in it that the
+// schema of the other version does not know. Field management cannot tell then who owns what.
+// It fails, and a write that is no apply leaves managedFields as they were.
 func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	kind := in.GetObjectKind().GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind})
@@ -150,7 +153,7 @@ func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.Grou
 	if kind.GroupVersion() == to.GroupVersion() {
 		return u, nil
 	}
-	return c.convert(u.DeepCopy(), to.Version)
+	return c.reversion(u.DeepCopy(), to.Version)
 }
 
 // ConvertFieldLabel implements runtime.ObjectConvertor.

@@ -226,6 +226,21 @@ func TestTheREADMEListsEveryOption(t *testing.T) {
 	}
 }
 
+// The last column says which act by default.
+func TestTheREADMEListsEveryController(t *testing.T) {
+	byDefault := fakecluster.DefaultControllers()
+	want, listed := map[string]bool{}, map[string]bool{}
+	for _, c := range fakecluster.AllControllers() {
+		want[string(c)] = slices.Contains(byDefault, c)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*\\| (acts )?\\|$").FindAllStringSubmatch(section(t, readme(t), "Controllers"), -1) {
+		listed[row[1]] = row[2] != ""
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("controllers (-code +README):\n%s", diff)
+	}
+}
+
 func TestEveryOptionHasAnExample(t *testing.T) {
 	examples, err := os.ReadFile(filepath.Join(repository, "fakecluster", "example_test.go"))
 	if err != nil {

@@ -35,7 +35,7 @@ func BenchmarkDeletion(b *testing.B) {
 			},
 		},
 		{
-			name: "cascade", options: []fakecluster.Option{fakecluster.WithGarbageCollection()},
+			name: "cascade", options: []fakecluster.Option{fakecluster.WithControllers(fakecluster.NamespaceController, fakecluster.GarbageCollector)},
 			make: func(ctx context.Context, k kubernetes.Interface) (string, []metav1.OwnerReference, error) {
 				owner, err := k.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 				return "default", []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: owner.UID}}, err

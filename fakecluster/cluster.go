@@ -85,10 +85,6 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.loadWebhooks(); err != nil {
 		return nil, err
 	}
-	controllers, err := s.acting()
-	if err != nil {
-		return nil, err
-	}
 	token := make([]byte, 16)
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
@@ -97,6 +93,7 @@ func New(opts ...Option) (*Cluster, error) {
 		s.services = append(s.services, one.service())
 	}
 	c := &Cluster{settings: s, token: hex.EncodeToString(token), converted: map[string]bool{}}
+	var err error
 	if c.store, err = store.Open(s.history); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
@@ -106,7 +103,7 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, AlwaysAllow: s.authorization == AlwaysAllow, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
-		Services: c.services, Controllers: controllers,
+		Services: c.services, Controllers: s.acting(),
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})

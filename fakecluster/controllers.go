@@ -2,6 +2,8 @@ package fakecluster
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -15,8 +17,11 @@ const (
 	// NamespaceController deletes the content of a namespace that is being deleted, and then
 	// lets the namespace go.
 	NamespaceController Controller = "namespace-controller"
-	// GarbageCollector deletes objects whose owners are gone, as described at
-	// WithGarbageCollection.
+	// GarbageCollector deletes an object when all owners in its ownerReferences are gone. It
+	// also completes deletions with the propagation policies Foreground and Orphan. An object
+	// whose owners do not exist is deleted right after its creation. Without it dependents
+	// outlive their owners, as with envtest, and the finalizers foregroundDeletion and orphan
+	// stay until a client removes them.
 	GarbageCollector Controller = "garbage-collector-controller"
 	// StorageVersionMigrator carries out StorageVersionMigrations.
 	StorageVersionMigrator Controller = "storage-version-migrator-controller"
@@ -25,37 +30,58 @@ const (
 	PolicyStatusController Controller = "validatingadmissionpolicy-status-controller"
 )
 
+// DefaultControllers returns the controllers that act in a cluster without WithControllers.
+func DefaultControllers() []Controller {
+	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController}
+}
+
+// AllControllers returns all controllers that there are.
+func AllControllers() []Controller {
+	var all []Controller
+	for _, name := range rest.ControllerNames() {
+		all = append(all, Controller(name))
+	}
+	return all
+}
+
 // WithControllers says which controllers of kube-controller-manager act, and no others do. With
 // none, the cluster is an API server alone, as with envtest: a namespace that is deleted stays
 // Terminating with all that is in it. A controller that fakecluster does not have is an error.
-// WithGarbageCollection adds its controller to those.
+// To add one to those that act by default:
 //
-// Default: NamespaceController, StorageVersionMigrator and PolicyStatusController.
+//	fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
+//
+// Default: DefaultControllers.
 func WithControllers(c ...Controller) Option {
 	return func(s *settings) { s.controllers = append([]Controller{}, c...) }
 }
 
-// acting is what the options say about controllers.
-func (s *settings) acting() (rest.Controllers, error) {
-	named := s.controllers
-	if named == nil {
-		named = []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController}
+// acting are the names of the controllers that act.
+func (s *settings) acting() []string {
+	acting := s.controllers
+	if acting == nil {
+		acting = DefaultControllers()
 	}
-	acting := rest.Controllers{Garbage: s.garbageCollection}
-	for _, c := range named {
-		switch c {
-		case NamespaceController:
-			acting.Namespaces = true
-		case GarbageCollector:
-			acting.Garbage = true
-		case StorageVersionMigrator:
-			acting.Migrations = true
-		case PolicyStatusController:
-			acting.Policies = true
-		default:
-			return acting, fmt.Errorf("WithControllers: fakecluster has no controller %q; it has %s, %s, %s and %s", c,
-				NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController)
+	return namesOf(acting)
+}
+
+// checkControllers returns an error for a controller that there is not.
+func (s *settings) checkControllers() error {
+	all := AllControllers()
+	for _, c := range s.controllers {
+		if !slices.Contains(all, c) {
+			known := namesOf(all)
+			last := len(known) - 1
+			return fmt.Errorf("WithControllers: fakecluster has no controller %q; it has %s and %s", c, strings.Join(known[:last], ", "), known[last])
 		}
 	}
-	return acting, nil
+	return nil
+}
+
+func namesOf(controllers []Controller) []string {
+	var names []string
+	for _, c := range controllers {
+		names = append(names, string(c))
+	}
+	return names
 }

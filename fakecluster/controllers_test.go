@@ -19,7 +19,7 @@ func TestOnlyTheControllersActThatAreNamed(t *testing.T) {
 		{"none", []fakecluster.Option{fakecluster.WithControllers()}, false, false},
 		{"garbage collection alone", []fakecluster.Option{fakecluster.WithControllers(fakecluster.GarbageCollector)}, false, true},
 		{"both", []fakecluster.Option{fakecluster.WithControllers(fakecluster.GarbageCollector, fakecluster.NamespaceController)}, true, true},
-		{"garbage collection by its own option", []fakecluster.Option{fakecluster.WithControllers(), fakecluster.WithGarbageCollection()}, false, true},
+		{"one more than by default", []fakecluster.Option{withCollection()}, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, of := range []*fakecluster.Cluster{fakecluster.Start(t, append(c.options, fakecluster.InProcess())...), fakecluster.Start(t, append(c.options, fakecluster.InProcess())...).Fork(t)} {
@@ -37,6 +37,11 @@ func TestOnlyTheControllersActThatAreNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withCollection has the garbage collector act besides those that do by default.
+func withCollection() fakecluster.Option {
+	return fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
 }
 
 func TestAControllerThatThereIsNotIsAnError(t *testing.T) {

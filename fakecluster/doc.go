@@ -21,7 +21,7 @@
 // and served when its POST returns, and a namespace is empty and gone when its DELETE
 // returns. There is nothing to wait for. The dependents of a deleted object stay, because on
 // a real cluster kube-controller-manager deletes them and not the API server; with
-// [WithGarbageCollection] they are gone when the DELETE of their owner returns.
+// [WithControllers] and the [GarbageCollector] they are gone when the DELETE of their owner returns.
 //
 // # Users
 //

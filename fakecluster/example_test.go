@@ -283,8 +283,8 @@ func ExampleWithConversion() {
 }
 
 // A dependent is gone when the delete of its owner returns.
-func ExampleWithGarbageCollection() {
-	c := start(fakecluster.WithGarbageCollection())
+func ExampleWithControllers_garbageCollection() {
+	c := start(fakecluster.WithControllers(fakecluster.NamespaceController, fakecluster.GarbageCollector))
 	defer c.Close()
 
 	ctx := context.Background()

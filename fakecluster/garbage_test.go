@@ -36,7 +36,7 @@ func removeBy(t testing.TB, r dynamic.ResourceInterface, name string, policy met
 
 func TestGarbageIsCollectedOnTheClockOfABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := defined(t, fakecluster.InProcess(), fakecluster.WithGarbageCollection())
+		c := defined(t, fakecluster.InProcess(), withCollection())
 		cms := c.Dynamic().Resource(configMaps).Namespace("default")
 		owner := create(t, inDefault(c), cronTab("owner"))
 		held := configMap("held")
@@ -59,7 +59,7 @@ func TestGarbageIsCollectedOnTheClockOfABubble(t *testing.T) {
 
 // The collector writes as the program that it is part of on a real server.
 func TestTheCollectorOwnsTheFieldsThatItSets(t *testing.T) {
-	c := defined(t, fakecluster.InProcess(), fakecluster.WithGarbageCollection())
+	c := defined(t, fakecluster.InProcess(), withCollection())
 	cms := c.Dynamic().Resource(configMaps).Namespace("default")
 	a := create(t, inDefault(c), cronTab("a"))
 	held := configMap("b")
@@ -84,7 +84,7 @@ func TestManyDependents(t *testing.T) {
 		metav1.DeletePropagationBackground: 0, metav1.DeletePropagationForeground: 0, metav1.DeletePropagationOrphan: 2000,
 	} {
 		t.Run(string(policy), func(t *testing.T) {
-			c := defined(t, fakecluster.InProcess(), fakecluster.WithGarbageCollection())
+			c := defined(t, fakecluster.InProcess(), withCollection())
 			cms := c.Dynamic().Resource(configMaps).Namespace("default")
 			owner := create(t, inDefault(c), cronTab("owner"))
 			for i := range 2000 {
@@ -130,7 +130,7 @@ func owners(u *unstructured.Unstructured) []string {
 
 func TestWhatIsRefusedIsTriedAgainByTheNextRelatedWrite(t *testing.T) {
 	start := func(t *testing.T) (c *fakecluster.Cluster, cms dynamic.ResourceInterface, a, b *unstructured.Unstructured) {
-		c = fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithGarbageCollection())
+		c = fakecluster.Start(t, fakecluster.InProcess(), withCollection())
 		define(t, c, lockable())
 		cms = c.Dynamic().Resource(configMaps).Namespace("default")
 		return c, cms, create(t, cms, configMap("a")), create(t, cms, configMap("b"))
@@ -214,7 +214,7 @@ func TestConcurrentWritersLeaveNoGarbage(t *testing.T) {
 		"with all of the history": nil, "with hardly any": {fakecluster.WithHistory(20, 0)},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			writeAndCollect(t, defined(t, append(opts, fakecluster.InProcess(), fakecluster.WithGarbageCollection())...))
+			writeAndCollect(t, defined(t, append(opts, fakecluster.InProcess(), withCollection())...))
 		})
 	}
 }

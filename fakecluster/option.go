@@ -33,7 +33,6 @@ type settings struct {
 	noAdmissionPlugins []string
 	legacyAPIs         bool
 	runtimeConfig      []string
-	garbageCollection  bool
 	controllers        []Controller // nil: the default ones
 	history            store.Options
 	authorization      Authorization
@@ -54,7 +53,7 @@ func (s *settings) check() error {
 	default:
 		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
 	}
-	return nil
+	return s.checkControllers()
 }
 
 // WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
@@ -151,16 +150,6 @@ func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } 
 func WithRuntimeConfig(versions ...string) Option {
 	return func(s *settings) { s.runtimeConfig = append(s.runtimeConfig, versions...) }
 }
-
-// WithGarbageCollection deletes an object when all owners in its ownerReferences are gone. It
-// also completes deletions with the propagation policies Foreground and Orphan. The rules are
-// those of the garbage collector of kube-controller-manager, and the work is done before the
-// write that causes it is answered. An object whose owners do not exist is deleted right
-// after its creation.
-//
-// Default: the API server does nothing about dependents, as with envtest. They outlive their
-// owners, and the finalizers foregroundDeletion and orphan stay until a client removes them.
-func WithGarbageCollection() Option { return func(s *settings) { s.garbageCollection = true } }
 
 // WithTLS serves HTTPS, with HTTP/2. RESTConfig and Kubeconfig trust the certificate. The
 // option cannot be combined with InProcess.

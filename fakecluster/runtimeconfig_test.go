@@ -77,7 +77,7 @@ func TestWithRuntimeConfig(t *testing.T) {
 func TestWithRuntimeConfigTurnsVersionsOff(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(),
 		fakecluster.WithRuntimeConfig("apps/v1=false,autoscaling/v2=false,scheduling.k8s.io/v1=false,discovery.k8s.io/v1=false"),
-		fakecluster.WithGarbageCollection())
+		fakecluster.WithControllers(fakecluster.AllControllers()...))
 	_, index := ask(t, c, "/")
 	for path, served := range map[string]bool{
 		"/apis/apps": false, "/apis/apps/v1": false, "/apis/scheduling.k8s.io/v1": false, "/apis/autoscaling/v2": false,

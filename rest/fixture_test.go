@@ -53,7 +53,7 @@ func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster
 func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
 	t.Helper()
 	options, storeOptions := rest.Options{Token: token, VerifyMemory: memorytest.Wanted()}, store.Options{}
-	options.Controllers = rest.Controllers{Namespaces: true, Migrations: true, Policies: true}
+	options.Controllers = []string{"namespace-controller", "storage-version-migrator-controller", "validatingadmissionpolicy-status-controller"}
 	for _, f := range change {
 		f(&options, &storeOptions)
 	}

@@ -20,7 +20,9 @@ const (
 	secretsPath    = "/api/v1/namespaces/default/secrets"
 )
 
-func withCollection(o *rest.Options, _ *store.Options) { o.Controllers.Garbage = true }
+func withCollection(o *rest.Options, _ *store.Options) {
+	o.Controllers = append(o.Controllers, "garbage-collector-controller")
+}
 
 // ownedSecret is a Secret that blocks the deletion of a ConfigMap.
 func (c *cluster) ownedSecret(name, owner, more string) string {

@@ -61,23 +61,18 @@ type Options struct {
 	// RuntimeConfig are versions that are off by default and are to be served, worded
 	// as the flag of kube-apiserver: "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
-	// Controllers are the controllers of kube-controller-manager that act; the zero value:
-	// none.
-	Controllers Controllers
+	// Controllers are the controllers of kube-controller-manager that act, by the names that its
+	// flag --controllers knows them by; nil: none. Those that there are: see ControllerNames.
+	Controllers []string
 }
 
-// Controllers says which controllers of kube-controller-manager act in a Server. What
-// kube-apiserver does itself, above all for definitions, is done in any case.
-type Controllers struct {
-	// Namespaces empties namespaces that are being deleted, and ends them.
-	Namespaces bool
-	// Garbage deletes objects whose owners are gone, and completes foreground and orphan
-	// deletions.
-	Garbage bool
-	// Migrations carries out StorageVersionMigrations.
-	Migrations bool
-	// Policies checks the types in ValidatingAdmissionPolicies.
-	Policies bool
+// ControllerNames are the names that Options.Controllers may have.
+func ControllerNames() []string {
+	var names []string
+	for _, c := range lifecycle.AllControllers() {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 // Server is an http.Handler that serves the Kubernetes API over a store. It is
@@ -118,6 +113,8 @@ type builtinKinds struct {
 	definitions *resource.Resource   // among all
 
 	inTree intree.Choice // of the plugins that judge them
+
+	acting lifecycle.Controllers // that keep some of them
 }
 
 func newBuiltinKinds(o Options) (builtinKinds, error) {
@@ -129,7 +126,11 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, err
 	}
-	k := builtinKinds{inTree: plugins, definitions: crd.Definitions(o.LegacyAPIs)}
+	acting, err := lifecycle.NewControllers(o.Controllers)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	k := builtinKinds{inTree: plugins, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}
 	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
@@ -201,7 +202,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate,
 	}
-	server.reactor = lifecycle.NewReactor(server.controllers, lifecycle.Controllers(o.Controllers))
+	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,

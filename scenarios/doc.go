@@ -40,10 +40,10 @@
 // The fields of a scenario:
 //
 //   - scenario: its name, a sentence that says which rule the scenario proves.
-//   - cluster: how its cluster differs from the usual one. It may be left out. Its fields
-//     are flags: legacyAPIs: true serves definitions and policies in v1beta1, too;
-//     garbageCollection: true deletes dependents with their owners;
-//     withoutControllers: true leaves namespaces that are deleted as they are;
+//   - cluster: how its cluster differs from the usual one. It may be left out. Its fields:
+//     controllers: [NAME, ...] says which controllers of kube-controller-manager act, by
+//     the names that its flag --controllers knows them by, and [] that none does;
+//     legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.
 //   - webhooks: a list of webhooks that the cluster can reach.

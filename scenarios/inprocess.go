@@ -12,11 +12,12 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	if options.LegacyAPIs {
 		with = append(with, fakecluster.WithLegacyAPIs())
 	}
-	if options.GarbageCollection {
-		with = append(with, fakecluster.WithGarbageCollection())
-	}
-	if options.WithoutControllers {
-		with = append(with, fakecluster.WithControllers())
+	if options.Controllers != nil {
+		var acting []fakecluster.Controller
+		for _, name := range options.Controllers {
+			acting = append(acting, fakecluster.Controller(name))
+		}
+		with = append(with, fakecluster.WithControllers(acting...))
 	}
 	if options.WithoutNamespaceLifecycle {
 		with = append(with, fakecluster.WithoutNamespaceLifecycle())

@@ -131,11 +131,19 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 	var c ClusterOptions
 	p.fields(n, "a cluster", map[string]func(*yaml.Node){
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
-		"garbageCollection":         func(n *yaml.Node) { c.GarbageCollection = p.flag(n) },
-		"withoutControllers":        func(n *yaml.Node) { c.WithoutControllers = p.flag(n) },
+		"controllers":               func(n *yaml.Node) { c.Controllers = p.names(n, "controllers") },
 		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
 	})
 	return c
+}
+
+// names reads a list of strings. An empty list is not nil.
+func (p *parser) names(n *yaml.Node, what string) []string {
+	all := []string{}
+	for _, item := range p.items(n, what) {
+		all = append(all, p.text(item))
+	}
+	return all
 }
 
 func (p *parser) setup(n *yaml.Node) []manifest {

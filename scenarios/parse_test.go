@@ -25,9 +25,13 @@ func TestMistakes(t *testing.T) {
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "step" in a scenario (known: cluster, scenario, setup, steps, webhooks)`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "seed" in a cluster (known: garbageCollection, legacyAPIs, withoutControllers, withoutNamespaceLifecycle)`}},
+			`f.yaml:2: unknown field "seed" in a cluster (known: controllers, legacyAPIs, withoutNamespaceLifecycle)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: true or false belongs here`}},
+		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{
+			`f.yaml:2: controllers takes a list`}},
+		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
+			`f.yaml:2: a string that is not empty belongs here`}},
 		{"a step has known fields", head + get + "  expects: 1\n", []string{
 			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `)`}},
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{

@@ -179,11 +179,19 @@ func TestFailuresOfTheCluster(t *testing.T) {
 }
 
 func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
-	const text = "scenario: s\ncluster: {withoutNamespaceLifecycle: %v, legacyAPIs: %v, garbageCollection: %v, withoutControllers: %v}\nsteps:\n- get: {path: /healthz}\n"
-	for _, want := range []ClusterOptions{
-		{}, {WithoutNamespaceLifecycle: true}, {LegacyAPIs: true}, {WithoutNamespaceLifecycle: true, LegacyAPIs: true}, {GarbageCollection: true}, {WithoutControllers: true},
+	const text = "scenario: s\ncluster: {%s}\nsteps:\n- get: {path: /healthz}\n"
+	for _, tt := range []struct {
+		cluster string
+		want    ClusterOptions
+	}{
+		{"", ClusterOptions{}},
+		{"withoutNamespaceLifecycle: true", ClusterOptions{WithoutNamespaceLifecycle: true}},
+		{"legacyAPIs: true, withoutNamespaceLifecycle: false", ClusterOptions{LegacyAPIs: true}},
+		{"withoutNamespaceLifecycle: true, legacyAPIs: true", ClusterOptions{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
+		{"controllers: []", ClusterOptions{Controllers: []string{}}},
+		{"controllers: [a, b]", ClusterOptions{Controllers: []string{"a", "b"}}},
 	} {
-		f := parse("f.yaml", fmt.Appendf(nil, text, want.WithoutNamespaceLifecycle, want.LegacyAPIs, want.GarbageCollection, want.WithoutControllers))
+		f := parse("f.yaml", fmt.Appendf(nil, text, tt.cluster))
 		if err := join(f.mistakes); err != nil {
 			t.Fatal(err)
 		}
@@ -192,8 +200,8 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 			got = options
 			return newStub(), nil
 		})
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%+v (-want +got):\n%s", want, d)
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.cluster, d)
 		}
 	}
 }

@@ -28,10 +28,9 @@ type Scenario struct {
 type ClusterOptions struct {
 	// LegacyAPIs also serves versions that Kubernetes has removed.
 	LegacyAPIs bool
-	// GarbageCollection deletes dependents when their owners are deleted.
-	GarbageCollection bool
-	// WithoutControllers has no controller of kube-controller-manager act.
-	WithoutControllers bool
+	// Controllers are those of kube-controller-manager that act, by name; nil: those that do by
+	// default.
+	Controllers []string
 	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
 	// Services are the services that webhooks refer to. Play makes them from the

@@ -36,7 +36,7 @@ with the kubeconfig, which holds the URL and the cluster's token:
 				options = append(options, fakecluster.WithLegacyAPIs())
 			}
 			if garbageCollection {
-				options = append(options, fakecluster.WithGarbageCollection())
+				options = append(options, fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))
 			}
 			if err := serve(cmd, kubeconfig, options); err != nil {
 				return fmt.Errorf("serve: %w", err)

@@ -56,7 +56,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 		return nil, err
 	}
 	cluster, err := fakecluster.New(fakecluster.WithObjects(roles...), fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
-		fakecluster.WithGarbageCollection())
+		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))
 	if err != nil {
 		return nil, err
 	}

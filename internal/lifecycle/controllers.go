@@ -1,15 +1,44 @@
 package lifecycle
 
-// Controllers says which controllers of kube-controller-manager a Reactor stands for. What
-// kube-apiserver does itself, above all for definitions, is done in any case.
-type Controllers struct {
-	// Namespaces empties namespaces that are being deleted, and ends them.
-	Namespaces bool
-	// Garbage deletes objects whose owners are gone, and completes foreground and orphan
-	// deletions.
-	Garbage bool
-	// Migrations carries out StorageVersionMigrations.
-	Migrations bool
-	// Policies checks the types in ValidatingAdmissionPolicies.
-	Policies bool
+import (
+	"fmt"
+	"slices"
+)
+
+// Controller is a controller of kube-controller-manager, by the name that its flag
+// --controllers knows it by. What kube-apiserver does itself, above all for definitions, is
+// done whichever controllers act.
+type Controller string
+
+const (
+	// NamespaceController empties namespaces that are being deleted, and ends them.
+	NamespaceController Controller = "namespace-controller"
+	// GarbageCollector deletes objects whose owners are gone, and completes foreground and
+	// orphan deletions.
+	GarbageCollector Controller = "garbage-collector-controller"
+	// StorageVersionMigrator carries out StorageVersionMigrations.
+	StorageVersionMigrator Controller = "storage-version-migrator-controller"
+	// PolicyStatusController checks the types in ValidatingAdmissionPolicies.
+	PolicyStatusController Controller = "validatingadmissionpolicy-status-controller"
+)
+
+// AllControllers are the controllers that a Reactor can stand for.
+func AllControllers() []Controller {
+	return []Controller{NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController}
+}
+
+// Controllers are the controllers that a Reactor stands for.
+type Controllers map[Controller]bool
+
+// NewControllers are the controllers of these names. It fails for a name that is not among
+// AllControllers.
+func NewControllers(names []string) (Controllers, error) {
+	acting, all := Controllers{}, AllControllers()
+	for _, name := range names {
+		if !slices.Contains(all, Controller(name)) {
+			return nil, fmt.Errorf("there is no controller %q", name)
+		}
+		acting[Controller(name)] = true
+	}
+	return acting, nil
 }

@@ -103,7 +103,7 @@ type Reactor struct {
 // NewReactor makes the reactor of a server. The controllers are those that act.
 func NewReactor(s Server, acting Controllers) *Reactor {
 	r := &Reactor{server: s, acting: acting}
-	if acting.Garbage {
+	if acting[GarbageCollector] {
 		r.graph = newGraph()
 	}
 	return r
@@ -217,7 +217,7 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	if err := r.resumeAPIServices(list, catalogue); err != nil {
 		return err
 	}
-	if r.acting.Namespaces {
+	if r.acting[NamespaceController] {
 		namespaces, err := r.server.List(r.server.Namespaces(), "")
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			}
 		}
 	}
-	if r.acting.Migrations {
+	if r.acting[StorageVersionMigrator] {
 		under := catalogue.Resource(storagemigrationv1.GroupName, migrations)
 		records, err := r.server.List(under, "")
 		if err != nil {
@@ -238,7 +238,7 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			list.add(migrateResource, under.NameOf(m.Key))
 		}
 	}
-	if r.acting.Policies {
+	if r.acting[PolicyStatusController] {
 		if err := r.resumePolicies(list, catalogue); err != nil {
 			return err
 		}
@@ -289,26 +289,26 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 		if isTerminating(c.Record.Value) {
 			list.add(finishDefinition, c.Name)
 		}
-		if r.acting.Migrations && isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
+		if r.acting[StorageVersionMigrator] && isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
 			list.add(retryMigration, c.Name)
 		}
 	case c.Resource == r.server.Namespaces():
-		if r.acting.Namespaces && !c.Deleted && isTerminating(c.Record.Value) {
+		if r.acting[NamespaceController] && !c.Deleted && isTerminating(c.Record.Value) {
 			list.add(finishNamespace, c.Name)
 		}
 	case isPolicy(c.Resource):
-		if r.acting.Policies && !c.Deleted && isUnobserved(c.Record.Value) {
+		if r.acting[PolicyStatusController] && !c.Deleted && isUnobserved(c.Record.Value) {
 			list.add(checkPolicy, c.Name)
 		}
 	case isMigration(c.Resource):
-		if r.acting.Migrations && !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
+		if r.acting[StorageVersionMigrator] && !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
 			list.add(migrateResource, c.Name)
 		}
 	case c.Deleted:
 		if c.Resource.Terminating {
 			list.add(finishDefinition, c.Resource.Definition.Key[len(r.server.Definitions().Prefix):])
 		}
-		if r.acting.Namespaces && c.Namespace != "" && r.namespaceTerminates(c.Namespace) {
+		if r.acting[NamespaceController] && c.Namespace != "" && r.namespaceTerminates(c.Namespace) {
 			list.add(finishNamespace, c.Namespace)
 		}
 	}

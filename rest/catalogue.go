@@ -76,7 +76,25 @@ func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*r
 			// no endpoint.
 			klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
 		}
+		if d.Resource != nil {
+			d.Resource.Since = since(was, d, record)
+		}
 		all = append(all, d)
 	}
 	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
+}
+
+// since is the revision that the history of a definition's objects begins with: the one that
+// established the definition. Later changes of the definition do not move it.
+func since(was *resource.Catalogue, d *resource.Definition, record store.Record) int64 {
+	former := was.Definition(d.Name)
+	switch {
+	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
+		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
+		return former.Resource.Since
+	case former == nil && was.Revision == 0:
+		return record.Created // all that is known of a store that has been filled before
+	default:
+		return record.Revision
+	}
 }

@@ -2,11 +2,9 @@ package rest
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apiserver/pkg/util/webhook"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -22,9 +20,15 @@ func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*S
 	f := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
-	shared := slices.DeleteFunc(s.catalogue.Load().Definitions("*"), func(d *resource.Definition) bool {
-		return d.Resource != nil && d.Resource.CallsOut
-	})
+	shared := s.catalogue.Load().Definitions("*")
+	for i, d := range shared {
+		if d.Resource != nil && d.Resource.CallsOut {
+			// It is compiled anew, and only the beginning of its history is taken over.
+			stale := *d
+			stale.Record.Revision = 0
+			shared[i] = &stale
+		}
+	}
 	f.catalogue.inherit(shared)
 	if err := f.catalogue.refresh(); err != nil {
 		return nil, err

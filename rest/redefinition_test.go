@@ -1,8 +1,11 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // change reads an object, edits its text and writes it back.
@@ -14,6 +17,16 @@ func (c *cluster) change(path, old, new string) {
 		c.t.Fatalf("%s has no %s", path, old)
 	}
 	c.must("PUT", path, is)
+}
+
+// metadataOf is the metadata of an object in JSON.
+func metadataOf(t testing.TB, text string) metav1.ObjectMeta {
+	t.Helper()
+	var obj metav1.PartialObjectMetadata
+	if err := json.Unmarshal([]byte(text), &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj.ObjectMeta
 }
 
 const widgetsDefinition = definitionsPath + "/widgets.example.com"
@@ -116,4 +129,96 @@ func TestAFinalizerHoldsItsDefinition(t *testing.T) {
 	}
 	expect(t, "the definition is gone", c.do("GET", widgetsDefinition, nil, "").code, 404)
 	expect(t, "the group is gone", c.do("GET", "/apis/example.com", nil, "").code, 404)
+}
+
+// TestTheHistoryOfAKindBeginsWithItsDefinition reads from before a definition was established, for
+// the first time and again. The objects of a former definition of the name are no part of it.
+func TestTheHistoryOfAKindBeginsWithItsDefinition(t *testing.T) {
+	c := start(t)
+	c.must("POST", "/api/v1/namespaces", `{"metadata":{"name":"early"}}`)
+	early := c.list("/api/v1/namespaces").ResourceVersion
+	created := metadataOf(t, c.must("POST", definitionsPath, definition(t, "widgets"))).ResourceVersion
+	established := metadataOf(t, c.must("GET", widgetsDefinition, "")).ResourceVersion
+	for _, name := range []string{"a", "b", "c"} {
+		c.must("POST", widgetsPath, widget(name))
+	}
+	page := c.list(widgetsPath + "?limit=1")
+
+	// expired reads a revision in every way that can reach back.
+	expired := func(t *testing.T, c *cluster, revision, token, since string) {
+		t.Helper()
+		message := "too old resource version: " + revision + " (" + since + ")"
+		body := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"` + message + `","reason":"Expired","code":410}`
+		w := c.serve("GET", widgetsPath+"?watch=1&timeoutSeconds=1&resourceVersion="+revision, nil, nil)
+		expect(t, "code of a watch", w.code, 200)
+		expect(t, "a watch", w.body, `{"type":"ERROR","object":`+body+`}`+"\n")
+		ways := []string{"resourceVersionMatch=Exact&resourceVersion=" + revision}
+		if token != "" {
+			ways = append(ways, "limit=1&continue="+token)
+		}
+		for _, way := range ways {
+			a := c.serve("GET", widgetsPath+"?"+way, nil, nil)
+			expect(t, "code of "+way, a.code, 410)
+			expect(t, "answer to "+way, a.body, body+"\n")
+		}
+	}
+	reads := func(t *testing.T, c *cluster, revision string) {
+		t.Helper()
+		a := c.serve("GET", widgetsPath+"?resourceVersionMatch=Exact&resourceVersion="+revision, nil, nil)
+		expect(t, "code at "+revision, a.code, 200)
+	}
+
+	t.Run("the first time", func(t *testing.T) {
+		expired(t, c, early, "", established)
+		expired(t, c, created, "", established)
+		reads(t, c, established)
+	})
+	t.Run("a change of the definition does not move it", func(t *testing.T) {
+		c.change(widgetsDefinition, `"metadata":{`, `"metadata":{"annotations":{"a":"b"},`)
+		c.change(widgetsDefinition, `"size":{"type":"integer"}`, `"size":{"type":"integer","maximum":9}`)
+		expired(t, c, created, "", established)
+		reads(t, c, established)
+	})
+	t.Run("in a fork", func(t *testing.T) {
+		fork := c.fork(t)
+		expired(t, fork, created, "", established)
+		reads(t, fork, established)
+	})
+	c.must("DELETE", widgetsDefinition, "")
+	c.install("widgets")
+	since := metadataOf(t, c.must("GET", widgetsDefinition, "")).ResourceVersion
+	t.Run("when it is created again", func(t *testing.T) {
+		expired(t, c, page.ResourceVersion, page.Continue, since)
+		expect(t, "the present", namesOf(c.list(widgetsPath)), []string(nil))
+	})
+	t.Run("when it is created again, in a fork", func(t *testing.T) {
+		expired(t, c.fork(t), page.ResourceVersion, page.Continue, since)
+	})
+	t.Run("when it is created again in a fork", func(t *testing.T) {
+		fork := c.fork(t)
+		fork.serve("DELETE", widgetsDefinition, nil, nil)
+		fork.serve("POST", definitionsPath, jsonBody, []byte(definition(t, "widgets")))
+		since := metadataOf(t, fork.serve("GET", widgetsDefinition, nil, nil).body).ResourceVersion
+		expired(t, fork, page.ResourceVersion, page.Continue, since)
+		expired(t, c, page.ResourceVersion, page.Continue, metadataOf(t, c.must("GET", widgetsDefinition, "")).ResourceVersion)
+	})
+}
+
+// TestTheHistoryOfAKindBeginsWhenItGetsItsName has a definition wait for a name that another one
+// holds. What happened while it waited is no part of its history.
+func TestTheHistoryOfAKindBeginsWhenItGetsItsName(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	rival := strings.NewReplacer("widgets.example.com", "widgetses.example.com", `"plural":"widgets"`, `"plural":"widgetses"`).Replace(definition(t, "widgets"))
+	c.must("POST", definitionsPath, rival)
+	waiting := c.list("/api/v1/namespaces").ResourceVersion
+	c.must("DELETE", widgetsDefinition, "")
+	since := metadataOf(t, c.must("GET", definitionsPath+"/widgetses.example.com", "")).ResourceVersion
+	const path = "/apis/example.com/v1/namespaces/default/widgetses"
+	w := c.do("GET", path+"?watch=1&resourceVersion="+waiting, nil, "")
+	expect(t, "a watch from before", w.body, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: `+
+		waiting+` (`+since+`)","reason":"Expired","code":410}}`+"\n")
+	c.must("POST", path, widget("a"))
+	next := c.watch(path + "?watch=1&resourceVersion=" + since)
+	expect(t, "a watch from then on", next.next(), "ADDED a")
 }

@@ -77,7 +77,6 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Routing:     routing,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
 		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
-		Since:       record.Created,
 		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
 		Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
 	}

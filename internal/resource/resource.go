@@ -69,8 +69,8 @@ type Resource struct {
 	// still find it when it commits. It is the zero value for a built-in one.
 	Definition store.Precondition
 
-	// Since is the revision that the history of the resource begins with, because there was
-	// no such resource before. 0: it has always been there.
+	// Since is the revision that the history of the resource begins with, because it was not
+	// served before: the one that established its definition. 0: it has always been there.
 	Since int64
 
 	// CallsOut says that objects are converted by calls that the server's own

@@ -102,7 +102,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, AlwaysAllow: s.authorization == AlwaysAllow, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, Authorization: s.modes(), Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		VerifyMemory: os.Getenv(verifyMemory) == "1",

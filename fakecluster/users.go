@@ -58,3 +58,11 @@ func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Confi
 	cfg.BearerToken = c.server.TokenForServiceAccount(namespace, name)
 	return cfg
 }
+
+// modes are the modes of authorization; none: RBAC.
+func (s *settings) modes() []string {
+	if s.authorization == "" {
+		return nil
+	}
+	return []string{string(s.authorization)}
+}

@@ -17,7 +17,10 @@ import (
 func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
 	options := s.options
 	options.Services = services
-	f := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)
+	f, err := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)
+	if err != nil {
+		return nil, err
+	}
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
 	// is good for the records that the fork has, too.
 	shared := s.catalogue.Load().Definitions("*")

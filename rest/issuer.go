@@ -23,9 +23,13 @@ func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) 
 		writeError(w, req, unknownMethod())
 		return
 	}
-	document, err := issuer.Document(req.URL.Path == keysPath)
+	document, ok, err := issuer.Document(req.URL.Path == keysPath)
 	if err != nil {
 		writeError(w, req, apierrors.NewInternalError(err))
+		return
+	}
+	if !ok {
+		http.NotFound(w, req)
 		return
 	}
 	w.Header().Set("Content-Type", document.MediaType)

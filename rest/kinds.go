@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,7 @@ type forKinds struct {
 	tokens      *auth.Issuer
 	rules       *auth.Rules
 	random      *write.Random
+	network     builtin.Network
 }
 
 var _ builtin.Cluster = forKinds{}
@@ -136,6 +138,9 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 	}
 	return v.Codec.Copy(result.Object), nil
 }
+
+// ServiceRange implements builtin.Cluster.
+func (k forKinds) ServiceRange() netip.Prefix { return k.network.ServiceRange() }
 
 // NodePorts implements builtin.Cluster.
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }

@@ -29,8 +29,12 @@ type Options struct {
 	// Token is the bearer token of the user who may do everything. Other credentials follow
 	// from it. It must not be empty.
 	Token string
-	// AlwaysAllow lets all users do everything. Otherwise the Roles in the cluster decide.
-	AlwaysAllow bool
+	// Users are those that the server knows beside the users of its own credentials.
+	Users Users
+	// Accounts says how tokens of service accounts are issued.
+	Accounts Accounts
+	// Authorization are the modes that decide what users may do, one after the other; none: RBAC.
+	Authorization []string
 	// Now is the clock that objects and events are stamped with; nil: time.Now.
 	Now func() time.Time
 	// Seed makes uids and generated names repeat from run to run, if the requests come in
@@ -61,6 +65,8 @@ type Options struct {
 	// RuntimeConfig are versions that are off by default and are to be served, worded
 	// as the flag of kube-apiserver: "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
+	// Network says where the server and its services are.
+	Network Network
 	// Controllers are the controllers of kube-controller-manager that act, by the names that its
 	// flag --controllers knows them by; nil: none. Those that there are: see ControllerNames.
 	Controllers []string
@@ -131,7 +137,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	k := builtinKinds{inTree: plugins, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
-	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig}
+	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
 	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil
@@ -148,7 +154,10 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := assemble(s, o, kinds, write.NewRandom(o.Seed), &auth.Issuer{}, nil)
+	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil)
+	if err != nil {
+		return nil, err
+	}
 	if err := server.fill(kinds.options); err != nil {
 		return nil, fmt.Errorf("filling the store: %w", err)
 	}
@@ -166,7 +175,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 }
 
 // assemble puts the parts of a server together. The catalogue and the chain are empty.
-func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) *Server {
+func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -181,13 +190,13 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		trail:     newTrail(o.AuditLevel),
 		gaps:      newGaps(),
 		tokens:    tokens,
-		users:     auth.NewAuthenticator(o.Token, tokens, s, o.Now),
+		users:     auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now),
 		rules:     auth.NewRules(s, origin),
 		access:    &auth.Access{},
 	}
-	server.authorizer = auth.ByRules(server.rules)
-	if o.AlwaysAllow {
-		server.authorizer = auth.AlwaysAllow
+	var err error
+	if server.authorizer, err = auth.ByModes(server.rules, o.Authorization...); err != nil {
+		return nil, err
 	}
 	server.closing, server.close = context.WithCancel(context.Background())
 
@@ -197,7 +206,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
 	server.chain.inTree = intree.New(kinds.inTree, known)
 	server.chain.current.Store(&admission.Chain{InTree: server.chain.inTree})
-	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random}
+	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate,
@@ -220,7 +229,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		tokens:    tokens,
 		gaps:      server.gaps,
 	})
-	return server
+	return server, nil
 }
 
 // Close ends all watches and refuses further requests. It does not wait for

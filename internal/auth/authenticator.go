@@ -36,8 +36,16 @@ var Admin user.Info = &user.DefaultInfo{
 // Anonymous is the user of a request without credentials, where none are needed.
 var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
-// Audiences are those that a token has to be for, so that the cluster accepts it.
-var Audiences = authenticator.Audiences{IssuerURL}
+// Options say whom a cluster knows beside the users of the credentials that it makes itself.
+type Options struct {
+	// ClientCA are authorities for client certificates, whose common names are users, and whose
+	// organizations are their groups; nil: none but the cluster's own.
+	ClientCA *x509.CertPool
+	// Tokens knows the users of further bearer tokens; nil: there are none.
+	Tokens authenticator.Token
+	// Anonymous has requests without credentials be those of [Anonymous].
+	Anonymous bool
+}
 
 // maxKnown is how many tokens an Authenticator remembers. After that it forgets all of them.
 const maxKnown = 1000
@@ -46,6 +54,7 @@ const maxKnown = 1000
 type Authenticator struct {
 	token   string
 	issuer  *Issuer
+	options Options
 	objects objects
 
 	// every is upstream's authenticator of requests, with all that the cluster accepts.
@@ -64,22 +73,25 @@ type known struct {
 
 // NewAuthenticator makes the authenticator of a cluster with the token, whose objects are in a
 // store. The time is that of a clock.
-func NewAuthenticator(token string, issuer *Issuer, s *store.Store, now func() time.Time) *Authenticator {
-	a := &Authenticator{token: token, issuer: issuer, objects: objects{s, now}, known: map[string]known{}}
-	tokens := tokenunion.New(
-		authenticator.WrapAudienceAgnosticToken(Audiences, authenticator.TokenFunc(a.authenticateOwn)),
-		authenticator.TokenFunc(a.authenticateAccount),
-	)
-	a.every = group.NewAuthenticatedGroupAdder(requestunion.New(
-		x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf)),
-		bearertoken.New(tokens),
-		websocket.NewProtocolAuthenticator(tokens),
-	))
+func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time) *Authenticator {
+	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, known: map[string]known{}}
+	bearers := []authenticator.Token{authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))}
+	if o.Tokens != nil {
+		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), o.Tokens))
+	}
+	tokens := tokenunion.New(append(bearers, authenticator.TokenFunc(a.authenticateAccount))...)
+	requests := []authenticator.Request{x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf))}
+	if o.ClientCA != nil {
+		requests = append(requests, x509request.New(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
+	}
+	requests = append(requests, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
+	a.every = group.NewAuthenticatedGroupAdder(requestunion.New(requests...))
 	return a
 }
 
 // Authenticate says who makes a request. It is not ok if the request has no credentials that
-// the cluster accepts; the error says why, if there is more to say.
+// the cluster accepts; the error says why, if there is more to say. Wrong credentials never
+// make a user anonymous.
 func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, err error) {
 	token, bears := bearerOf(req)
 	if bears && (req.TLS == nil || len(req.TLS.PeerCertificates) == 0) {
@@ -89,6 +101,9 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 	}
 	checks := &checks{}
 	response, ok, err := a.every.AuthenticateRequest(req.WithContext(context.WithValue(req.Context(), checksKey{}, checks)))
+	if !ok && err == nil && a.options.Anonymous {
+		return Anonymous, true, nil
+	}
 	if !ok || err != nil {
 		return nil, false, err
 	}
@@ -196,7 +211,7 @@ func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (
 	if err := a.issuer.make(); err != nil {
 		return nil, false, err
 	}
-	return accounts([]string{IssuerURL}, a.issuer.keys, Audiences, byClock(serviceaccount.NewValidator(a.objects), a.objects.now)).
+	return accounts(a.issuer.urls(), a.issuer.keys, a.issuer.Audiences(), byClock(serviceaccount.NewValidator(a.objects), a.objects.now)).
 		AuthenticateToken(ctx, token)
 }
 
@@ -253,7 +268,11 @@ func trusted() (x509.VerifyOptions, bool) {
 	if err != nil {
 		return x509.VerifyOptions{}, false
 	}
-	return x509.VerifyOptions{Roots: authority.pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+	return clientCertificates(authority.pool), true
+}
+
+func clientCertificates(of *x509.CertPool) x509.VerifyOptions {
+	return x509.VerifyOptions{Roots: of, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 }
 
 // userOf is the user of a client certificate, if the certificate is for this cluster.

@@ -32,10 +32,10 @@ func newAccepted(t testing.TB) *accepted {
 	w.put(robotKey, map[string]any{"metadata": map[string]any{"name": "robot", "namespace": "default", "uid": "7"}})
 	u := &accepted{t: t, store: w.store, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return u.now }
-	issuer := &auth.Issuer{}
-	u.Authenticator = auth.NewAuthenticator("secret", issuer, w.store, now)
+	issuer := auth.NewIssuer(auth.IssuerOptions{})
+	u.Authenticator = auth.NewAuthenticator("secret", issuer, auth.Options{}, w.store, now)
 	account := api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot", Namespace: "default", UID: "7"}}
-	public, private, err := serviceaccount.Claims(account, nil, nil, nil, nil, nil, 3600, 0, auth.Audiences, nil)
+	public, private, err := serviceaccount.Claims(account, nil, nil, nil, nil, nil, 3600, 0, issuer.Audiences(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

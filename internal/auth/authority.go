@@ -85,6 +85,12 @@ func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte,
 	return key, der, err
 }
 
+// ClientCertificate makes the certificate of a user who is a member of the groups, and its key, as
+// PEM.
+func (a *Authority) ClientCertificate(name string, groups ...string) (certificate, key []byte, err error) {
+	return a.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, "")
+}
+
 // clientCertificate makes the certificate of a user, and its key, as PEM. The cluster that it
 // is for stands in it.
 func (a *Authority) clientCertificate(u user.Info, cluster string) (certificate, key []byte, err error) {

@@ -12,6 +12,9 @@
 //     verifies it: its time, its audiences, and that the service account and the object it is
 //     bound to are still there.
 //   - over TLS, a client certificate of an [Authority], made for the cluster.
+//   - what [Options] add, as the flags of kube-apiserver do: certificates of another authority,
+//     bearer tokens of a file, or nothing at all for the anonymous user. [IssuerOptions] say whose
+//     tokens of service accounts are accepted.
 //
 // A token that was accepted once is remembered, with what has to be checked each time: its
 // signature is not verified again.
@@ -20,6 +23,7 @@
 //
 // [Rules] are the roles and bindings in a store. They are read when somebody asks who is not an
 // administrator, and read again when the store has changed them. Upstream's code evaluates them.
+// [ByModes] asks them, or allows or denies everything, as the flag --authorization-mode says.
 // An index leads from a user to the bindings that name the user, so that the others cost nothing.
 //
 // # Invariants

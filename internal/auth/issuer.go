@@ -2,14 +2,17 @@ package auth
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
@@ -17,10 +20,32 @@ import (
 // one does not say it. It is what kubeadm tells kube-apiserver.
 const IssuerURL = "https://kubernetes.default.svc.cluster.local"
 
-// Issuer issues the tokens of service accounts. They are JSON Web Tokens, signed with a key
-// that it makes when it is first needed. The zero value is ready for use. It is safe for
+// IssuerOptions say how tokens of service accounts are issued, and which are accepted. The zero
+// value of each field is good.
+type IssuerOptions struct {
+	// URLs are the names of the issuer. The first stands in the tokens that it issues; those
+	// with another one are accepted. None: IssuerURL.
+	URLs []string
+	// SigningKey is the private key; nil: one that is made when it is first needed.
+	SigningKey any
+	// Keys are the public keys of the tokens that are accepted; none: that of SigningKey.
+	Keys []any
+	// Audiences are those whom a token has to be for; none: URLs.
+	Audiences []string
+	// JWKSURI is where the keys are to be found, as the document of the issuer says; empty: below
+	// its first URL.
+	JWKSURI string
+	// MaxExpiration bounds how long a token is good; zero: there is no bound.
+	MaxExpiration time.Duration
+	// ExactExpiration keeps the tokens that Pods get from being good for a year, as long as those
+	// who use them have not learned to get new ones.
+	ExactExpiration bool
+}
+
+// Issuer issues the tokens of service accounts. They are JSON Web Tokens. It is safe for
 // concurrent use. A cluster and its forks share one.
 type Issuer struct {
+	options   IssuerOptions
 	once      sync.Once
 	generator serviceaccount.TokenGenerator
 	keys      serviceaccount.PublicKeysGetter
@@ -28,24 +53,69 @@ type Issuer struct {
 	err       error
 }
 
+// NewIssuer makes an issuer.
+func NewIssuer(o IssuerOptions) *Issuer { return &Issuer{options: o} }
+
+// urls are the names of the issuer.
+func (i *Issuer) urls() []string {
+	if len(i.options.URLs) == 0 {
+		return []string{IssuerURL}
+	}
+	return i.options.URLs
+}
+
+// Audiences are those that a token has to be for, so that the cluster accepts it.
+func (i *Issuer) Audiences() authenticator.Audiences {
+	if len(i.options.Audiences) == 0 {
+		return i.urls()
+	}
+	return i.options.Audiences
+}
+
+// MaxExpiration bounds how long a token is good; zero: there is no bound.
+func (i *Issuer) MaxExpiration() time.Duration { return i.options.MaxExpiration }
+
+// ExtendsExpiration says that tokens of Pods are good for longer than they say.
+func (i *Issuer) ExtendsExpiration() bool { return !i.options.ExactExpiration }
+
 func (i *Issuer) make() error {
 	i.once.Do(func() {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err == nil {
-			i.generator, err = serviceaccount.JWTTokenGenerator(IssuerURL, key)
-		}
-		if err == nil {
-			i.keys, err = serviceaccount.StaticPublicKeysGetter([]any{&key.PublicKey})
-		}
-		if err == nil {
-			// As with kubeadm, the keys are to be found where the issuer is.
-			i.documents, err = serviceaccount.NewOpenIDMetadataProvider(IssuerURL, IssuerURL+serviceaccount.JWKSPath, "", i.keys)
-		}
-		if err != nil {
+		if err := i.makeWith(i.options.SigningKey, i.options.Keys); err != nil {
 			i.err = fmt.Errorf("making the key of service account tokens: %w", err)
 		}
 	})
 	return i.err
+}
+
+func (i *Issuer) makeWith(key any, keys []any) (err error) {
+	if key == nil {
+		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return err
+		}
+	}
+	if len(keys) == 0 {
+		signer, ok := key.(crypto.Signer)
+		if !ok {
+			return fmt.Errorf("%T is no key that signs", key)
+		}
+		keys = []any{signer.Public()}
+	}
+	url := i.urls()[0]
+	if i.generator, err = serviceaccount.JWTTokenGenerator(url, key); err != nil {
+		return err
+	}
+	if i.keys, err = serviceaccount.StaticPublicKeysGetter(keys); err != nil {
+		return err
+	}
+	at := i.options.JWKSURI
+	if at == "" {
+		// As with kubeadm, the keys are to be found where the issuer is.
+		at = strings.TrimSuffix(url, "/") + serviceaccount.JWKSPath
+	}
+	if i.documents, err = serviceaccount.NewOpenIDMetadataProvider(url, at, "", i.keys); err != nil {
+		i.documents = nil // as on a real server, an issuer that is no https URL has no documents
+	}
+	return nil
 }
 
 // Generator makes tokens by a clock. The claims that it is given are made by the clock of the
@@ -64,17 +134,21 @@ type Document struct {
 	MaxAge    int // how long it may be kept, in seconds
 }
 
-// Document is the one that describes the issuer, or the one that has its keys.
-func (i *Issuer) Document(keys bool) (Document, error) {
+// Document is the one that describes the issuer, or the one that has its keys. There is none if
+// the name of the issuer is no https URL.
+func (i *Issuer) Document(keys bool) (d Document, ok bool, err error) {
 	if err := i.make(); err != nil {
-		return Document{}, err
+		return Document{}, false, err
+	}
+	if i.documents == nil {
+		return Document{}, false, nil
 	}
 	if keys {
 		text, age := i.documents.GetKeysetJSON()
-		return Document{text, "application/jwk-set+json", age}, nil
+		return Document{text, "application/jwk-set+json", age}, true, nil
 	}
 	text, age := i.documents.GetConfigJSON()
-	return Document{text, "application/json", age}, nil
+	return Document{text, "application/json", age}, true, nil
 }
 
 type generator struct {

@@ -61,7 +61,7 @@ func (a addresses) ranges() ([]serviceRange, error) {
 		}
 	}
 	if missing {
-		ranges = append(ranges, serviceRange{netip.MustParsePrefix(defaultServiceCIDR), true})
+		ranges = append(ranges, serviceRange{a.cluster.ServiceRange(), true})
 	}
 	return ranges, nil
 }

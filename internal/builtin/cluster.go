@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,8 @@ type Cluster interface {
 	Put(ctx context.Context, of schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
 	Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
 
+	// ServiceRange has the addresses of services that no ServiceCIDR adds.
+	ServiceRange() netip.Prefix
 	// NodePorts are those that the services of the cluster have taken.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.

@@ -54,14 +54,23 @@ func newInitial(key, text string) initial {
 }
 
 // ofInitialText are the objects of initialText.
-var ofInitialText = sync.OnceValue(func() []initial {
+var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Network{}) })
+
+// readInitialText reads the objects of initialText as they are in a network.
+func readInitialText(n Network) []initial {
 	var all []initial
 	for line := range strings.Lines(initialText) {
 		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		all = append(all, newInitial(key, text))
+		ok := true
+		if n != (Network{}) {
+			key, text, ok = n.adapt(key, text)
+		}
+		if ok {
+			all = append(all, newInitial(key, text))
+		}
 	}
 	return all
-})
+}
 
 // initials keeps the initial objects of each set of options, for 16 sets.
 var initials = content.NewCache[string, []initial](16)
@@ -69,11 +78,15 @@ var initials = content.NewCache[string, []initial](16)
 // initialsOf are the initial objects of a cluster that serves what the options say, in the
 // order of their keys.
 func initialsOf(o Options) []initial {
-	key := o.key()
+	key := o.key() + o.Network.String()
 	if known, ok := initials.Get(key); ok {
 		return known
 	}
-	all := slices.DeleteFunc(slices.Clone(ofInitialText()), func(i initial) bool { return !served(o, i.key) })
+	text := ofInitialText()
+	if o.Network != (Network{}) {
+		text = readInitialText(o.Network)
+	}
+	all := slices.DeleteFunc(slices.Clone(text), func(i initial) bool { return !served(o, i.key) })
 	for _, gv := range servedVersions(o) {
 		if text, ok := localAPIService(gv); ok {
 			all = append(all, newInitial("/registry/apiservices/"+apiServiceName(gv), text))

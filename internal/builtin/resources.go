@@ -20,6 +20,8 @@ type Options struct {
 	LegacyAPIs bool
 	// RuntimeConfig adds versions that are off by default.
 	RuntimeConfig RuntimeConfig
+	// Network says where the initial objects say that the server and its services are.
+	Network Network
 }
 
 // key tells options apart.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/kubernetes/pkg/registry/authorization/selfsubjectrulesreview"
 	"k8s.io/kubernetes/pkg/registry/authorization/subjectaccessreview"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -70,5 +69,5 @@ func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return tokenreview.NewREST(c, auth.Audiences).Create(ctx, obj, nil, &metav1.CreateOptions{})
+	return tokenreview.NewREST(c, c.Tokens().Audiences()).Create(ctx, obj, nil, &metav1.CreateOptions{})
 }

@@ -15,8 +15,6 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	serviceaccountstorage "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
 	"k8s.io/kubernetes/pkg/serviceaccount"
-
-	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
 // tokenRequest answers a TokenRequest.
@@ -29,11 +27,11 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	if err != nil {
 		return nil, err
 	}
-	storage, err := serviceaccountstorage.NewREST(overCluster{}, generator, auth.Audiences, asked{}, 0,
+	storage, err := serviceaccountstorage.NewREST(overCluster{}, generator, c.Tokens().Audiences(), asked{}, c.Tokens().MaxExpiration(),
 		getter{podResource}, getter{api.Resource("secrets")}, getter{nodeResource},
 		noWebhooks[*admissionregistrationv1.ValidatingWebhookConfiguration]{"validatingwebhookconfigurations"},
 		noWebhooks[*admissionregistrationv1.MutatingWebhookConfiguration]{"mutatingwebhookconfigurations"},
-		true, serviceaccount.ExpirationExtensionSeconds*time.Second)
+		c.Tokens().ExtendsExpiration(), serviceaccount.ExpirationExtensionSeconds*time.Second)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,182 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// clientOf makes a request with a certificate that an authority has given to jane of the group dev.
+func clientOf(t *testing.T, authority *auth.Authority) *http.Request {
+	t.Helper()
+	certificate, _, err := authority.ClientCertificate("jane", "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(certificate)
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request("")
+	req.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}
+	return req
+}
+
+func request(token string) *http.Request {
+	req, _ := http.NewRequest(http.MethodGet, "https://example.com/", nil)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return req
+}
+
+func TestUsersOfOptions(t *testing.T) {
+	theirs, err := auth.NewAuthority("theirs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strangers, err := auth.NewAuthority("strangers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := tokenfile.New(map[string]*user.DefaultInfo{"of-jane": {Name: "jane", UID: "7", Groups: []string{"dev"}}})
+	jane := "jane of dev,system:authenticated"
+	for _, c := range []struct {
+		rule    string
+		options auth.Options
+		request *http.Request
+		want    string
+	}{
+		{"a certificate of the authority names the user and its groups", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, theirs), jane},
+		{"one of another authority is refused", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, strangers), "refused"},
+		{"wrong credentials do not make a user anonymous", auth.Options{ClientCA: theirs.Pool(), Anonymous: true}, clientOf(t, strangers), "refused"},
+		{"without the option there is no other authority", auth.Options{}, clientOf(t, theirs), "refused"},
+		{"a token is looked up", auth.Options{Tokens: tokens}, request("of-jane"), jane},
+		{"an unknown token is refused", auth.Options{Tokens: tokens, Anonymous: true}, request("of-joe"), "refused"},
+		{"the cluster's own token remains", auth.Options{Tokens: tokens}, request("secret"), "kubernetes-admin of system:masters,system:authenticated"},
+		{"without credentials nobody comes in", auth.Options{}, request(""), "refused"},
+		{"unless it is allowed", auth.Options{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now)
+			for range 2 { // the second time it may be remembered
+				got := "refused"
+				if by, ok, err := users.Authenticate(c.request.Clone(t.Context())); ok && err == nil {
+					got = by.GetName() + " of " + strings.Join(by.GetGroups(), ",")
+				}
+				if got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestIssuerOptions(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type document struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	for _, c := range []struct {
+		rule    string
+		options auth.IssuerOptions
+		want    document
+		err     string
+	}{
+		{"without options it is kubeadm's", auth.IssuerOptions{}, document{auth.IssuerURL, auth.IssuerURL + "/openid/v1/jwks"}, ""},
+		{"the first URL issues", auth.IssuerOptions{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
+		{"the keys may be elsewhere", auth.IssuerOptions{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, document{"https://a.example", "https://keys.example"}, ""},
+		{"an issuer that is no URL has no documents", auth.IssuerOptions{URLs: []string{"kubernetes/serviceaccount"}}, document{}, ""},
+		{"a key has to be one", auth.IssuerOptions{SigningKey: "text"}, document{}, "making the key of service account tokens: string is no key that signs"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			text, ok, err := auth.NewIssuer(c.options).Document(false)
+			said := ""
+			if err != nil {
+				said = err.Error()
+			}
+			var got document
+			if ok {
+				if err := json.Unmarshal(text.JSON, &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if said != c.err || got != c.want {
+				t.Errorf("got %+v, %q, want %+v, %q", got, said, c.want, c.err)
+			}
+		})
+	}
+	audiences := auth.NewIssuer(auth.IssuerOptions{URLs: []string{"https://a.example"}, Audiences: []string{"vault", "api"}}).Audiences()
+	if diff := cmp.Diff([]string{"vault", "api"}, []string(audiences)); diff != "" {
+		t.Errorf("audiences (-want +got)\n%s", diff)
+	}
+}
+
+func TestModes(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		modes []string
+		jane  string
+		admin string
+		err   string
+	}{
+		{"RBAC is the mode", nil, "NoOpinion", "Allow", ""},
+		{"AlwaysAllow allows", []string{"AlwaysAllow"}, "Allow", "Allow", ""},
+		{"AlwaysDeny allows members of system:masters alone", []string{"AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
+		{"the first mode with an opinion decides", []string{"AlwaysDeny", "RBAC", "AlwaysAllow"}, "Allow", "Allow", ""},
+		{"a mode of a real server that is missing is refused", []string{"Node", "RBAC"}, "", "", "fakecluster does not have the authorization mode Node; it has RBAC, AlwaysAllow and AlwaysDeny"},
+		{"so is one that there is not", []string{"Dice"}, "", "", `authorization-mode "Dice" is not a valid mode`},
+		{"and one that is given twice", []string{"RBAC", "RBAC"}, "", "", `authorization-mode ["RBAC" "RBAC"] has mode specified more than once`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			by, err := auth.ByModes(newWorld(t).rules, c.modes...)
+			if c.err != "" {
+				if err == nil || err.Error() != c.err {
+					t.Errorf("error %v, want %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := func(u user.Info) string {
+				decision, reason, err := by.Authorize(context.Background(), authorizer.AttributesRecord{User: u, Verb: "get", Path: "/"})
+				if err != nil {
+					t.Error(err)
+				}
+				said := map[authorizer.Decision]string{authorizer.DecisionAllow: "Allow", authorizer.DecisionDeny: "Deny", authorizer.DecisionNoOpinion: "NoOpinion"}[decision]
+				if decision != authorizer.DecisionAllow && reason != "" {
+					said += " " + reason
+				}
+				return said
+			}
+			if got := ask(&user.DefaultInfo{Name: "jane"}); got != c.jane {
+				t.Errorf("jane: %s, want %s", got, c.jane)
+			}
+			if got := ask(auth.Admin); got != c.admin {
+				t.Errorf("the administrator: %s, want %s", got, c.admin)
+			}
+		})
+	}
+}

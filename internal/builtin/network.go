@@ -1,0 +1,88 @@
+package builtin
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Network says where the objects that a cluster has from its start say that the server and its
+// services are. The zero value of each field is good.
+type Network struct {
+	// Services has the addresses of services: IPv4, with at least eight of them. Zero:
+	// 10.0.0.0/24.
+	Services netip.Prefix
+	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. If it
+	// is a loopback one, there are no Endpoints: no such object may have it.
+	Server netip.Addr
+	// Port is that of the server. Zero: 6443.
+	Port int
+}
+
+// ParseServiceRange reads a range of addresses for services.
+func ParseServiceRange(text string) (netip.Prefix, error) {
+	if strings.Contains(text, ",") {
+		return netip.Prefix{}, fmt.Errorf("%q: fakecluster has services of one family only; give one range", text)
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return prefix, err
+	case !prefix.Addr().Is4():
+		return prefix, fmt.Errorf("%q: fakecluster gives services IPv4 addresses only", text)
+	case prefix.Bits() > 29:
+		return prefix, fmt.Errorf("the service cluster IP range must be at least %d IP addresses", 8)
+	case prefix.Bits() < 12:
+		return prefix, fmt.Errorf("specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12")
+	}
+	return prefix.Masked(), nil
+}
+
+// String tells networks apart.
+func (n Network) String() string {
+	if n == (Network{}) {
+		return ""
+	}
+	return fmt.Sprint("@", n.ServiceRange(), n.Server, n.Port)
+}
+
+// ServiceRange has the addresses that services get.
+func (n Network) ServiceRange() netip.Prefix {
+	if n.Services.IsValid() {
+		return n.Services
+	}
+	return netip.MustParsePrefix(defaultServiceCIDR)
+}
+
+// What initialText has of the network that a cluster has without options.
+const (
+	defaultServerService = "10.0.0.1"
+	defaultServer        = "192.0.2.1"
+	defaultPort          = 6443
+)
+
+// adapt makes an object of initialText one of this network. It is not ok if this network has no
+// such object.
+func (n Network) adapt(key, text string) (string, string, bool) {
+	kind, name, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	service := n.ServiceRange().Addr().Next().String()
+	replaced := []string{defaultServiceCIDR, n.ServiceRange().String(), `"` + defaultServerService + `"`, `"` + service + `"`}
+	if n.Server.IsValid() {
+		replaced = append(replaced, `"`+defaultServer+`"`, `"`+n.Server.String()+`"`)
+	}
+	if n.Port != 0 {
+		replaced = append(replaced, fmt.Sprintf(`ort":%d`, defaultPort), fmt.Sprintf(`ort":%d`, n.Port)) // of port and targetPort
+	}
+	switch {
+	case kind == "ipaddresses" && name == defaultServerService:
+		key = "/registry/ipaddresses/" + service
+	case (kind == "endpoints" || kind == "endpointslices") && name == "default/kubernetes":
+		if n.Server.IsLoopback() {
+			return "", "", false
+		}
+	case kind == "services" && name == "default/kubernetes", kind == "servicecidrs":
+	default:
+		return key, text, true
+	}
+	return key, strings.NewReplacer(replaced...).Replace(text), true
+}

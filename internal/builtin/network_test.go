@@ -1,0 +1,86 @@
+package builtin
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+)
+
+func TestInitialObjectsAreOfTheNetwork(t *testing.T) {
+	type seen struct{ Range, Service, Address, TargetPort, Endpoints, EndpointPort, Slice, SlicePort string }
+	for _, c := range []struct {
+		rule    string
+		network Network
+		want    seen
+	}{
+		{"without options", Network{}, seen{`["10.0.0.0/24"]`, "10.0.0.1", "10.0.0.1", "6443", "192.0.2.1", "6443", "192.0.2.1", "6443"}},
+		{"the range, the address and the port are given",
+			Network{netip.MustParsePrefix("10.96.0.0/12"), netip.MustParseAddr("192.0.2.9"), 12345},
+			seen{`["10.96.0.0/12"]`, "10.96.0.1", "10.96.0.1", "12345", "192.0.2.9", "12345", "192.0.2.9", "12345"}},
+		{"no Endpoints have a loopback address", Network{Server: netip.MustParseAddr("127.0.0.1"), Port: 2000},
+			seen{`["10.0.0.0/24"]`, "10.0.0.1", "10.0.0.1", "2000", "", "", "", ""}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var got seen
+			last := ""
+			for _, r := range InitialRecords(Options{Network: c.network}, time.Unix(0, 0), func() string { return "u" }, 2) {
+				if r.Key <= last {
+					t.Errorf("%s comes after %s", r.Key, last)
+				}
+				last = r.Key
+				text := func(path string) string { return gjson.Get(r.Value, path).String() }
+				switch {
+				case strings.HasPrefix(r.Key, "/registry/servicecidrs/"):
+					got.Range = text("spec.cidrs")
+				case r.Key == "/registry/services/default/kubernetes":
+					got.Service, got.TargetPort = text("spec.clusterIP"), text("spec.ports.0.targetPort")
+					if all := text("spec.clusterIPs.0"); all != got.Service {
+						t.Errorf("clusterIPs begin with %s", all)
+					}
+					if port := text("spec.ports.0.port"); port != "443" {
+						t.Errorf("the port is %s", port)
+					}
+				case strings.HasPrefix(r.Key, "/registry/ipaddresses/"):
+					got.Address = text("metadata.name")
+					if r.Key != "/registry/ipaddresses/"+got.Address {
+						t.Errorf("%s has the key %s", got.Address, r.Key)
+					}
+				case r.Key == "/registry/endpoints/default/kubernetes":
+					got.Endpoints, got.EndpointPort = text("subsets.0.addresses.0.ip"), text("subsets.0.ports.0.port")
+				case r.Key == "/registry/endpointslices/default/kubernetes":
+					got.Slice, got.SlicePort = text("endpoints.0.addresses.0"), text("ports.0.port")
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestServiceRangesAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.96.0.0/12":              "10.96.0.0/12",
+		"10.96.0.7/24":              "10.96.0.0/24",
+		"10.0.0.0/24,fd00::/108":    `"10.0.0.0/24,fd00::/108": fakecluster has services of one family only; give one range`,
+		"fd00::/108":                `"fd00::/108": fakecluster gives services IPv4 addresses only`,
+		"10.0.0.0/30":               "the service cluster IP range must be at least 8 IP addresses",
+		"10.0.0.0/8":                "specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12",
+		"ten":                       `netip.ParsePrefix("ten"): no '/'`,
+		"10.0.0.0/24/7":             `netip.ParsePrefix("10.0.0.0/24/7"): ParseAddr("10.0.0.0/24"): unexpected character (at "/24")`,
+		"10.0.0.0/24, 10.1.0.0/24 ": `"10.0.0.0/24, 10.1.0.0/24 ": fakecluster has services of one family only; give one range`,
+	} {
+		prefix, err := ParseServiceRange(text)
+		got := prefix.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

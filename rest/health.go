@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,9 +30,10 @@ var health = sync.OnceValue(func() *http.ServeMux {
 		}
 		return all
 	}
-	healthz.InstallPathHandler(mux, "/healthz", fulfilled(healthChecks...)...)
-	healthz.InstallPathHandler(mux, "/livez", fulfilled(healthChecks...)...)
-	healthz.InstallPathHandler(mux, "/readyz", fulfilled(append(healthChecks[:len(healthChecks):len(healthChecks)], "etcd-readiness", "informer-sync", "shutdown")...)...)
+	alive := slices.Insert(slices.Clone(healthChecks), 2, "loopback-serving-certificate")
+	healthz.InstallPathHandler(mux, "/healthz", fulfilled(alive...)...)
+	healthz.InstallPathHandler(mux, "/livez", fulfilled(alive...)...)
+	healthz.InstallPathHandler(mux, "/readyz", fulfilled(append(slices.Clone(healthChecks), "etcd-readiness", "informer-sync", "shutdown")...)...)
 	return mux
 })
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -56,12 +57,43 @@ func (w watches) watch(r *request) error {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
 	events = view.NewEvents(shown, w.shared, info)
-	stream := &watchStream{r: r, selector: sel, options: options, events: events}
+	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
+	if wsstream.IsWebSocketRequest(r.http) {
+		return overWebSocket(ctx, r, info, func(ctx context.Context, out frames) {
+			stream.out = out
+			stream.run(ctx, int64(from))
+		})
+	}
 	stream.run(ctx, int64(from))
 	return nil
 }
+
+// frames is where the events of a watch go.
+type frames interface {
+	// begin tells the client of what media type they are.
+	begin(mediaType string)
+	// write sends the frame of one event, and flush what has been written.
+	write(frame []byte) error
+	flush()
+}
+
+// answered are the frames of a watch over plain HTTP: its answer.
+type answered struct{ w http.ResponseWriter }
+
+func (a answered) begin(mediaType string) {
+	a.w.Header().Set("Content-Type", mediaType)
+	a.w.WriteHeader(http.StatusOK)
+	a.flush()
+}
+
+func (a answered) write(frame []byte) error {
+	_, err := a.w.Write(frame)
+	return err
+}
+
+func (a answered) flush() { a.w.(http.Flusher).Flush() }
 
 // untilWatchEnds is the time of a watch: the request's, at most timeoutSeconds,
 // and none after the server closes.
@@ -82,6 +114,7 @@ type watchStream struct {
 	selector view.Selector
 	options  *internalversion.ListOptions
 	events   *view.Events
+	out      frames
 	buffer   []byte // of the frame that is written, used again for the next
 
 	changes    *store.Cursor
@@ -95,9 +128,7 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 	// The watch begins before the client hears of it: what follows the answer's
 	// first bytes is a change.
 	initial, err := s.start(from)
-	s.r.w.Header().Set("Content-Type", s.events.MediaType())
-	s.r.w.WriteHeader(http.StatusOK)
-	s.flush()
+	s.out.begin(s.events.MediaType())
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
 	}
@@ -182,7 +213,7 @@ func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) erro
 			return err
 		}
 	}
-	s.flush()
+	s.out.flush()
 	return nil
 }
 
@@ -215,7 +246,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			}
 		}
 		if len(events) > 0 {
-			s.flush()
+			s.out.flush()
 			continue
 		}
 		if s.over {
@@ -228,7 +259,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			if err := s.sendBookmark(ctx, s.changes.Revision(), false); err != nil {
 				return err
 			}
-			s.flush()
+			s.out.flush()
 		}
 	}
 	return nil
@@ -326,7 +357,7 @@ func (s *watchStream) sendError(err error) {
 	}
 	frame, err := s.events.AppendError(s.buffer[:0], toStatus(err))
 	if s.write(frame, err) == nil {
-		s.flush()
+		s.out.flush()
 	}
 }
 
@@ -339,7 +370,7 @@ func (s *watchStream) write(frame []byte, err error) error {
 	if len(frame) <= maxWatchBuffer {
 		s.buffer = frame
 	}
-	if _, err := s.r.w.Write(frame); err != nil {
+	if err := s.out.write(frame); err != nil {
 		return errGone
 	}
 	return nil
@@ -347,5 +378,3 @@ func (s *watchStream) write(frame []byte, err error) error {
 
 // maxWatchBuffer is how large a buffer a watch keeps.
 const maxWatchBuffer = 32 << 10
-
-func (s *watchStream) flush() { s.r.w.(http.Flusher).Flush() }

@@ -46,7 +46,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		// An upgrade dials by itself, past the round tripper, so that it needs the headers
 		// before.
 		transport.SetAuthProxyHeaders(forwarded, by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra())
-		w = hijackable(w)
+		if h := Hijackable(w); h != nil {
+			w = h
+		}
 	}
 	rt := transport.NewAuthProxyRoundTripper(by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra(), t)
 	handler := proxy.NewUpgradeAwareHandler(location, rt, true, upgrade, responder{w})
@@ -94,16 +96,17 @@ func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(r.w, err.Error(), http.StatusServiceUnavailable)
 }
 
-// hijackable is the writer that can be hijacked, of those that wrap each other.
-func hijackable(w http.ResponseWriter) http.ResponseWriter {
-	for inner := w; ; {
-		if _, ok := inner.(http.Hijacker); ok {
-			return inner
-		}
-		outer, ok := inner.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
+// Hijackable is the writer that gives its connection away, of a writer and those that it wraps,
+// or nil.
+func Hijackable(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		if _, ok := w.(http.Hijacker); ok {
 			return w
 		}
-		inner = outer.Unwrap()
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return nil
+		}
+		w = outer.Unwrap()
 	}
 }

@@ -1,6 +1,13 @@
 package builtin
 
 import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	certificatesapi "k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
 	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
@@ -46,12 +53,37 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 	{
 		kind: "ClusterTrustBundle", plural: "clustertrustbundles", singular: "clustertrustbundle",
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
-		strategy: clustertrustbundle.Strategy,
+		strategy: clustertrustbundle.Strategy, attributes: clusterTrustBundleAttributes,
 	},
 	{
 		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest",
 		versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
-		strategy:     podCertificates,
+		strategy: podCertificates, attributes: podCertificateRequestAttributes,
 		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, asked{}, clock.RealClock{})),
 	},
 }}
+
+// clusterTrustBundleAttributes and podCertificateRequestAttributes are what upstream's storages of
+// the kinds keep to themselves: the labels and the fields that selectors see.
+
+func clusterTrustBundleAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	bundle, ok := obj.(*certificatesapi.ClusterTrustBundle)
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is no ClusterTrustBundle", obj)
+	}
+	set := generic.ObjectMetaFieldsSet(&bundle.ObjectMeta, false)
+	set["spec.signerName"] = bundle.Spec.SignerName
+	return bundle.Labels, set, nil
+}
+
+func podCertificateRequestAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	request, ok := obj.(*certificatesapi.PodCertificateRequest)
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is no PodCertificateRequest", obj)
+	}
+	set := generic.ObjectMetaFieldsSet(&request.ObjectMeta, true)
+	set["spec.signerName"] = request.Spec.SignerName
+	set["spec.podName"] = request.Spec.PodName
+	set["spec.nodeName"] = string(request.Spec.NodeName)
+	return request.Labels, set, nil
+}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -15,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -96,11 +100,44 @@ var podLog = &connection{
 	},
 }
 
+// mayConnect refuses a stream to a user who may not create the subresource. A WebSocket begins
+// with a GET, and a user who may only read must not run anything in a container by that.
+func mayConnect(ctx context.Context) error {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission) {
+		return nil
+	}
+	info, ok := apirequest.RequestInfoFrom(ctx)
+	if !ok || info.Verb == "create" {
+		return nil // the filter has asked
+	}
+	attributes, err := filters.GetAuthorizerAttributes(ctx)
+	if err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("error building authorizer attributes: %w", err))
+	}
+	decision, reason, err := asked{}.Authorize(ctx, creating{attributes})
+	if err != nil {
+		return err
+	}
+	if decision != authorizer.DecisionAllow {
+		return apierrors.NewForbidden(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errors.New(reason))
+	}
+	return nil
+}
+
+// creating is a request as if it were to create something.
+type creating struct{ authorizer.Attributes }
+
+// GetVerb implements authorizer.Attributes.
+func (creating) GetVerb() string { return "create" }
+
 // stream is a connection with a container, by way of its kubelet.
 func stream[O runtime.Object](locate locate[O], options func() O) *connection {
 	return &connection{
 		options: func() runtime.Object { return options() },
 		connect: func(ctx context.Context, name string, o runtime.Object, upgrade bool) (string, error) {
+			if err := mayConnect(ctx); err != nil {
+				return "", err
+			}
 			location, _, err := locate(ctx, getter{podResource}, kubelets{}, name, o.(O))
 			if err != nil {
 				return "", err

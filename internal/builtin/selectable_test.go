@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -32,6 +33,10 @@ func TestSelectableFields(t *testing.T) {
 		{"a Secret: its type", "secrets", &corev1.Secret{ObjectMeta: m, Type: "x"}, fields.Set{"metadata.name": "a", "metadata.namespace": "team", "type": "x"}},
 		{"a Namespace: its phase, and its name without metadata", "namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NamespaceStatus{Phase: "Active"}},
 			fields.Set{"metadata.name": "a", "name": "a", "status.phase": "Active"}},
+		{"a ClusterTrustBundle: its signer", "clustertrustbundles", &certificatesv1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: certificatesv1.ClusterTrustBundleSpec{SignerName: "x.io/y"}},
+			fields.Set{"metadata.name": "a", "spec.signerName": "x.io/y"}},
+		{"a PodCertificateRequest: signer, pod and node", "podcertificaterequests", &certificatesv1.PodCertificateRequest{ObjectMeta: m, Spec: certificatesv1.PodCertificateRequestSpec{SignerName: "x.io/y", PodName: "p", NodeName: "n"}},
+			fields.Set{"metadata.name": "a", "metadata.namespace": "team", "spec.signerName": "x.io/y", "spec.podName": "p", "spec.nodeName": "n"}},
 		{"an Event: the source is the component of the source", "events", event("kubelet", "c"), events("kubelet", "c")},
 		{"an Event without a source: the source is the reporting controller", "events", event("", "c"), events("c", "c")},
 	} {
@@ -45,8 +50,8 @@ func TestSelectableFields(t *testing.T) {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 			for label := range c.want {
-				if c.resource == "namespaces" && (label == "metadata.namespace" || label == "name") {
-					continue // a real server sets the name as a field, and refuses to select by it
+				if c.resource == "namespaces" && label == "name" || c.resource == "podcertificaterequests" && label == "metadata.namespace" {
+					continue // a real server has the field, and refuses to select by it
 				}
 				if _, _, err := v.Codec.ConvertFieldLabel(label, "x"); err != nil {
 					t.Errorf("the label %s is refused: %v", label, err)

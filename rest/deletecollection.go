@@ -27,19 +27,23 @@ func deletecollection(r *request) error {
 	if err != nil {
 		return err
 	}
-	items := make([]string, 0, len(found))
+	shown := view.NewTexts(r.version)
 	for _, record := range found {
+		shown.Add(record)
+	}
+	texts, err := shown.All()
+	if err != nil {
+		return err
+	}
+	items := make([]string, 0, len(found))
+	for i, record := range found {
 		w := r.remove(options)
 		w.Collection = true
 		w.Namespace, w.Name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
 		if _, err := r.commit(w); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		text, err := view.Text(r.version, record)
-		if err != nil {
-			return err
-		}
-		items = append(items, text)
+		items = append(items, texts[i])
 	}
 	r.w.Header().Set("Content-Type", r.form.Accepted.MediaType)
 	return r.answerList(p, items)

@@ -32,7 +32,7 @@ func get(r *request) error {
 	}
 	text, err := view.Text(r.version, record)
 	if err != nil {
-		return err
+		return view.Corrupt(r.version, r.info.Namespace, r.info.Name, err)
 	}
 	if text, err = r.project(text); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -131,6 +132,10 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 	s.out.begin(s.events.MediaType())
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
+		var corrupt *resource.CorruptError
+		if errors.As(err, &corrupt) {
+			return // a real server, whose cache cannot begin, says nothing
+		}
 	}
 	if err == nil {
 		err = s.follow(ctx)

@@ -186,7 +186,7 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	// A nil map in an interface would be an object.
 	converted, err := c.convert(u, c.kind.Version)
 	if err != nil {
-		return nil, err
+		return nil, &resource.CorruptError{Revision: record.Revision, Err: err}
 	}
 	return converted, nil
 }

@@ -166,7 +166,8 @@ type Codec interface {
 
 	// DecodeStored reads an object of the store, in whichever version it was
 	// written, as this version sees it. Its resourceVersion is set. Others may
-	// be given the same object: it must not be altered.
+	// be given the same object: it must not be altered. If the conversion fails, the error is
+	// a CorruptError.
 	DecodeStored(record store.Record) (runtime.Object, error)
 
 	// DecodeAllStored reads several, in one conversion if they need any.

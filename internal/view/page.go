@@ -69,6 +69,9 @@ func ReadPage(s *store.Store, namespace string, o *internalversion.ListOptions, 
 			}
 			record := part.Record(i)
 			if ok, err := sel.Matches(record); err != nil {
+				if _, unreadable := decodeEach(sel.version, []store.Record{record}); unreadable != nil {
+					err = unreadable
+				}
 				return Page{}, err
 			} else if !ok {
 				continue

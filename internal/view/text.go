@@ -49,7 +49,8 @@ func (r *Records) Expect(n int) { *r = slices.Grow(*r, n) }
 func (r *Records) Add(record store.Record) { *r = append(*r, record) }
 
 // Texts is a Receiver that makes the Text of each record. It converts the records that
-// need a conversion together, once all are there: one call of a webhook for a list.
+// need a conversion together, once all are there: one call of a webhook for a list. A real
+// server makes a call for each. So do Texts if the one fails, to tell which objects are to blame.
 type Texts struct {
 	version *resource.Version
 	texts   []string
@@ -79,7 +80,9 @@ func (t *Texts) All() ([]string, error) {
 	}
 	objects, err := t.version.Codec.DecodeAllStored(t.others)
 	if err != nil {
-		return nil, err
+		if objects, err = decodeEach(t.version, t.others); err != nil {
+			return nil, err
+		}
 	}
 	for n, obj := range objects {
 		text, err := t.version.Codec.Encode(obj)

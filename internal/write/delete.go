@@ -21,7 +21,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	record, current, err := a.loadOrNotFound()
 	if err != nil {
-		return Result{}, err
+		return Result{}, view.Corrupt(a.version, a.request.Namespace, a.request.Name, err)
 	}
 	obj := a.version.Codec.Copy(current.Object)
 	graceful, pending, err := a.beforeDelete(obj, options)

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Corrupt is how a real server answers a get or a delete of an object that cannot be read. Other
+// errors stay as they are.
+func Corrupt(v *resource.Version, namespace, name string, err error) error {
+	var corrupt *resource.CorruptError
+	if !errors.As(err, &corrupt) {
+		return err
+	}
+	return apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt))
+}
+
+// etcdKey is where a real server has an object in etcd.
+func etcdKey(v *resource.Version, namespace, name string) string {
+	var key strings.Builder
+	for _, part := range []string{v.Resource.Group, v.Resource.Names.Plural, namespace, name} {
+		if part != "" {
+			key.WriteString("/" + part)
+		}
+	}
+	return key.String()
+}
+
+// maxCorrupt is how many objects that cannot be read a list names.
+const maxCorrupt = 100
+
+// decodeEach reads records one by one. The error is how a real server answers a list in which
+// some cannot be read: it names those.
+func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
+	all := make([]runtime.Object, 0, len(records))
+	var unreadable []error
+	var causes []metav1.StatusCause
+	for _, record := range records {
+		obj, err := v.Codec.DecodeStored(record)
+		var corrupt *resource.CorruptError
+		switch {
+		case err == nil:
+			all = append(all, obj)
+			continue
+		case !errors.As(err, &corrupt):
+			return nil, err
+		}
+		key := "/registry" + etcdKey(v, v.Resource.NamespaceOf(record.Key), v.Resource.NameOf(record.Key))
+		err = storage.NewCorruptObjError(key, corrupt)
+		unreadable = append(unreadable, err)
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeUnexpectedServerResponse, Field: key, Message: err.Error()})
+		if len(unreadable) == maxCorrupt {
+			causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeTooMany, Message: "too many errors, the list is truncated"})
+			break
+		}
+	}
+	if len(unreadable) == 0 {
+		return all, nil
+	}
+	of := v.Resource.GroupResource()
+	message := fmt.Sprintf("failed to read one or more %s from the storage: %v", of, unreadable[0])
+	if more := len(unreadable) - 1; more > 0 {
+		message = fmt.Sprintf("%s (and %d more)", message, more)
+	}
+	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError, Message: message,
+		Details: &metav1.StatusDetails{Group: of.Group, Kind: of.Resource, Name: "list", Causes: causes},
+	}}
+}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,10 +34,22 @@ func (r *request) readBody() ([]byte, error) {
 	limited := http.MaxBytesReader(r.w, r.http.Body, maxBodyBytes)
 	// A client may announce what it likes; what it sends is what counts.
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.http.ContentLength, 0), announcedBytes)+bytes.MinRead))
+	connection := http.NewResponseController(r.w)
+	if deadline, ok := r.ctx.Deadline(); ok {
+		// A client that does not go on sending keeps the request no longer than a handler
+		// could. Not every transport knows deadlines.
+		_ = connection.SetReadDeadline(deadline)
+	}
 	_, err := read.ReadFrom(limited)
+	if err == nil { // otherwise net/http reads on to the end of the body
+		_ = connection.SetReadDeadline(time.Time{})
+	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBodyBytes))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		<-r.ctx.Done() // which ends at the same moment
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)

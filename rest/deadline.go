@@ -10,37 +10,53 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/fakecluster/fakecluster/internal/admission"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
-// requestTimeout is what a write may take at most. It is a real server's.
-const requestTimeout = 34 * time.Second
+// What a request may take at most, as on a real server: a write of one object less than all
+// others.
+const (
+	requestTimeout = time.Minute
+	writeTimeout   = 34 * time.Second
+)
 
-// limitTime ends the context of a write after the time that the client wants to wait, or
-// that a request may take at most. Without anybody to ask about writes they take no time,
-// and there is no limit. It refuses a timeout that cannot be read, whatever the request.
-func limitTime(chain func() *admission.Chain) filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			wanted, err := timeoutOf(req)
-			if err != nil {
-				writeError(w, req, err)
-				return
-			}
-			if chain().Empty() || !mayWait(req) {
-				next.ServeHTTP(w, req)
-				return
-			}
-			timeout, cause := requestTimeout, error(nil)
-			if wanted > 0 && wanted < timeout {
-				timeout, cause = wanted, errAllotted
-			}
-			ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
-			defer cancel()
-			next.ServeHTTP(w, req.WithContext(ctx))
-		})
-	}
+// isLongRunning tells of the requests that no time limit ends: watches, and connections to
+// what runs in a cluster. The lists are kube-apiserver's.
+var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
+	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
+
+// limitTime ends the context of a request after the time that the client wants to wait, or
+// that a request may take at most, unless the request is long-running. It refuses a timeout
+// that cannot be read.
+//
+// Nothing interrupts a handler. What takes time looks at the context: webhooks, CEL, the
+// loops over objects, the steps of a write. What does not is bounded by the size of the body
+// and by schema.MaxDefaults.
+func limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		info := infoOf(req)
+		if isLongRunning(req, info) {
+			next.ServeHTTP(w, req)
+			return
+		}
+		wanted, err := timeoutOf(req)
+		if err != nil {
+			writeError(w, req, err)
+			return
+		}
+		timeout, cause := requestTimeout, error(errAllotted)
+		if writesOne(info) {
+			timeout, cause = writeTimeout, nil
+		}
+		if wanted > 0 && wanted < timeout {
+			timeout, cause = wanted, errAllotted
+		}
+		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
+		defer cancel()
+		next.ServeHTTP(w, req.WithContext(ctx))
+	})
 }
 
 // timeoutOf is the timeout in the query; 0 if there is none.
@@ -59,17 +75,18 @@ func timeoutOf(req *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// mayWait tells whether a request is one that webhooks are called for.
-func mayWait(req *http.Request) bool {
-	switch info := infoOf(req); info.Verb {
-	case "get", "list", "watch", "deletecollection":
+// writesOne tells whether a request writes one object.
+func writesOne(info *apirequest.RequestInfo) bool {
+	switch info.Verb {
+	case "get", "list", "deletecollection":
 		return false
 	default:
 		return info.IsResourceRequest
 	}
 }
 
-// errAllotted is the end of a request that took longer than its client wanted to wait.
+// errAllotted is the end of a request that took longer than its client wanted to wait, or
+// than a request may take.
 var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 
 // orTimeout is the error of a request, or that it ran out of time.
@@ -83,7 +100,6 @@ func orTimeout(ctx context.Context, err error) error {
 		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+ctx.Err().Error(), 0)
 	}
 }
-
 // writeAllotted answers a request with errAllotted. On a real server a filter in front of
 // all handlers does, which knows no media types: it sends the Status in JSON as a text,
 // without its kind. client-go cannot read that, and says that "the server was unable to

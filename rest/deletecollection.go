@@ -23,7 +23,7 @@ func deletecollection(r *request) error {
 		return err
 	}
 	var found view.Records
-	p, err := view.ReadPage(r.store, r.namespace(), list, sel, &found)
+	p, err := view.ReadPage(r.ctx, r.store, r.namespace(), list, sel, &found)
 	if err != nil {
 		return err
 	}

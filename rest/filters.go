@@ -19,7 +19,7 @@ func (s *Server) filters() []filter {
 		s.trail.audit(s.options.Now),
 		answerHealth(s.users),
 		authenticate(s.users),
-		limitTime(s.chain.Load),
+		limitTime,
 		recordWarnings,
 		impersonate(s.authorizer),
 		s.authorize,

@@ -23,7 +23,7 @@ func list(r *request) error {
 		return err
 	}
 	found := view.NewTexts(r.version)
-	page, err := view.ReadPage(r.store, r.namespace(), options, sel, found)
+	page, err := view.ReadPage(r.ctx, r.store, r.namespace(), options, sel, found)
 	if err != nil {
 		return err
 	}

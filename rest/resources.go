@@ -93,6 +93,9 @@ func (s resources) serve(r *request) error {
 			return err
 		}
 	}
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	return serve(r)
 }
 

@@ -254,6 +254,9 @@ func (c *codec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, e
 	}
 	if u.GetKind() == c.kind.Kind {
 		filled := c.schemas[c.kind.Version].node.Settle(u.Object, schema.Walk{Do: schema.Default, Known: obj.Known})
+		if err := filled.Err(); err != nil {
+			return nil, resource.Decoded{}, err
+		}
 		if filled.Changed {
 			obj.Known = schema.Parts{}
 		}
@@ -301,12 +304,13 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 }
 
 // setDefaults fills in the defaults of the version that u is in.
-func (c *codec) setDefaults(u *unstructured.Unstructured) {
+func (c *codec) setDefaults(u *unstructured.Unstructured) error {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
 		if s := c.schemas[k.Version]; s != nil {
-			s.node.Settle(u.Object, schema.Walk{Do: schema.Default})
+			return s.node.Settle(u.Object, schema.Walk{Do: schema.Default}).Err()
 		}
 	}
+	return nil
 }
 
 // asked are the facts that a write needs of an object.
@@ -395,7 +399,9 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 		}
 	}
 	if defaults != nil {
-		defaults.Settle(u.Object, schema.Walk{Do: schema.Default})
+		if err := defaults.Settle(u.Object, schema.Walk{Do: schema.Default}).Err(); err != nil {
+			return coerced{}, err
+		}
 	}
 	return found, nil
 }
@@ -422,6 +428,9 @@ func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerce
 		walk.Do |= schema.Default
 	}
 	found = s.node.Settle(u.Object, walk)
+	if err := found.Err(); err != nil {
+		return found, false, err
+	}
 	if asTheyAre {
 		return found, complete, nil
 	}

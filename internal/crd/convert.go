@@ -161,9 +161,10 @@ func (c objectConverter) ConvertFieldLabel(_ schema.GroupVersionKind, label, val
 	return c.codec.ConvertFieldLabel(label, value)
 }
 
-// Default implements runtime.ObjectDefaulter.
+// Default implements runtime.ObjectDefaulter, which has no place for an error. An object that
+// lacks too many defaults is refused before it is stored.
 func (c objectConverter) Default(in runtime.Object) {
 	if u, ok := in.(*unstructured.Unstructured); ok {
-		c.setDefaults(u)
+		_ = c.setDefaults(u)
 	}
 }

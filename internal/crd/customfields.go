@@ -103,8 +103,7 @@ func (f *customFields) Apply(current resource.Decoded, configuration *unstructur
 		return &unstructured.Unstructured{Object: withOwners(live, result.Managed)}, result.Managed, nil
 	}
 	u := &unstructured.Unstructured{Object: withOwners(result.Object, result.Managed)}
-	f.codec.setDefaults(u)
-	return u, result.Managed, nil
+	return u, result.Managed, f.codec.setDefaults(u)
 }
 
 // withOwners is a copy of an object with other owners.

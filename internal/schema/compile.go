@@ -29,6 +29,7 @@ func (n *Node) structure(s *structuralschema.Structural) {
 	n.Type, n.IntOrString, n.Nullable = s.Type, s.XIntOrString, s.Nullable
 	n.PreserveUnknown, n.Embedded = s.XPreserveUnknownFields, s.XEmbeddedResource
 	n.Default = s.Default.Object
+	n.defaultSize = sizeOf(n.Default)
 	n.AtomicMap = s.XMapType != nil && *s.XMapType == "atomic"
 	if s.XListType != nil {
 		switch *s.XListType {

@@ -43,6 +43,8 @@ type Node struct {
 	anyFields bool
 	// defaults names the properties that have a default.
 	defaults []string
+	// defaultSize is about how many bytes of JSON the default has.
+	defaultSize int
 	// below tells what there is in this node and below it.
 	below contents
 	// keywords are what validation asks of a value; nil: nothing.

@@ -113,6 +113,9 @@ type Settled struct {
 	Parts Parts
 	// Changed says that the object was altered.
 	Changed bool
+	// Overfull says that more than MaxDefaults bytes of defaults were missing. The walk has
+	// stopped to fill them in.
+	Overfull bool
 	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
 	// tracked.
 	Unknown []string
@@ -126,6 +129,7 @@ type walker struct {
 	room    [24]string // for the path, nearly always
 	unknown []string
 	changed bool
+	filled  int // bytes of defaults
 }
 
 // Settle walks over a whole object. Fields named apiVersion, kind and metadata are never
@@ -155,7 +159,7 @@ func (n *Node) Settle(obj map[string]any, k Walk) Settled {
 	missing := func(name string, lost Facts) { parts.lose(name, lost) }
 	facts = w.complete(n, obj, k.Do, facts, below, missing)
 	slices.Sort(w.unknown)
-	return Settled{n.asWhole(obj, facts), parts, w.changed, w.unknown}
+	return Settled{n.asWhole(obj, facts), parts, w.changed, w.filled > MaxDefaults, w.unknown}
 }
 
 // Inspect finds out the facts that it is asked for, of a value of the node.
@@ -268,7 +272,7 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 			delete(obj, name)
 			w.changed = true
 			return facts
-		case of.Default != nil && do&Default != 0:
+		case of.Default != nil && do&Default != 0 && w.mayFill(name, of):
 			value, do = w.defaultOf(of), Default
 			obj[name] = value
 		default:
@@ -300,8 +304,7 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 			continue
 		}
 		is := below &^ Complete
-		if do&Default != 0 {
-			of := n.Properties[name]
+		if of := n.Properties[name]; do&Default != 0 && w.mayFill(name, of) {
 			value := w.defaultOf(of)
 			obj[name] = value
 			is = w.value(of, value, nil, Default, below, false)
@@ -342,7 +345,7 @@ func (w *walker) items(n *Node, list []any, do Action, ask Facts, preserve bool)
 			continue
 		}
 		if item == nil && !n.Items.Nullable && n.Items.Default != nil {
-			if act&Default != 0 {
+			if act&Default != 0 && w.mayFill("", n.Items) {
 				item, act = w.defaultOf(n.Items), Default
 				list[i] = item
 			} else {

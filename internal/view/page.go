@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,8 +24,8 @@ type Page struct {
 }
 
 // ReadPage reads the records of a list into the receiver: those of the selector's kind,
-// in a namespace or, for the empty namespace, in all of them.
-func ReadPage(s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
+// in a namespace or, for the empty namespace, in all of them. It ends with the context.
+func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
 	prefix := sel.version.Resource.PrefixOf(namespace)
 	limit := int(o.Limit)
 	if o.ResourceVersion == "0" {
@@ -66,6 +67,9 @@ func ReadPage(s *store.Store, namespace string, o *internalversion.ListOptions, 
 		for i := range part.Len() {
 			if !sel.relabels() && !quick.matchesLabels(part.Index(i)) || !sel.matchesNames(part.Key(i)) {
 				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return Page{}, err
 			}
 			record := part.Record(i)
 			if ok, err := sel.Matches(record); err != nil {

@@ -117,6 +117,10 @@ func (a attempt) run() (Result, error) {
 	return Result{}, fmt.Errorf("a write without a change: %T", a.request.Change)
 }
 
+// inTime is the end of the context, if it has ended. The stages of a write that do not look
+// at the context are bounded by the size of the object; between them the write looks.
+func (a attempt) inTime() error { return a.ctx.Err() }
+
 // newObject is an object to create.
 type newObject struct {
 	resource.Decoded
@@ -155,6 +159,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 			return Result{}, apierrors.NewInternalError(err)
 		}
 	}
+	if err := a.inTime(); err != nil {
+		return Result{}, err
+	}
 	admitted, err := a.admit(admission.Create, n.Object, nil)
 	if err != nil {
 		return Result{}, err
@@ -192,6 +199,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		}
 	}
 	if err := a.validate(admission.Create, &n.Decoded, nil, admitted); err != nil {
+		return Result{}, err
+	}
+	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
 	// The storage of a real server refuses the object, and a dry run does not reach it.
@@ -249,6 +259,9 @@ func (a attempt) update(e edit) (Result, error) {
 			return Result{}, err
 		}
 	}
+	if err := a.inTime(); err != nil {
+		return Result{}, err
+	}
 	admitted, err := a.admit(admission.Update, wanted.Object, shown.Object)
 	if err != nil {
 		return Result{}, err
@@ -289,6 +302,9 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 	if err := a.validate(admission.Update, &obj, current.Object, admitted); err != nil {
+		return Result{}, err
+	}
+	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
 	if a.completesDeletion(obj.Object, current.Object) {

@@ -1,0 +1,47 @@
+package schema
+
+import "errors"
+
+// MaxDefaults is how many bytes of defaults one walk fills in at most. No object that is
+// larger can be stored. Without a bound a small object could become a huge one: a list of a
+// million empty items takes 3 MB, and each item may lack a default of 100 KB.
+const MaxDefaults = 16 << 20
+
+// ErrOverfull is the error of an object that lacks more than MaxDefaults bytes of defaults.
+var ErrOverfull = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
+
+// Err is ErrOverfull if the walk has stopped to fill in defaults.
+func (s Settled) Err() error {
+	if s.Overfull {
+		return ErrOverfull
+	}
+	return nil
+}
+
+// mayFill tells whether the default of a field or an item still may be filled in, and counts it.
+func (w *walker) mayFill(name string, n *Node) bool {
+	if w.filled > MaxDefaults {
+		return false
+	}
+	w.filled += len(name) + n.defaultSize
+	return w.filled <= MaxDefaults
+}
+
+// sizeOf is about how many bytes of JSON a value has.
+func sizeOf(value any) int {
+	const mark = 4 // quotes, commas, colons
+	size := mark
+	switch value := value.(type) {
+	case string:
+		size += len(value)
+	case []any:
+		for _, item := range value {
+			size += sizeOf(item)
+		}
+	case map[string]any:
+		for name, of := range value {
+			size += len(name) + sizeOf(of)
+		}
+	}
+	return size
+}

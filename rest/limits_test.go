@@ -1,0 +1,124 @@
+package rest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// fillersDefinition is a kind whose spec.items have a default of 100 KB each.
+func fillersDefinition() string {
+	return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"fillers.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"fillers","kind":"Filler"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string","default":"` +
+		strings.Repeat("x", 100_000) + `"}}}}}}}}}}]}}`
+}
+
+const fillersPath = "/apis/example.com/v1/fillers"
+
+func filler(name string, items int) string {
+	return `{"apiVersion":"example.com/v1","kind":"Filler","metadata":{"name":"` + name + `"},"spec":{"items":[` + strings.TrimSuffix(strings.Repeat("{},", items), ",") + `]}}`
+}
+
+// TestWhatDefaultsAddIsBounded sends 200 KB that would become 5 GB.
+func TestWhatDefaultsAddIsBounded(t *testing.T) {
+	c := start(t)
+	c.must("POST", definitionsPath, fillersDefinition())
+	c.must("POST", fillersPath, filler("small", 10))
+	const lacks = "the object lacks more defaults than fit into it: at most 16 MiB are filled in"
+	huge := filler("huge", 50_000)
+	patch := strings.Replace(filler("small", 50_000), `"metadata":{"name":"small"},`, "", 1)
+	for _, tt := range []struct {
+		rule, method, path, mediaType, body string
+		code                                int
+		message                             string // what it ends with
+	}{
+		{"a create", "POST", fillersPath, "application/json", huge, 400, `Filler in version "v1" cannot be handled as a Filler: ` + lacks},
+		{"an update", "PUT", fillersPath + "/small", "application/json", filler("small", 50_000), 400, `Filler in version "v1" cannot be handled as a Filler: ` + lacks},
+		{"a merge patch", "PATCH", fillersPath + "/small", "application/merge-patch+json", patch, 422, lacks},
+		{"an apply that creates", "PATCH", fillersPath + "/huge?fieldManager=x", "application/apply-patch+yaml", huge, 500, lacks},
+		{"an apply that changes", "PATCH", fillersPath + "/small?fieldManager=x&force=true", "application/apply-patch+yaml", filler("small", 50_000), 500, lacks},
+		{"more than can be stored", "POST", fillersPath, "application/json", filler("huge", 100), 500, "etcdserver: request is too large"},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			before := c.must("GET", fillersPath, "")
+			a := c.do(tt.method, tt.path, http.Header{"Content-Type": {tt.mediaType}}, tt.body)
+			expect(t, "code", a.code, tt.code)
+			if message := statusOf(t, a).Message; !strings.HasSuffix(message, tt.message) {
+				t.Errorf("message %.300s", message)
+			}
+			expect(t, "the objects", c.must("GET", fillersPath, ""), before)
+		})
+	}
+	t.Run("an object that is stored already", func(t *testing.T) {
+		free := strings.Replace(fillersDefinition(), `,"default":"`+strings.Repeat("x", 100_000)+`"`, "", 1)
+		c := start(t)
+		c.must("POST", definitionsPath, free)
+		c.must("POST", fillersPath, huge)
+		has := metadataOf(t, c.must("GET", definitionsPath+"/fillers.example.com", "")).ResourceVersion
+		c.must("PUT", definitionsPath+"/fillers.example.com",
+			strings.Replace(fillersDefinition(), `"metadata":{`, `"metadata":{"resourceVersion":"`+has+`",`, 1))
+		a := c.do("GET", fillersPath+"/huge", nil, "")
+		expect(t, "code", a.code, 500)
+		if message := statusOf(t, a).Message; !strings.HasSuffix(message, lacks) {
+			t.Errorf("message %.300s", message)
+		}
+		c.must("PUT", definitionsPath+"/fillers.example.com", strings.Replace(free, `"metadata":{`, `"metadata":{"resourceVersion":"`+
+			metadataOf(t, c.must("GET", definitionsPath+"/fillers.example.com", "")).ResourceVersion+`",`, 1))
+		c.must("GET", fillersPath+"/huge", "")
+	})
+}
+
+// TestEveryRequestHasADeadline has requests whose time is up before they begin: without any
+// admission plugin, whatever they ask for.
+func TestEveryRequestHasADeadline(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	c.must("POST", widgetsPath, widget("a"))
+	before := c.must("GET", widgetsPath, "")
+	const allotted = `{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}` + "\n"
+	for _, tt := range []struct{ method, path, mediaType, body string }{
+		{"GET", widgetsPath, "", ""},
+		{"GET", widgetsPath + "/a", "", ""},
+		{"POST", widgetsPath, "application/json", widget("b")},
+		{"PUT", widgetsPath + "/a", "application/json", strings.Replace(widget("a"), `{}`, `{"size":1}`, 1)},
+		{"PATCH", widgetsPath + "/a", "application/merge-patch+json", `{"spec":{"size":1}}`},
+		{"PATCH", widgetsPath + "/b?fieldManager=x", "application/apply-patch+yaml", widget("b")},
+		{"DELETE", widgetsPath + "/a", "", ""},
+		{"DELETE", widgetsPath, "", ""},
+	} {
+		query := "?"
+		if strings.Contains(tt.path, "?") {
+			query = "&"
+		}
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			a := c.do(tt.method, tt.path+query+"timeout=1ns", http.Header{"Content-Type": {tt.mediaType}}, tt.body)
+			expect(t, "code", a.code, 504)
+			expect(t, "answer", a.body, allotted)
+			expect(t, "the objects", c.must("GET", widgetsPath, ""), before)
+		})
+	}
+	t.Run("a watch has none", func(t *testing.T) {
+		w := c.watch(widgetsPath + "?watch=1&timeout=1ns")
+		expect(t, "first", w.next(), "ADDED a")
+		c.must("POST", widgetsPath, widget("later"))
+		expect(t, "then", w.next(), "ADDED later")
+	})
+	t.Run("a body that does not end", func(t *testing.T) {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST %s?timeout=10ms HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", widgetsPath, token)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		expect(t, "answer", fmt.Sprint(res.StatusCode, " ", string(body), err), "504 "+allotted+"<nil>")
+	})
+}

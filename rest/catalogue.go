@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -20,7 +19,7 @@ type catalogue struct {
 	store       *store.Store
 	builtin     []*resource.Resource // in the order of discovery
 	definitions *resource.Resource   // among builtin
-	services    webhook.ServiceResolver
+	outside     crd.Outside
 	memory      *resource.Memory
 
 	current atomic.Pointer[resource.Catalogue]
@@ -70,7 +69,7 @@ func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*r
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.services)
+		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
 		if err != nil {
 			// Validation keeps such definitions out. If one slips through it has
 			// no endpoint.

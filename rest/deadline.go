@@ -100,6 +100,7 @@ func orTimeout(ctx context.Context, err error) error {
 		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+ctx.Err().Error(), 0)
 	}
 }
+
 // writeAllotted answers a request with errAllotted. On a real server a filter in front of
 // all handlers does, which knows no media types: it sends the Status in JSON as a text,
 // without its kind. client-go cannot read that, and says that "the server was unable to

@@ -22,7 +22,7 @@ type hooks struct {
 	made map[*clientrest.RESTClient]bool
 }
 
-func newHooks(services webhook.ServiceResolver) *hooks {
+func newHooks(outside crd.Outside) *hooks {
 	return &hooks{made: map[*clientrest.RESTClient]bool{}, manager: sync.OnceValues(func() (*webhook.ClientManager, error) {
 		m, err := webhook.NewClientManager(
 			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
@@ -30,8 +30,8 @@ func newHooks(services webhook.ServiceResolver) *hooks {
 		if err != nil {
 			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
 		}
-		m.SetAuthenticationInfoResolver(crd.Anonymous(services))
-		m.SetServiceResolver(services)
+		m.SetAuthenticationInfoResolver(crd.Anonymous(outside))
+		m.SetServiceResolver(outside.Services)
 		return &m, nil
 	})}
 }

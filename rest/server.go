@@ -181,25 +181,26 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	}
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
 	memory := resource.NewMemory(o.VerifyMemory)
+	closing, closes := context.WithCancel(context.Background())
+	outside := crd.Outside{Services: o.Services, Closing: closing}
 	server := &Server{
 		options: o, store: s, builtin: kinds,
-		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, services: o.Services, memory: memory},
+		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 		writes:    &write.Pipeline{},
-		hooks:     newHooks(o.Services),
+		hooks:     newHooks(outside),
 		trail:     newTrail(o.AuditLevel),
 		gaps:      newGaps(),
 		tokens:    tokens,
 		users:     auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now),
 		rules:     auth.NewRules(s, origin),
 		access:    &auth.Access{},
+		closing:   closing, close: closes,
 	}
 	var err error
 	if server.authorizer, err = auth.ByModes(server.rules, o.Authorization...); err != nil {
 		return nil, err
 	}
-	server.closing, server.close = context.WithCancel(context.Background())
-
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}

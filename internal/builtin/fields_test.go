@@ -113,7 +113,7 @@ func customScale(t *testing.T) *resource.Subresource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definition, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	definition, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), crd.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}

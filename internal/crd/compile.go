@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
-	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -37,8 +36,8 @@ var Priority = resource.Priority{Group: 1000, Version: 100}
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
 // Compile makes the catalogue's entry of a definition. The record is the one
-// the definition was read from. A conversion webhook is called through services.
-func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Definition, error) {
+// the definition was read from. A conversion webhook is called as outside says.
+func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, outside Outside) (*resource.Definition, error) {
 	d := &resource.Definition{
 		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
 		Name:        crd.Name,
@@ -56,7 +55,7 @@ func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, s
 		return d, nil
 	}
 	var err error
-	d.Resource, err = compileResource(record, crd, services)
+	d.Resource, err = compileResource(record, crd, outside)
 	return d, err
 }
 
@@ -68,7 +67,7 @@ func acceptedNames(crd *apiextensions.CustomResourceDefinition) resource.Names {
 	}
 }
 
-func compileResource(record store.Record, crd *apiextensions.CustomResourceDefinition, services webhook.ServiceResolver) (*resource.Resource, error) {
+func compileResource(record store.Record, crd *apiextensions.CustomResourceDefinition, outside Outside) (*resource.Resource, error) {
 	r := &resource.Resource{
 		Group:       crd.Spec.Group,
 		Names:       acceptedNames(crd),
@@ -110,7 +109,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	}
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
-		all.webhook = webhookConverter(record.Value, services)
+		all.webhook = webhookConverter(record.Value, outside)
 		r.CallsOut = true
 	}
 	for _, v := range crd.Spec.Versions {

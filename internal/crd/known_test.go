@@ -165,7 +165,7 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(text), Revision: 1}, crd, nil)
+		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(text), Revision: 1}, crd, Outside{})
 		if err != nil {
 			t.Fatal(err)
 		}

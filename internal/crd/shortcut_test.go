@@ -86,7 +86,7 @@ func shortcutVersion(t testing.TB, replace ...string) (*resource.Version, *apiex
 	if err != nil {
 		t.Fatal(err)
 	}
-	definition, err := Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	definition, err := Compile(record, obj.(*apiextensions.CustomResourceDefinition), Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,14 @@ import (
 
 // webhookConverter makes the converter of a definition that has its objects
 // converted by a webhook. It is made when the first object needs it.
-func webhookConverter(definition string, services webhook.ServiceResolver) func() (runtime.ObjectConvertor, error) {
+func webhookConverter(definition string, outside Outside) func() (runtime.ObjectConvertor, error) {
 	return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
 		var crd apiextensionsv1.CustomResourceDefinition
 		if err := json.Unmarshal([]byte(definition), &crd); err != nil {
 			return nil, fmt.Errorf("reading the definition: %w", err)
 		}
-		factory, err := conversion.NewCRConverterFactory(services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-			return Anonymous(services)
+		factory, err := conversion.NewCRConverterFactory(outside.Services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+			return Anonymous(outside)
 		})
 		if err != nil {
 			return nil, err
@@ -38,9 +38,9 @@ func webhookConverter(definition string, services webhook.ServiceResolver) func(
 
 // Anonymous shows no credentials to webhooks, and reaches services as they say. The
 // name and the patience of the caller are those of the real server.
-func Anonymous(services webhook.ServiceResolver) webhook.AuthenticationInfoResolver {
-	dialer, _ := services.(Dialer)
-	return anonymous{dialer}
+func Anonymous(outside Outside) webhook.AuthenticationInfoResolver {
+	dialer, _ := outside.Services.(Dialer)
+	return anonymous{dialer, outside.Closing}
 }
 
 // Dialer is a ServiceResolver that also makes the connections to its services,
@@ -54,13 +54,17 @@ type Dialer interface {
 	Handles(namespace, name string, port int32) bool
 }
 
-type anonymous struct{ dialer Dialer }
+type anonymous struct {
+	dialer  Dialer
+	closing context.Context
+}
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver. That Proxy is set keeps
 // the connections out of client-go's cache, which is the whole process's and outlives a
 // cluster.
 func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, a.closing} })
 	if a.dialer != nil {
 		config.Dial = a.dialer.DialContext
 	}

@@ -51,7 +51,7 @@ func gadget(t testing.TB, version string) *resource.Version {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+	d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), crd.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}

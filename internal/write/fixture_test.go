@@ -128,7 +128,7 @@ func (b *bench) catalogue() (*resource.Catalogue, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), nil)
+		d, err := crd.Compile(record, obj.(*apiextensions.CustomResourceDefinition), crd.Outside{})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,84 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/util/webhook"
+)
+
+// Outside is how a cluster calls webhooks.
+type Outside struct {
+	// Services resolves the services that webhooks refer to; nil: webhooks are referred to by
+	// URL alone.
+	Services webhook.ServiceResolver
+	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
+	Closing context.Context
+}
+
+// What a webhook may answer at most. A real server reads whatever comes. Here a mistake in a
+// webhook would take the memory of the test. An answer to a conversion contains all objects of
+// the question, each larger than it was, perhaps.
+const (
+	maxAnswer          = 16 << 20
+	maxAnswerPerAsking = 8 // bytes for each byte of the question
+)
+
+// calls is a transport whose requests end with the cluster and whose answers are bounded.
+type calls struct {
+	to      http.RoundTripper
+	closing context.Context // nil: never
+}
+
+var _ utilnet.RoundTripperWrapper = calls{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (c calls) WrappedRoundTripper() http.RoundTripper { return c.to }
+
+// RoundTrip implements http.RoundTripper.
+func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, end := context.WithCancel(req.Context())
+	if c.closing != nil {
+		detach := context.AfterFunc(c.closing, end)
+		cancel := end
+		end = func() { detach(); cancel() }
+	}
+	res, err := c.to.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	limit := int64(maxAnswer) + maxAnswerPerAsking*max(req.ContentLength, 0)
+	res.Body = &answer{ReadCloser: res.Body, limit: limit, left: limit, end: sync.OnceFunc(end)}
+	return res, nil
+}
+
+// answer is the body of what a webhook answers.
+type answer struct {
+	io.ReadCloser
+	limit, left int64
+	end         func() // ends the call
+}
+
+// Read fails once the answer is longer than it may be.
+func (a *answer) Read(p []byte) (int, error) {
+	if a.left < 0 {
+		return 0, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)
+	}
+	// One byte more tells that the answer is too long.
+	n, err := a.ReadCloser.Read(p[:min(int64(len(p)), a.left+1)])
+	if a.left -= int64(n); a.left < 0 {
+		return n - 1, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	defer a.end()
+	return a.ReadCloser.Close()
+}

@@ -30,7 +30,8 @@
 //
 // # What stays true
 //
-//   - Every successful write, also a delete, has the next revision, and no other write has the same.
+//   - Every successful write, also a delete, has the next revision, and no other write has the same. A write may have
+//     updates of other keys that commit before it, in the same instant, each with a revision of its own.
 //   - Records and events do not change. Callers may keep and share them.
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
 //   - A commit comes before its notification: a watcher that is told of a revision can read it.

@@ -24,6 +24,26 @@ type Write struct {
 
 	// Require has conditions on other keys that must hold when the write commits.
 	Require []Precondition
+
+	// Before has updates of other keys that commit together with the write: all of them or nothing, with no other
+	// write in between. Each has a revision of its own, in their order, and the write has the one after them. The keys
+	// are different from each other and from that of the write.
+	Before []Update
+}
+
+// Update replaces the record of a key as a part of the write of another key.
+type Update struct {
+	Key string
+	// Revision is the one that the record must have. Otherwise the whole fails with a [*PreconditionError].
+	Revision int64
+
+	// Make, Tag and Index are as those of a [Write].
+	Make  func(revision int64) string
+	Tag   string
+	Index string
+
+	// Committed, if it is not nil, is called with the new record after the commit, under no lock.
+	Committed func(Record)
 }
 
 // Precondition is a condition on a key at the commit of a write to another key: its record has this revision, or, for
@@ -74,81 +94,121 @@ func expect(key string, revision int64) func(Record, bool) error {
 
 // commit makes one write if judge returns no error and the preconditions hold.
 func (s *Store) commit(t EventType, key string, w Write, judge func(current Record, found bool) error) (Record, error) {
-	r, err := s.commitLocked(t, key, w, judge)
-	if err == nil {
-		s.changes.announce()
+	r, before, err := s.commitLocked(t, key, w, judge)
+	if err != nil {
+		return Record{}, err
 	}
-	return r, err
+	s.changes.announce()
+	for i, c := range before {
+		if tell := w.Before[i].Committed; tell != nil {
+			tell(c.event.Record)
+		}
+	}
+	return r, nil
 }
 
-func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record, bool) error) (Record, error) {
+func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record, bool) error) (Record, []change, error) {
 	s.write.Lock()
 	defer s.write.Unlock() // also if Make panics
 
 	var current Record
+	var before []change
 	err := s.view(func(*buntdb.Tx) error {
 		i := s.state.get(key)
 		current = i.record()
 		if err := judge(current, !i.tombstone()); err != nil {
 			return err
 		}
+		for _, u := range w.Before {
+			i := s.state.get(u.Key)
+			is := i.record()
+			if is.Revision != u.Revision {
+				return &PreconditionError{Key: u.Key, Current: is.Revision, Required: u.Revision}
+			}
+			before = append(before, change{was: is})
+		}
 		return s.require(w.Require)
 	})
 	if err != nil {
-		return Record{}, err
+		return Record{}, nil, err
 	}
 
+	revision := s.log.revision.Load()
+	for i, u := range w.Before {
+		revision++
+		before[i] = makeChange(Updated, u.Key, before[i].was, revision, Write{Make: u.Make, Tag: u.Tag, Index: u.Index})
+	}
+	last := makeChange(t, key, current, revision+1, w)
+
+	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
+	err = s.update(func(tx *buntdb.Tx) error {
+		for i := range before {
+			if err := s.apply(tx, &before[i]); err != nil {
+				return err
+			}
+		}
+		return s.apply(tx, &last)
+	})
+	if err != nil {
+		return Record{}, nil, err
+	}
+	s.frozen = nil
+	return last.event.Record, before, nil
+}
+
+// change is one event of a commit.
+type change struct {
+	item  item // of the key, unless it is deleted
+	was   Record
+	event *Event
+}
+
+// makeChange calls the Make of a write.
+func makeChange(t EventType, key string, current Record, revision int64, w Write) change {
 	key = strings.Clone(key) // which may be a part of something large
 	next := current
 	next.Key = key
-	next.Revision = s.log.revision.Load() + 1
+	next.Revision = revision
 	if t == Created {
 		next.Created = next.Revision
 	}
 	if w.Make != nil {
 		next.Value, next.Tag, next.Index = w.Make(next.Revision), w.Tag, w.Index
 	}
-	i := item{key: key}
+	c := change{item: item{key: key}}
 	if t != Deleted {
 		// The event shares the memory of what buntdb holds.
-		i.encoded = encode(next)
-		next = decode(key, i.encoded)
+		c.item.encoded = encode(next)
+		next = decode(key, c.item.encoded)
 	}
-	var e *Event
 	if t == Created {
-		e = &Event{Type: t, Record: next, Previous: &noRecord}
-	} else {
-		both := &struct {
-			event Event
-			was   Record
-		}{Event{Type: t, Record: next}, current}
-		both.was.Key = key
-		e = &both.event
-		e.Previous = &both.was
+		c.event = &Event{Type: t, Record: next, Previous: &noRecord}
+		return c
 	}
+	both := &struct {
+		event Event
+		was   Record
+	}{Event{Type: t, Record: next}, current}
+	both.was.Key = key
+	c.event = &both.event
+	c.event.Previous = &both.was
+	return c
+}
 
-	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
-	err = s.update(func(tx *buntdb.Tx) error {
-		var err error
-		switch t {
-		case Created:
-			err = s.state.create(tx, i)
-		case Updated:
-			err = s.state.replace(tx, i)
-		case Deleted:
-			err = s.state.remove(tx, key)
-		}
-		if err != nil {
-			return err
-		}
-		s.log.append(e)
-		return nil
-	})
-	if err != nil {
-		return Record{}, err
+// apply makes a change in the present and in the log.
+func (s *Store) apply(tx *buntdb.Tx, c *change) (err error) {
+	switch c.event.Type {
+	case Created:
+		err = s.state.create(tx, c.item)
+	case Updated:
+		err = s.state.replace(tx, c.item)
+	case Deleted:
+		err = s.state.remove(tx, c.item.key)
 	}
-	s.frozen = nil
-	return next, nil
+	if err == nil {
+		s.log.append(c.event)
+	}
+	return err
 }
 
 func (s *Store) require(preconditions []Precondition) error {

@@ -28,11 +28,15 @@ const (
 	// PolicyStatusController checks the types in the expressions of ValidatingAdmissionPolicies
 	// and writes the result into their status.
 	PolicyStatusController Controller = "validatingadmissionpolicy-status-controller"
+	// ResourceQuotaController writes into the status of a ResourceQuota what its spec limits, and
+	// takes back what objects have been charged with once they are deleted or use less. Without
+	// it a quota limits nothing, as with envtest, unless a client writes its status.
+	ResourceQuotaController Controller = "resourcequota-controller"
 )
 
 // DefaultControllers returns the controllers that act in a cluster without WithControllers.
 func DefaultControllers() []Controller {
-	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController}
+	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
 // AllControllers returns all controllers that there are.

@@ -47,5 +47,5 @@ func withCollection() fakecluster.Option {
 func TestAControllerThatThereIsNotIsAnError(t *testing.T) {
 	_, err := fakecluster.New(fakecluster.WithControllers("deployment-controller"))
 	fails(t, "New", err, `WithControllers: fakecluster has no controller "deployment-controller"; it has namespace-controller, `+
-		`garbage-collector-controller, storage-version-migrator-controller and validatingadmissionpolicy-status-controller`)
+		`garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller and resourcequota-controller`)
 }

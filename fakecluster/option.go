@@ -111,8 +111,8 @@ func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespa
 // An unknown name is an error. NamespaceLifecycle has an option of its own,
 // WithoutNamespaceLifecycle; the plugins of policies and webhooks cannot be turned off.
 //
-// Default: all that a server of 1.37 has by default are on, but for ResourceQuota and
-// ServiceAccount, which fakecluster does not have yet.
+// Default: all that a server of 1.37 has by default are on, but for ServiceAccount, which
+// fakecluster does not have yet.
 func WithoutAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.noAdmissionPlugins = append(s.noAdmissionPlugins, names...) }
 }

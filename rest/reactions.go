@@ -67,6 +67,7 @@ type reactions struct {
 	trail      *trail
 	now        func() metav1.Time
 	aggregate  *aggregation.Registry
+	quotas     quotas
 }
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
@@ -276,6 +277,7 @@ var (
 	namespaceController = managed("namespace-controller")
 	migrator            = managed("storage-version-migrator-controller")
 	policyController    = managed("validatingadmissionpolicy-status-controller")
+	quotaController     = managed("resourcequota-controller")
 )
 
 // managed is a part of kube-controller-manager, which has a service account of its own.
@@ -295,6 +297,8 @@ func (r reactions) keeperOf(res *resource.Resource) controller {
 		return migrator
 	case schema.GroupResource{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:
 		return policyController
+	case r.quotas.resource.GroupResource():
+		return quotaController
 	}
 	return apiServer
 }

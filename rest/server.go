@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -211,6 +212,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate,
+		quotas: newQuotas(known, kinds.all),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting)
 	*server.writes = write.Pipeline{
@@ -219,8 +221,12 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
 		Cluster: known,
 		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
+		Quotas:  server.controllers.Quotas(),
 
 		MayCreate: server.mayCreate,
+	}
+	if !kinds.inTree[resourcequota.PluginName] {
+		server.writes.Charge = server.controllers.Charge
 	}
 	server.handler = behind(server.filters(), paths{
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},

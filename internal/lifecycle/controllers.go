@@ -20,11 +20,13 @@ const (
 	StorageVersionMigrator Controller = "storage-version-migrator-controller"
 	// PolicyStatusController checks the types in ValidatingAdmissionPolicies.
 	PolicyStatusController Controller = "validatingadmissionpolicy-status-controller"
+	// ResourceQuotaController keeps the status of ResourceQuotas.
+	ResourceQuotaController Controller = "resourcequota-controller"
 )
 
 // AllControllers are the controllers that a Reactor can stand for.
 func AllControllers() []Controller {
-	return []Controller{NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController}
+	return []Controller{NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
 // Controllers are the controllers that a Reactor stands for.

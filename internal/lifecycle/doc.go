@@ -1,8 +1,8 @@
 // Package lifecycle does what follows a commit. It judges the names and conditions of
 // definitions, empties definitions and namespaces that are being deleted, checks the types in
 // policies, migrates stored objects to another version, keeps an APIService for each version of
-// a definition, finds out whether the servers of APIServices answer, and collects garbage:
-// objects whose owners are gone.
+// a definition, finds out whether the servers of APIServices answer, measures what is used of
+// quotas, and collects garbage: objects whose owners are gone.
 //
 // On a real server controllers do this in the background, some time later. Here the write
 // that causes it does it, before its answer leaves. Deleting a namespace with one ConfigMap,
@@ -42,6 +42,18 @@
 // A graph beside the store holds which objects name which owners. It reads the history of the
 // store, so it does not depend on the order in which concurrent writers come to react. For an
 // object without owners it costs two searches through the object's bytes.
+//
+// # Quotas
+//
+// A quota is charged for an object in the commit of that object, see package write. What is left
+// for resourcequota-controller is to write into the status what the spec limits, and to take back
+// what is not used any more. It measures the quota anew, as on a real server, by the objects that
+// there are.
+//
+// A measurement ends when it finds the status right. This is enough, although objects come and go
+// meanwhile: one that is created changes the quota in its commit, so that the status cannot be
+// written and the measurement starts over; one that goes has its own measurement, which comes
+// after it.
 //
 // # Locks
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,6 +77,16 @@ type Server interface {
 	Amend(ctx context.Context, r *resource.Resource, was store.Record, change func(metav1.Object)) error
 	Collect(ctx context.Context, r *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error
 
+	// Quotas are the ResourceQuotas.
+	Quotas() *resource.Resource
+	// QuotasConcerned are the keys of the quotas of which a change of another object may change
+	// how much is used.
+	QuotasConcerned(c Change) ([]string, error)
+	// MeasureQuota sets the status of a quota to what its spec limits and to what is used, and
+	// tells whether anything has changed. If it fails for some resources, it has measured the
+	// others.
+	MeasureQuota(q *corev1.ResourceQuota) (changed bool, err error)
+
 	Objects
 }
 
@@ -136,6 +147,7 @@ const (
 	collectGarbage   = "collect garbage"
 	registerVersion  = "register version of definitions"
 	judgeAPIService  = "judge availability of APIService"
+	measureQuota     = "measure use of quota"
 )
 
 // tasks is the list of what is left to do in one call of React. Writes that a task makes add
@@ -243,6 +255,15 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			return err
 		}
 	}
+	if r.acting[ResourceQuotaController] {
+		quotas, err := r.server.List(r.server.Quotas(), "")
+		if err != nil {
+			return err
+		}
+		for _, q := range quotas {
+			list.add(measureQuota, q.Key)
+		}
+	}
 	if r.graph != nil {
 		if err := r.graph.resume(r.server, list, revision); err != nil {
 			return err
@@ -275,6 +296,7 @@ func (r *Reactor) note(list *tasks, c Change) {
 	r.noteLifecycle(list, c)
 	r.noteAPIServices(list, c)
 	r.noteOwnership(list, c)
+	r.noteQuotas(list, c)
 }
 
 // noteLifecycle adds the tasks for definitions, namespaces, policies and migrations.
@@ -341,6 +363,8 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 			err = r.registerVersion(ctx, t.name)
 		case judgeAPIService:
 			err = r.judgeAPIService(ctx, list, t.name)
+		case measureQuota:
+			err = r.measureQuota(ctx, t.name)
 		}
 		switch {
 		case errors.Is(err, ErrConflict):

@@ -23,6 +23,10 @@ var errTooLarge = errors.New("etcdserver: request is too large")
 // name, it fails with a store.ExistsError.
 func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
+	charged, err := a.charge(obj.Object, nil)
+	if err != nil {
+		return Result{}, err
+	}
 	if a.request.isDryRun() {
 		return a.dryRunCreate(key, obj.Object)
 	}
@@ -30,7 +34,9 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	if err != nil {
 		return Result{}, err
 	}
-	record, err := a.p.Store.Create(key, a.toStore(text, require))
+	record, err := a.commitCharged(charged, obj.Object, nil, func(c charge) (store.Record, error) {
+		return a.p.Store.Create(key, c.commitWith(a.toStore(text, require)))
+	})
 	if err != nil {
 		return Result{}, err
 	}
@@ -57,13 +63,21 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 // commitUpdate stores the new state of an object, if it differs from the one
 // that the record holds.
 func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require []store.Precondition) (Result, error) {
-	is, err := a.put(record, obj, require)
+	is, err := a.put(record, obj, nil, require)
 	return a.resultOf(is, obj.Object, err)
 }
 
 // put is commitUpdate, and returns the record that holds the object then. In a dry run it
-// is one that is not in the store.
-func (a attempt) put(record store.Record, obj resource.Decoded, require []store.Precondition) (store.Record, error) {
+// is one that is not in the store. Quotas are charged for what the object uses more than the
+// current one, unless that is nil.
+func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
+	var charged charge
+	var err error
+	if current != nil {
+		if charged, err = a.charge(obj.Object, current); err != nil {
+			return record, err
+		}
+	}
 	text, stored, err := a.encode(obj, record.Revision)
 	if err != nil {
 		return record, err
@@ -73,12 +87,22 @@ func (a attempt) put(record store.Record, obj resource.Decoded, require []store.
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
 		return unchanged, nil
 	}
-	committed, err := a.p.Store.Update(record.Key, record.Revision, a.toStore(text, require))
+	done := func(committed store.Record) {
+		a.remember(committed, obj, stored)
+		a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
+	}
+	if a.request.staged != nil {
+		w := a.toStore(text, nil)
+		*a.request.staged = &store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done}
+		return record, nil
+	}
+	committed, err := a.commitCharged(charged, obj.Object, current, func(c charge) (store.Record, error) {
+		return a.p.Store.Update(record.Key, record.Revision, c.commitWith(a.toStore(text, require)))
+	})
 	if err != nil {
 		return record, err
 	}
-	a.remember(committed, obj, stored)
-	a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
+	done(committed)
 	return committed, nil
 }
 

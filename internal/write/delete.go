@@ -57,7 +57,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if !graceful {
 		markAsDeleting(metadata, a.p.Now())
 	}
-	marked, err := a.put(record, resource.Decoded{Object: obj, Known: current.Known}, require)
+	marked, err := a.put(record, resource.Decoded{Object: obj, Known: current.Known}, nil, require)
 	if err != nil || len(finalizers) > 0 || *options.GracePeriodSeconds > 0 {
 		return a.resultOf(marked, obj, err)
 	}

@@ -26,6 +26,15 @@
 // the current state again and decodes anew what was sent, so that nothing of a
 // failed attempt is left in the next.
 //
+// # Quotas
+//
+// A write and the new status of the quotas that are charged for it commit in one instant, so that
+// of concurrent creates as many succeed as the quota allows, and nothing has to be taken back from
+// a write that fails. If a quota has changed since it was asked, the write asks the quotas again
+// and nothing else. Each status is made by an update of its own, which goes through all stages but
+// the commit (Stage): admission sees it as on a real server, where it is a request to the server
+// itself.
+//
 // # What may be altered
 //
 // A stage may alter the object that is on its way to the store; it is the

@@ -44,6 +44,11 @@ type Pipeline struct {
 	Cluster restadmission.Cluster
 	// Reactor carries out what follows from a commit.
 	Reactor Reactor
+	// Quotas is the resource whose objects limit what the objects of a namespace use, and Charge
+	// judges a write by those of its namespace, of which there is at least one. It returns the
+	// updates that charge the quotas for the write. Nil: quotas are not asked.
+	Quotas *resource.Resource
+	Charge func(ctx context.Context, w *restadmission.Write, quotas []store.Record) ([]store.Update, error)
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
@@ -310,7 +315,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)
 	}
-	result, err := a.commitUpdate(record, obj, admitted.require)
+	is, err := a.put(record, obj, current.Object, admitted.require)
 	committed = err == nil
-	return result, err
+	return a.resultOf(is, obj.Object, err)
 }

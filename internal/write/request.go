@@ -49,6 +49,8 @@ type Request struct {
 
 	// unmanaged stores the object without managedFields, with which it is too large.
 	unmanaged bool
+	// staged, if it is not nil, is where an update goes instead of into the store.
+	staged **store.Update
 }
 
 // Options are those that the client gave. For a delete, admission sees the options of

@@ -8,5 +8,9 @@
 //
 // The plugins judge objects of built-in kinds, in upstream's internal types. Some of a real
 // server's stand elsewhere: NamespaceLifecycle in package admission, admission policies and
-// webhooks in packages of their own. ResourceQuota and ServiceAccount are not there yet.
+// webhooks in packages of their own. ServiceAccount is not there yet.
+//
+// ResourceQuota is no Plugin, because a write commits together with what quotas are charged
+// for it, see package write. [Quotas] has what upstream's plugin and resourcequota-controller
+// know: what an object uses, and what is used of a quota.
 package intree

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	certapproval "k8s.io/kubernetes/plugin/pkg/admission/certificates/approval"
@@ -46,6 +47,7 @@ type state int
 const (
 	here      state = iota // made and asked by this package
 	elsewhere              // another package does what it does
+	apart                  // so it is, and that package asks whether it is on
 	missing                // fakecluster has no such plugin
 )
 
@@ -75,7 +77,7 @@ var ordered = []plugin{
 	{name: mutatingwebhook.PluginName, state: elsewhere},
 	{name: validatingpolicy.PluginName, state: elsewhere},
 	{name: validatingwebhook.PluginName, state: elsewhere},
-	{name: "ResourceQuota", state: missing},
+	{name: resourcequota.PluginName, state: apart},
 }
 
 // Choice says which plugins are off. Nil: none of those that a real server has by default

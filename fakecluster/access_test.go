@@ -20,8 +20,11 @@ func TestKubeconfigLetsOthersIn(t *testing.T) {
 		c := defined(t, way...)
 		created := create(t, inDefault(c), cronTab("a"))
 
-		file := c.Kubeconfig()
-		equal(t, "the second call says the same", string(c.Kubeconfig()), string(file))
+		file, err := c.Kubeconfig()
+		must(t, err)
+		again, err := c.Kubeconfig()
+		must(t, err)
+		equal(t, "the second call says the same", string(again), string(file))
 		loaded, err := clientcmd.NewClientConfigFromBytes(file)
 		must(t, err)
 		namespace, _, err := loaded.Namespace()

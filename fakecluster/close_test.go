@@ -2,6 +2,7 @@ package fakecluster_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -36,7 +37,9 @@ func TestCloseLeavesNothing(t *testing.T) {
 			defer c.Close()
 			define(t, c, cronTabDefinition())
 			create(t, inDefault(c), cronTab("a"))
-			kubeconfig, err := clientcmd.RESTConfigFromKubeConfig(c.Kubeconfig())
+			file, err := c.Kubeconfig()
+			must(t, err)
+			kubeconfig, err := clientcmd.RESTConfigFromKubeConfig(file)
 			must(t, err)
 			outside, err := dynamic.NewForConfig(kubeconfig)
 			must(t, err)
@@ -136,5 +139,10 @@ func TestClosedClusterCannotFork(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	must(t, c.Close())
 	equal(t, "fatal", fatal(t, func(t testing.TB) { c.Fork(t) }), "fakecluster: forking: the store is closed")
-	equal(t, "kubeconfig", string(c.Kubeconfig()), "")
+	f, err := c.NewFork()
+	equal(t, "no fork", f == nil, true)
+	equal(t, "error", fmt.Sprint(err), "forking: the store is closed")
+	file, err := c.Kubeconfig()
+	equal(t, "no kubeconfig", len(file), 0)
+	equal(t, "error of the kubeconfig", fmt.Sprint(err), "kubeconfig: the cluster is closed")
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	cryptotls "crypto/tls"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +90,9 @@ func New(opts ...Option) (*Cluster, error) {
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
 	}
+	if s.given["WithClock"] > 0 && s.now == nil {
+		return nil, errors.New("WithClock: the function is nil")
+	}
 	for _, one := range s.conversions {
 		s.services = append(s.services, one.service())
 	}
@@ -102,7 +106,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Authorization: s.modes(), Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
@@ -229,28 +233,38 @@ func (c *Cluster) Close() error {
 // objects and takes well under a millisecond. An error fails the test with t.Fatal.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
+	f, err := c.NewFork()
+	if err != nil {
+		t.Fatalf("fakecluster: %v", err)
+	}
+	f.closeWith(t)
+	return f
+}
+
+// NewFork is Fork for programs, examples and TestMain: the copy runs until its Close. It fails if
+// the cluster is closed. After an error nothing is left to close.
+func (c *Cluster) NewFork() (*Cluster, error) {
 	forked, err := c.store.Fork()
 	if err != nil {
-		t.Fatalf("fakecluster: forking: %v", err)
+		return nil, fmt.Errorf("forking: %w", err)
 	}
 	services, err := listenServices(c.settings, c.services.authority)
 	if err != nil {
 		_ = forked.Close()
-		t.Fatalf("fakecluster: forking: %v", err)
+		return nil, fmt.Errorf("forking: %w", err)
 	}
 	server, err := c.server.Fork(forked, services)
 	if err != nil {
 		services.close()
 		_ = forked.Close()
-		t.Fatalf("fakecluster: forking: %v", err)
+		return nil, fmt.Errorf("forking: %w", err)
 	}
 	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: server, services: services}
 	if err := f.open(); err != nil {
 		_ = f.Close()
-		t.Fatalf("fakecluster: forking: %v", err)
+		return nil, fmt.Errorf("forking: %w", err)
 	}
-	f.closeWith(t)
-	return f
+	return f, nil
 }
 
 // RESTConfig returns a client-go configuration for the cluster, a new one at each call. Its
@@ -270,25 +284,22 @@ func (c *Cluster) URL() string {
 
 // Kubeconfig returns a kubeconfig file, for kubectl and other programs in other processes.
 // They send a token over HTTPS only, so the first call opens an HTTPS listener on a loopback
-// port unless the cluster has one already. After Close it returns nil if there is none.
-func (c *Cluster) Kubeconfig() []byte {
+// port unless the cluster has one already. It fails if there is none and the cluster is closed,
+// or if the port cannot be opened.
+func (c *Cluster) Kubeconfig() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.secure == nil {
 		if c.closed {
-			return nil
+			return nil, errors.New("kubeconfig: the cluster is closed")
 		}
 		access, err := c.listen(true)
 		if err != nil {
-			panic(err) // keys and certificates can be made
+			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
 		c.secure = &access
 	}
-	config, err := c.secure.Kubeconfig()
-	if err != nil {
-		panic(err) // an Access with an HTTPS URL always has a kubeconfig
-	}
-	return config
+	return c.secure.Kubeconfig()
 }
 
 // Dynamic returns a client for unstructured objects of any kind.

@@ -57,7 +57,7 @@ func AllControllers() []Controller {
 //
 // Default: DefaultControllers.
 func WithControllers(c ...Controller) Option {
-	return func(s *settings) { s.controllers = append([]Controller{}, c...) }
+	return once("WithControllers", func(s *settings) { s.controllers = append([]Controller{}, c...) })
 }
 
 // acting are the names of the controllers that act.

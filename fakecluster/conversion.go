@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -93,6 +94,29 @@ func (c conversion) service() service {
 // Default: objects are converted as the definition says.
 func WithConversion(definition string, h http.Handler) Option {
 	return func(s *settings) { s.conversions = append(s.conversions, conversion{definition, h}) }
+}
+
+// checkConversions returns an error for conversions that cannot be.
+func (s *settings) checkConversions() error {
+	seen := map[string]bool{}
+	for _, c := range s.conversions {
+		switch {
+		case c.definition == "":
+			return errors.New("WithConversion: a definition has a name, such as crontabs.example.com")
+		case isNil(c.handler):
+			return fmt.Errorf("WithConversion: %s has no handler", c.definition)
+		case seen[c.definition]:
+			return fmt.Errorf("WithConversion: %s is given twice", c.definition)
+		}
+		seen[c.definition] = true
+	}
+	return nil
+}
+
+// isNil tells of a handler that there is none, as a nil ConversionFunc is none.
+func isNil(h http.Handler) bool {
+	f, ok := h.(ConversionFunc)
+	return h == nil || ok && f == nil
 }
 
 // convert changes the spec.conversion of a definition that WithConversion names.

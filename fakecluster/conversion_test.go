@@ -54,6 +54,12 @@ func rewritten(t *testing.T, path, old, now string) string {
 	return copied
 }
 
+// corrupt is how the error of a read begins whose object cannot be converted.
+func corrupt(crontab *unstructured.Unstructured) string {
+	return "Internal error occurred: StorageError: corrupt object, Code: 7, Key: /example.com/crontabs/default/" + crontab.GetName() +
+		", ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=" + crontab.GetResourceVersion() + ": "
+}
+
 func convertsHostAndPort(t *testing.T, c *fakecluster.Cluster) {
 	t.Helper()
 	object := func(name, hostPort string) *unstructured.Unstructured {
@@ -74,9 +80,9 @@ func convertsHostAndPort(t *testing.T, c *fakecluster.Cluster) {
 	must(t, err)
 	equal(t, "hostPort", got.Object["hostPort"], any("localhost:4321"))
 
-	create(t, cronTabsIn(c, "v1beta1"), object("b", "localhost"))
+	b := create(t, cronTabsIn(c, "v1beta1"), object("b", "localhost"))
 	_, err = cronTabsIn(c, "v1").Get(t.Context(), "b", metav1.GetOptions{})
-	fails(t, "get what cannot be converted", err,
+	fails(t, "get what cannot be converted", err, corrupt(b)+
 		"conversion webhook for example.com/v1beta1, Kind=CronTab failed: hostPort could not be parsed into a separate host and port")
 }
 
@@ -143,7 +149,15 @@ func TestAConversionWithoutItsDefinitionIsRefused(t *testing.T) {
 	equal(t, "another version", refused(t, fakecluster.WithLegacyAPIs(), fakecluster.WithCRDPaths(inV1beta1), convert),
 		inV1beta1+": document 1: WithConversion: the definition crontabs.example.com is in apiextensions.k8s.io/v1beta1, not apiextensions.k8s.io/v1")
 	equal(t, "twice", refused(t, fakecluster.WithCRDPaths(withoutWebhook), convert, convert),
-		"WithService: crontabs.example.com.default.svc:443 is given twice")
+		"WithConversion: crontabs.example.com is given twice")
+	for want, option := range map[string]fakecluster.Option{
+		"WithConversion: a definition has a name, such as crontabs.example.com": fakecluster.WithConversion("", fakecluster.ConversionFunc(parts)),
+		"WithConversion: crontabs.example.com has no handler":                   fakecluster.WithConversion("crontabs.example.com", nil),
+	} {
+		equal(t, "error", refused(t, option), want)
+	}
+	equal(t, "a nil function", refused(t, fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(nil))),
+		"WithConversion: crontabs.example.com has no handler")
 }
 
 func TestAConversionFuncRefusesWhatIsNoReview(t *testing.T) {
@@ -174,9 +188,9 @@ func TestAConversionThatHangsEndsAtItsTimeoutOrWithTheCluster(t *testing.T) {
 			_, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
 			return fmt.Sprint(err), time.Since(began)
 		}
-		const call = `conversion webhook for example.com/v1beta1, Kind=CronTab failed: Post "https://crontabs.example.com.default.svc:443/?timeout=30s": `
+		const call = `: conversion webhook for example.com/v1beta1, Kind=CronTab failed: Post "https://crontabs.example.com.default.svc:443/?timeout=30s": `
 		text, took := get()
-		if !strings.HasPrefix(text, call) || !strings.HasSuffix(text, "(Client.Timeout exceeded while awaiting headers)") || took != 30*time.Second {
+		if !strings.Contains(text, call) || !strings.HasSuffix(text, "(Client.Timeout exceeded while awaiting headers)") || took != 30*time.Second {
 			t.Errorf("after %v: %s", took, text)
 		}
 		done := make(chan struct{})

@@ -517,10 +517,14 @@ func ExampleCluster_Kubeconfig() {
 		log.Fatal(err)
 	}
 	defer os.Remove(file.Name())
-	if err := os.WriteFile(file.Name(), c.Kubeconfig(), 0o600); err != nil {
+	kubeconfig, err := c.Kubeconfig()
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(strings.Contains(string(c.Kubeconfig()), "server: https://127.0.0.1:"))
+	if err := os.WriteFile(file.Name(), kubeconfig, 0o600); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.Contains(string(kubeconfig), "server: https://127.0.0.1:"))
 	// Output:
 	// true
 }

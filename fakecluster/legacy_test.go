@@ -164,8 +164,8 @@ func TestAConversionWebhookIsSentReviewsInV1beta1UnlessItSaysMore(t *testing.T) 
 	old, current := group, group
 	old.Version, current.Version = "v1beta1", "v1"
 	olds, news := c.Dynamic().Resource(old.WithResource("crontabs")).Namespace("default"), c.Dynamic().Resource(current.WithResource("crontabs")).Namespace("default")
-	store := func(name, hostPort string) {
-		create(t, olds, &unstructured.Unstructured{Object: object{
+	store := func(name, hostPort string) *unstructured.Unstructured {
+		return create(t, olds, &unstructured.Unstructured{Object: object{
 			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": name}, "hostPort": hostPort,
 		}})
 	}
@@ -187,12 +187,12 @@ func TestAConversionWebhookIsSentReviewsInV1beta1UnlessItSaysMore(t *testing.T) 
 	}
 	equal(t, "further reviews", len(webhook.reviews), 0)
 
-	store("no-crontab", "localhost")
+	none := store("no-crontab", "localhost")
 	crd.Spec.Conversion.ConversionReviewVersions = []string{"v1beta1"}
 	_, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
 	must(t, err)
 	_, err = news.Get(t.Context(), "no-crontab", metav1.GetOptions{})
-	fails(t, "an object that cannot be converted", err,
+	fails(t, "an object that cannot be converted", err, corrupt(none)+
 		"conversion webhook for example.com/v1beta1, Kind=CronTab failed: hostPort could not be parsed into a separate host and port")
 	equal(t, "review", <-webhook.reviews, "/crdconvert apiextensions.k8s.io/v1beta1 of 1")
 }

@@ -31,7 +31,7 @@ func (c *Cluster) load(ctx context.Context) error {
 		}
 	}
 	for i, obj := range c.settings.objects {
-		u, err := toUnstructured(obj)
+		u, err := c.settings.toUnstructured(obj)
 		if err == nil && isDefinition(u.GroupVersionKind()) {
 			err = c.prepareDefinition(u)
 		}
@@ -177,8 +177,8 @@ func (c *Cluster) servesDefinitions(kind schema.GroupVersionKind, name string) e
 }
 
 // toUnstructured makes a typed object a map, and gives it the kind its type has
-// in client-go's scheme.
-func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+// in the scheme of WithScheme or in client-go's.
+func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil
 	}
@@ -193,8 +193,13 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 		case *apiregistrationv1.APIService:
 			kinds, err = append(kinds, apiregistrationv1.SchemeGroupVersion.WithKind("APIService")), nil
 		}
+		if s.scheme != nil {
+			if own, _, ownErr := s.scheme.ObjectKinds(obj); ownErr == nil {
+				kinds, err = own, nil
+			}
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%T names no kind: %w", obj, err)
+			return nil, fmt.Errorf("%T names no kind: %w; WithScheme makes the kinds of more types known", obj, err)
 		}
 		kind = kinds[0]
 	}

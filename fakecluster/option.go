@@ -3,6 +3,9 @@ package fakecluster
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,11 +38,31 @@ type settings struct {
 	runtimeConfig      []string
 	controllers        []Controller // nil: the default ones
 	history            store.Options
-	authorization      Authorization
+	scheme             *runtime.Scheme
+	now                func() time.Time
+
+	given         map[string]int // how often the options that can be given once are given
+	authorization Authorization
+}
+
+// once is an option that can be given once.
+func once(name string, set func(*settings)) Option {
+	return func(s *settings) {
+		if s.given == nil {
+			s.given = map[string]int{}
+		}
+		s.given[name]++
+		set(s)
+	}
 }
 
 // check returns an error for options that contradict each other and for wrong values.
 func (s *settings) check() error {
+	for _, name := range slices.Sorted(maps.Keys(s.given)) {
+		if times := s.given[name]; times > 1 {
+			return fmt.Errorf("%s is given %d times: which one counts?", name, times)
+		}
+	}
 	if s.inProcess && s.tls {
 		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
 	}
@@ -53,8 +76,19 @@ func (s *settings) check() error {
 	default:
 		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
 	}
+	if err := s.checkConversions(); err != nil {
+		return err
+	}
+	if len(s.webhookPaths) > 0 && inBubble() {
+		return errors.New("WithWebhookPaths does not work in a testing/synctest bubble: the test's webhook server listens on a socket, and for sockets the bubble's time stands still; " +
+			"use WithService with the handler of the server, such as the WebhookMux of controller-runtime's, and WithObjects with the configurations")
+	}
 	return s.checkControllers()
 }
+
+// inBubble tells whether the caller is in a testing/synctest bubble, by the time: it begins at
+// midnight UTC 2000-01-01 there, and no test runs for years.
+func inBubble() bool { return time.Now().Year() < 2020 }
 
 // WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
 // is a file, or a folder that is searched, with all folders in it, for files that end in
@@ -76,8 +110,8 @@ func WithCRDPaths(paths ...string) Option {
 // without a namespace goes to "default". A status is written through the status subresource
 // if the kind has one. The objects themselves are not changed.
 //
-// An object may be unstructured or typed. Typed objects of client-go's scheme and of
-// apiextensions need not name their apiVersion and kind; others have to. It is an error if
+// An object may be unstructured or typed. Typed objects of client-go's scheme, of apiextensions
+// and of the scheme of WithScheme need not name their apiVersion and kind; others have to. It is an error if
 // the server refuses an object, for example because its kind or namespace does not exist.
 // The option may be given more than once.
 //
@@ -157,12 +191,34 @@ func WithRuntimeConfig(versions ...string) Option {
 // Default: plain HTTP/1.1.
 func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
+// WithClock has the cluster take the time from a function of the test's own: the
+// creationTimestamps, deletionTimestamps and times in managedFields of objects, the times of audit
+// events, and the time by which tokens expire. How long requests and watches take is measured by
+// the time of the process. Several goroutines may call the function at the same time. A nil
+// function is an error. The option can be given once.
+//
+// Default: time.Now, which is the bubble's time in a testing/synctest bubble.
+func WithClock(now func() time.Time) Option {
+	return once("WithClock", func(s *settings) { s.now = now })
+}
+
+// WithScheme says which kinds the typed objects of WithObjects are that do not name their
+// apiVersion and kind themselves: those of an operator's own API, for example. The kinds of
+// client-go's scheme and of apiextensions are known without it. The option can be given once.
+//
+// Default: a typed object of another kind has to name its apiVersion and kind.
+func WithScheme(scheme *runtime.Scheme) Option {
+	return once("WithScheme", func(s *settings) { s.scheme = scheme })
+}
+
 // WithSeed makes uids and generated names repeatable. Two clusters with the same seed give
 // the same uids and names to the same writes in the same order. Times are not affected; for
 // those, use InProcess in a testing/synctest bubble. Any number is a seed, 0 too.
 //
 // Default: uids and generated names are random.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } }
+func WithSeed(seed uint64) Option {
+	return once("WithSeed", func(s *settings) { s.seed = &seed })
+}
 
 // WithAudit keeps an audit trail, which Cluster.Audit returns. The levels are those of the
 // audit policy of a real server:
@@ -177,7 +233,9 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = &seed } 
 // level is an error.
 //
 // Default: LevelNone, which costs nothing.
-func WithAudit(level auditv1.Level) Option { return func(s *settings) { s.audit = level } }
+func WithAudit(level auditv1.Level) Option {
+	return once("WithAudit", func(s *settings) { s.audit = level })
+}
 
 // WithHistory bounds the history of changes that the cluster keeps. The history is what a
 // watch from an old resourceVersion and a list at one read; older versions are answered with
@@ -187,7 +245,7 @@ func WithAudit(level auditv1.Level) Option { return func(s *settings) { s.audit 
 //
 // Default: 100,000 revisions and 256 MiB.
 func WithHistory(revisions int, bytes int64) Option {
-	return func(s *settings) {
+	return once("WithHistory", func(s *settings) {
 		s.history = store.Options{HistoryRevisions: revisions, HistoryBytes: bytes}
-	}
+	})
 }

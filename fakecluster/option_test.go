@@ -7,12 +7,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
@@ -74,6 +79,10 @@ func TestOptionsThatContradictOrMakeNoSenseAreRefused(t *testing.T) {
 			fakecluster.WithHistory(-1, 0)},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
 			fakecluster.WithHistory(0, -1)},
+		"WithSeed is given 2 times: which one counts?":          {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
+		"WithControllers is given 3 times: which one counts?":   {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
+		"WithAuthorization is given 2 times: which one counts?": {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
+		"WithClock: the function is nil":                        {fakecluster.WithClock(nil)},
 	} {
 		equal(t, "error", refused(t, opts...), rule)
 	}
@@ -247,4 +256,60 @@ func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
 	e = <-w.ResultChan()
 	equal(t, "with hardly any bytes", e.Type, watch.Error)
 	ended(t, w)
+}
+
+// tenant is a kind of an operator's own API.
+type tenant struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Replicas int64 `json:"replicas"`
+	} `json:"spec"`
+}
+
+func (t *tenant) DeepCopyObject() k8sruntime.Object { c := *t; return &c }
+
+func TestWithSchemeKnowsTheKindsOfTypedObjects(t *testing.T) {
+	widget := &tenant{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	widget.Spec.Replicas = 3
+	scheme := k8sruntime.NewScheme()
+	scheme.AddKnownTypeWithName(cronTab("a").GroupVersionKind(), &tenant{})
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithScheme(scheme),
+		fakecluster.WithObjects(cronTabDefinition(), widget, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}}))
+	got, err := inDefault(c).Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	replicas, _, err := unstructured.NestedInt64(got.Object, "spec", "replicas")
+	must(t, err)
+	equal(t, "replicas", replicas, int64(3))
+	equal(t, "the object of the test has no kind still", widget.Kind, "")
+
+	if got := refused(t, fakecluster.WithObjects(cronTabDefinition(), widget)); !strings.Contains(got, "object 1: *fakecluster_test.tenant names no kind: no kind is registered for the type") {
+		t.Errorf("without the scheme: %s", got)
+	}
+}
+
+func TestWithClockStampsWithTheTestsTime(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }), fakecluster.WithAudit(auditv1.LevelMetadata))
+	client := kubernetes.NewForConfigOrDie(c.Fork(t).RESTConfig())
+	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"a": "b"}}, metav1.CreateOptions{})
+	must(t, err)
+	equal(t, "created", made.CreationTimestamp.UTC(), at)
+	equal(t, "managed", made.ManagedFields[0].Time.UTC(), at)
+	events := c.Audit()
+	if len(events) > 0 {
+		equal(t, "event", events[len(events)-1].StageTimestamp.UTC(), at)
+	}
+	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "what there is from the start", namespace.CreationTimestamp.UTC(), at)
+}
+
+func TestAWebhookServerOnASocketIsRefusedInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := refused(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths("testdata"))
+		if !strings.HasPrefix(got, "WithWebhookPaths does not work in a testing/synctest bubble: ") || !strings.Contains(got, "use WithService") {
+			t.Error(got)
+		}
+	})
 }

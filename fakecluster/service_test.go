@@ -188,7 +188,6 @@ func TestServicesThatNothingCanReachAreRefused(t *testing.T) {
 		`WithService: no reference reaches namespace "default", name "a", port 0`:     fakecluster.WithService("default", "a", 0, h),
 		`WithService: no reference reaches namespace "default", name "a", port 65536`: fakecluster.WithService("default", "a", 65536, h),
 		`WithService: a.default.svc:443 has no handler`:                               fakecluster.WithService("default", "a", 443, nil),
-		`WithService: crontabs.example.com.default.svc:443 has no handler`:            fakecluster.WithConversion("crontabs.example.com", nil),
 	} {
 		equal(t, "refusal", refused(t, option), want)
 	}

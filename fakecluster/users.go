@@ -22,7 +22,7 @@ const (
 // Node as well, which fakecluster does not have: here a node, which is a user of the group
 // system:nodes, may do what is bound to that group, and at first that is nothing.
 func WithAuthorization(mode Authorization) Option {
-	return func(s *settings) { s.authorization = mode }
+	return once("WithAuthorization", func(s *settings) { s.authorization = mode })
 }
 
 // ConfigFor returns a client-go configuration for a user of any name who is a member of the

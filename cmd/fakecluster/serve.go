@@ -60,7 +60,11 @@ func serve(cmd *cobra.Command, kubeconfig string, options []fakecluster.Option) 
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 	if cmd.Flags().Changed("kubeconfig") {
-		remove, err := writeKubeconfig(kubeconfig, cluster.Kubeconfig())
+		content, err := cluster.Kubeconfig()
+		if err != nil {
+			return err
+		}
+		remove, err := writeKubeconfig(kubeconfig, content)
 		if err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}

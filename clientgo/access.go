@@ -25,9 +25,12 @@ type Access struct {
 	// CAData is the PEM of the authority that signed the server's certificate. If it is
 	// empty, the authorities of the system count.
 	CAData []byte
+	// ServerName is the name that the server's certificate has to be for, and that the server
+	// is asked for it by. If it is empty, it is the host of URL.
+	ServerName string
 	// Transport sends the requests. For a cluster without a URL it is one of [InProcess].
-	// If it is nil, client-go makes its own. If it is set, RESTConfig leaves out CAData,
-	// because client-go refuses a configuration with both; such a transport does its own
+	// If it is nil, client-go makes its own. If it is set, RESTConfig leaves out CAData
+	// and ServerName, because client-go refuses a configuration with both; such a transport does its own
 	// TLS.
 	Transport http.RoundTripper
 }
@@ -47,7 +50,7 @@ func (a Access) RESTConfig() *rest.Config {
 		cfg.Host = InProcessURL
 	}
 	if a.Transport == nil {
-		cfg.CAData = slices.Clone(a.CAData)
+		cfg.CAData, cfg.ServerName = slices.Clone(a.CAData), a.ServerName
 	}
 	return cfg
 }
@@ -68,7 +71,7 @@ func (a Access) Kubeconfig() ([]byte, error) {
 	}
 	return clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
-			name: {Server: a.URL, CertificateAuthorityData: a.CAData, DisableCompression: true},
+			name: {Server: a.URL, CertificateAuthorityData: a.CAData, TLSServerName: a.ServerName, DisableCompression: true},
 		},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{
 			name: {Token: a.Token},

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -86,6 +87,9 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.loadWebhooks(); err != nil {
 		return nil, err
 	}
+	if err := s.readFlags(); err != nil {
+		return nil, err
+	}
 	token := make([]byte, 16)
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
@@ -109,6 +113,7 @@ func New(opts ...Option) (*Cluster, error) {
 		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
+		Users: s.flags.users, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {
@@ -136,7 +141,7 @@ func (c *Cluster) open() (err error) {
 	c.transport = clientgo.InProcess(c.server)
 	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
 	if !c.settings.inProcess {
-		if c.access, err = c.listen(c.settings.tls); err != nil {
+		if c.access, err = c.listen(c.settings.tls, c.settings.flags.address); err != nil {
 			return err
 		}
 	}
@@ -151,8 +156,9 @@ func (c *Cluster) open() (err error) {
 // goroutines that send requests opens new connections.
 const idleConnections = 100
 
-// listen serves the cluster on a loopback socket.
-func (c *Cluster) listen(tls bool) (clientgo.Access, error) {
+// listen serves the cluster on a loopback socket. The address is that of its flags, or empty for
+// any port.
+func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	access := clientgo.Access{Token: c.token}
 	var own secure
 	if tls {
@@ -162,9 +168,18 @@ func (c *Cluster) listen(tls bool) (clientgo.Access, error) {
 		}
 	}
 	listener := httptest.NewUnstartedServer(c.server)
+	if address != "" {
+		at, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = listener.Listener.Close()
+			return access, fmt.Errorf("failed to create listener: failed to listen on %s: %w", address, err)
+		}
+		_ = listener.Listener.Close() // nobody knows of it
+		listener.Listener = at
+	}
 	if tls {
-		listener.EnableHTTP2 = true
-		listener.TLS = &cryptotls.Config{Certificates: []cryptotls.Certificate{own.certificate}, ClientAuth: cryptotls.RequestClientCert}
+		listener.EnableHTTP2 = !c.settings.flags.http1
+		listener.TLS, access.ServerName = c.settings.flags.configureTLS(own.certificate)
 		listener.StartTLS()
 		access.CAData = own.authority
 	} else {
@@ -191,7 +206,7 @@ var secured = sync.OnceValues(func() (s secure, err error) {
 		return s, fmt.Errorf("making a certificate authority: %w", err)
 	}
 	s.authority = authority.PEM()
-	s.certificate, err = authority.ServerCertificate("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	s.certificate, err = authority.ServerCertificate("localhost", loopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 	return s, err
 })
 
@@ -259,7 +274,9 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	f := &Cluster{settings: c.settings, token: c.token, store: forked, server: server, services: services}
+	settings := c.settings
+	settings.flags.address = "" // which the other one listens on
+	f := &Cluster{settings: settings, token: c.token, store: forked, server: server, services: services}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("forking: %w", err)
@@ -293,7 +310,7 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 		if c.closed {
 			return nil, errors.New("kubeconfig: the cluster is closed")
 		}
-		access, err := c.listen(true)
+		access, err := c.listen(true, "")
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}

@@ -143,6 +143,25 @@ func ExampleWithObjects() {
 }
 
 // One function labels what is created, another refuses deletes.
+func ExampleWithAPIServerFlags() {
+	c, err := fakecluster.New(fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	service, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Services("default").Get(context.Background(), "kubernetes", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(service.Spec.ClusterIP)
+
+	_, err = fakecluster.New(fakecluster.WithAPIServerFlags("--bind-address=0.0.0.0"))
+	fmt.Println(err)
+	// Output:
+	// 10.96.0.1
+	// WithAPIServerFlags: fakecluster does not have --bind-address=0.0.0.0: it listens on loopback addresses only
+}
+
 func ExampleWithAdmission() {
 	c := start(fakecluster.WithAdmission(
 		func(_ context.Context, r *fakecluster.AdmissionRequest) error {

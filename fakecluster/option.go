@@ -43,6 +43,9 @@ type settings struct {
 
 	given         map[string]int // how often the options that can be given once are given
 	authorization Authorization
+
+	apiServerFlags []string
+	flags          flagged // read from apiServerFlags
 }
 
 // once is an option that can be given once.

@@ -62,7 +62,7 @@ func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Confi
 // modes are the modes of authorization; none: RBAC.
 func (s *settings) modes() []string {
 	if s.authorization == "" {
-		return nil
+		return s.flags.modes
 	}
 	return []string{string(s.authorization)}
 }

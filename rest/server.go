@@ -50,6 +50,10 @@ type Options struct {
 	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
+	// AuditLog is a log that requests are told to, as its policy says. The events that AuditEvents
+	// has are of the level RequestResponse then, whatever AuditLevel says, unless there are none.
+	// Nil: there is no log.
+	AuditLog *AuditLog
 	// Admission is called for each write after the webhooks and policies that the cluster
 	// is configured with, except for the initial objects; nil: nothing is called.
 	Admission Admission
@@ -190,7 +194,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 		writes:    &write.Pipeline{},
 		hooks:     newHooks(outside),
-		trail:     newTrail(o.AuditLevel),
+		trail:     newTrail(o.AuditLevel, o.AuditLog),
 		gaps:      newGaps(),
 		tokens:    tokens,
 		users:     auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now),

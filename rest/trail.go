@@ -20,25 +20,35 @@ const (
 // its log, with one level for all requests and without the stage RequestReceived.
 type trail struct {
 	level auditinternal.Level
+	keeps bool      // AuditEvents has the events
+	log   *auditLog // nil: there is none
 
 	mu     sync.Mutex
 	events []auditv1.Event
 	bytes  int // of the objects in them
 }
 
-// newTrail makes a trail; nil if nothing is to be told.
-func newTrail(level auditinternal.Level) *trail {
-	if level == "" || level == auditinternal.LevelNone {
+// newTrail makes a trail; nil if nothing is to be told. A log is told of everything, because what
+// its policy wants is known when the request is.
+func newTrail(level auditinternal.Level, log *AuditLog) *trail {
+	if level == "" {
+		level = auditinternal.LevelNone
+	}
+	t := &trail{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log)}
+	if log != nil {
+		t.level = auditinternal.LevelRequestResponse
+	}
+	if t.level == auditinternal.LevelNone {
 		return nil
 	}
-	return &trail{level: level}
+	return t
 }
 
 // AuditEvents are the newest events of the audit trail: up to 10,000, with 64 MiB of objects.
 // They are in the order in which the requests were answered. The event of a request is there
 // before its answer leaves the server.
 func (s *Server) AuditEvents() []auditv1.Event {
-	if s.trail == nil {
+	if s.trail == nil || !s.trail.keeps {
 		return nil
 	}
 	return s.trail.kept()
@@ -57,6 +67,14 @@ func (t *trail) kept() []auditv1.Event {
 // ProcessEvents implements audit.Sink.
 func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
 	for _, e := range events {
+		if t.log != nil {
+			if err := t.log.write(e); err != nil {
+				klog.ErrorS(err, "The audit log lacks an event")
+			}
+		}
+		if !t.keeps {
+			continue
+		}
 		var out auditv1.Event
 		if err := auditv1.Convert_audit_Event_To_v1_Event(e.DeepCopy(), &out, nil); err != nil {
 			klog.ErrorS(err, "An audit event cannot be converted")

@@ -3,8 +3,12 @@
 //
 //	fakecluster serve [--kubeconfig FILE] [--crds PATH]...
 //	fakecluster run PATH...
+//	fakecluster envtest
 //
-// Both exit with status 0 on success. On failure, also for wrong flags and paths, they exit with
+// Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
+// starts.
+//
+// All exit with status 0 on success. On failure, also for wrong flags and paths, they exit with
 // status 1 and print the reason to stderr.
 package main
 
@@ -15,6 +19,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -24,7 +30,22 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal ends ctx. A second one ends the process.
 	context.AfterFunc(ctx, stop)
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(as(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// as runs the command that the process is called by, and returns the exit status. Under its own
+// name, or any other, it is fakecluster.
+func as(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
+	switch strings.TrimSuffix(filepath.Base(name), ".exe") {
+	case kubeAPIServerName:
+		return kubeAPIServer(withParent(ctx), args, stdout, stderr)
+	case etcdName:
+		return etcd(withParent(ctx), args, stdout, stderr)
+	case kubectlName:
+		return kubectl(ctx, args, stdout, stderr)
+	default:
+		return execute(ctx, args, stdout, stderr)
+	}
 }
 
 // execute runs the command of args until it is done or ctx ends, and returns the exit status.
@@ -37,7 +58,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(serveCommand(), runCommand())
+	root.AddCommand(serveCommand(), runCommand(), envtestCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

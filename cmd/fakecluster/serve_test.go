@@ -24,10 +24,17 @@ import (
 const asMain = "FAKECLUSTER_TEST_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asMain) != "" {
+	switch {
+	case os.Getenv(asMain) != "":
 		main()
+	case os.Getenv(orphan) != "":
+		startOrphan()
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if folder, err := testAssets(); err == nil {
+		os.RemoveAll(filepath.Dir(folder))
+	}
+	os.Exit(status)
 }
 
 // served is a serve command that runs in this process.

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Names under which the command is a part of a control plane. They are the files that envtest
+// looks for in KUBEBUILDER_ASSETS.
+const (
+	kubeAPIServerName = "kube-apiserver"
+	etcdName          = "etcd"
+	kubectlName       = "kubectl"
+)
+
+func envtestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "envtest",
+		Short: "Print a folder for KUBEBUILDER_ASSETS",
+		Long: `Print a folder with kube-apiserver, etcd and kubectl in it, which are this command
+under other names. A test suite that uses envtest runs on fakecluster with it,
+unchanged and whatever version of the Kubernetes libraries it is built with:
+
+  KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...
+
+The folder is in your cache folder, readable by you alone. There is one for each
+version of this command. Those that have not been asked for in 30 days are removed.
+
+kube-apiserver takes the flags of the real one; "kube-apiserver --help" says what it
+does with them. kubectl runs the kubectl on your PATH.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cache, err := os.UserCacheDir()
+			if err != nil {
+				return fmt.Errorf("envtest: %w", err)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("envtest: %w", err)
+			}
+			folder, err := assets(filepath.Join(cache, "fakecluster", "envtest"), self, time.Now())
+			if err != nil {
+				return fmt.Errorf("envtest: %w", err)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), folder)
+			return err
+		},
+	}
+}
+
+// keptFor is how long a folder is kept that nobody asks for.
+const keptFor = 30 * 24 * time.Hour
+
+// assets returns the folder below the cache that has copies of an executable under the names of a
+// control plane. It makes the folder if it is not there. The folder is named after the content of
+// the executable, which may be a temporary file of the go command.
+func assets(cache, executable string, now time.Time) (string, error) {
+	source, err := os.Open(executable)
+	if err != nil {
+		return "", err
+	}
+	defer source.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, source); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	folder := filepath.Join(cache, hex.EncodeToString(sum.Sum(nil)[:16]))
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		if _, err := source.Seek(0, io.SeekStart); err != nil {
+			return "", err
+		}
+		if err := makeAssets(cache, folder, source); err != nil {
+			return "", err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	// The time of the folder says when it was last asked for. Both are a service to later calls.
+	_ = os.Chtimes(folder, now, now)
+	removeOld(cache, now.Add(-keptFor))
+	return folder, nil
+}
+
+// makeAssets makes the folder beside where it is to be, and then moves it there as a whole: of two
+// that do so at once the first wins, and nobody sees half of it.
+func makeAssets(cache, folder string, source io.Reader) error {
+	unfinished, err := os.MkdirTemp(cache, "unfinished-") // with mode 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	first := filepath.Join(unfinished, kubeAPIServerName)
+	target, err := os.OpenFile(first, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	for _, name := range []string{etcdName, kubectlName} {
+		if err := os.Link(first, filepath.Join(unfinished, name)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(unfinished, folder); err != nil {
+		if _, statErr := os.Stat(folder); statErr != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeOld removes what has not been asked for since a time, and what calls have left that were
+// killed.
+func removeOld(cache string, since time.Time) {
+	all, err := os.ReadDir(cache)
+	if err != nil {
+		return
+	}
+	for _, entry := range all {
+		if info, err := entry.Info(); err == nil && info.IsDir() && info.ModTime().Before(since) {
+			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// withParent returns a context that ends when the process ends that started this one, if it
+// started it in a process group of its own. That is how envtest starts its processes: the signal
+// of Ctrl-C does not reach them, so that a suite that is interrupted or killed would leave them
+// running. A command of a shell script is in the group of the script and may outlive it.
+func withParent(ctx context.Context) context.Context {
+	if unix.Getpgrp() != os.Getpid() {
+		return ctx
+	}
+	parent := os.Getppid()
+	fd, err := unix.PidfdOpen(parent, 0)
+	if err != nil {
+		return ctx // an old kernel, or the parent is not to be seen
+	}
+	ctx, end := context.WithCancel(ctx)
+	go func() {
+		defer end()
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		for os.Getppid() == parent {
+			if _, err := unix.Poll(ended, -1); err != unix.EINTR {
+				return
+			}
+		}
+	}()
+	return ctx
+}

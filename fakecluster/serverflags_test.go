@@ -1,0 +1,327 @@
+package fakecluster_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// put writes a file into a folder and returns its path.
+func put(t *testing.T, folder, name, content string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// anyone is a client of a cluster with a transport of its own, which trusts every certificate.
+func anyone(c *fakecluster.Cluster) *clientrest.Config {
+	return &clientrest.Config{Host: c.URL(), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}}
+}
+
+// whoIs says who a client is, or how it is refused.
+func whoIs(t *testing.T, cfg *clientrest.Config) string {
+	t.Helper()
+	review, err := kubernetes.NewForConfigOrDie(cfg).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	u := review.Status.UserInfo
+	return fmt.Sprintf("%s %s %v", u.Username, u.UID, u.Groups)
+}
+
+func TestFlagsSayWhoTheUsersAre(t *testing.T) {
+	folder := t.TempDir()
+	authority, err := auth.NewAuthority("suite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strangers, err := auth.NewAuthority("strangers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags(
+		"--client-ca-file="+put(t, folder, "ca.crt", string(authority.PEM())),
+		"--token-auth-file="+put(t, folder, "tokens.csv", "of-joe,joe,7,\"dev,ops\"\n"),
+		"--anonymous-auth=true",
+	))
+	certificate := func(of *auth.Authority) *clientrest.Config {
+		cfg := anyone(c)
+		if cfg.CertData, cfg.KeyData, err = of.ClientCertificate("jane", "system:masters"); err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	bearer := func(token string) *clientrest.Config {
+		cfg := anyone(c)
+		cfg.BearerToken = token
+		return cfg
+	}
+	jane := whoIs(t, certificate(authority))
+	for _, is := range []struct{ rule, got, want string }{
+		{"a client certificate names its user and groups", jane, "jane  [system:masters system:authenticated]"},
+		{"one of others is refused", whoIs(t, certificate(strangers)), "Unauthorized"},
+		{"a token stands in the file", whoIs(t, bearer("of-joe")), "joe 7 [dev ops system:authenticated]"},
+		{"an unknown one is refused", whoIs(t, bearer("of-jim")), "Unauthorized"},
+		{"who has no credentials is anonymous and may do nothing", whoIs(t, anyone(c)),
+			`selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`},
+		{"the cluster's own client remains", whoIs(t, c.RESTConfig()), "kubernetes-admin  [system:masters system:authenticated]"},
+	} {
+		if is.got != is.want {
+			t.Errorf("%s: %s, want %s", is.rule, is.got, is.want)
+		}
+	}
+	// A fork has another port and the same users.
+	f := c.Fork(t)
+	cfg := certificate(authority)
+	cfg.Host = f.URL()
+	if got := whoIs(t, cfg); got != jane || f.URL() == c.URL() {
+		t.Errorf("the fork at %s knows %s", f.URL(), got)
+	}
+}
+
+func TestFlagsSayWhoIssuesTokens(t *testing.T) {
+	folder := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := put(t, folder, "sa.key", string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})))
+	flags := fakecluster.WithAPIServerFlags("--service-account-issuer=https://issuer.example", "--service-account-signing-key-file="+file,
+		"--service-account-key-file="+file, "--service-account-max-token-expiration=1h", "--api-audiences=api,vault")
+	one, other := fakecluster.Start(t, flags, fakecluster.InProcess()), fakecluster.Start(t, flags, fakecluster.InProcess())
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
+	created, err := kubernetes.NewForConfigOrDie(one.RESTConfig()).CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := int64(86400)
+	request, err := kubernetes.NewForConfigOrDie(one.RESTConfig()).CoreV1().ServiceAccounts("default").
+		CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := *request.Spec.ExpirationSeconds; got != 3600 {
+		t.Errorf("the token is good for %d s", got)
+	}
+	if diff := cmp.Diff([]string{"api", "vault"}, request.Spec.Audiences); diff != "" {
+		t.Errorf("audiences (-want +got)\n%s", diff)
+	}
+	bearer := func(c *fakecluster.Cluster) *clientrest.Config {
+		cfg := c.RESTConfig()
+		cfg.BearerToken = request.Status.Token
+		return cfg
+	}
+	if got, want := whoIs(t, bearer(one)), fmt.Sprintf("system:serviceaccount:default:robot %s [system:serviceaccounts system:serviceaccounts:default system:authenticated]", created.UID); got != want {
+		t.Errorf("the bearer is %s, want %s", got, want)
+	}
+	if got := whoIs(t, bearer(other)); got != "Unauthorized" {
+		t.Errorf("where there is no such account, the bearer is %s", got)
+	}
+	document, err := kubernetes.NewForConfigOrDie(one.RESTConfig()).Discovery().RESTClient().Get().AbsPath("/.well-known/openid-configuration").DoRaw(t.Context())
+	if got := gjson.GetBytes(document, "issuer").Str; err != nil || got != "https://issuer.example" {
+		t.Errorf("the issuer is %q, %v", got, err)
+	}
+}
+
+func TestFlagsSayWhatIsAllowed(t *testing.T) {
+	for mode, want := range map[string]string{
+		"RBAC": "Forbidden", "AlwaysAllow": "", "AlwaysDeny": "Forbidden", "AlwaysDeny,AlwaysAllow": "",
+	} {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode="+mode))
+		_, err := kubernetes.NewForConfigOrDie(c.ConfigFor("jane")).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		if got := string(apierrors.ReasonForError(err)); got != want {
+			t.Errorf("%s: reason %q, want %q", mode, got, want)
+		}
+	}
+}
+
+func TestFlagsSayWhereServicesAre(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16", "--advertise-address=192.0.2.7"))
+	core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
+	for name, want := range map[string]string{"kubernetes": "10.96.0.1", "new": "10.96."} {
+		if name == "new" {
+			if _, err := core.Services("default").Create(t.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		service, err := core.Services("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || !strings.HasPrefix(service.Spec.ClusterIP, want) {
+			t.Errorf("%s has %s, %v; want %s", name, service.Spec.ClusterIP, err, want)
+		}
+	}
+	endpoints, err := core.Endpoints("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil || endpoints.Subsets[0].Addresses[0].IP != "192.0.2.7" {
+		t.Errorf("the server is at %v, %v", endpoints.Subsets, err)
+	}
+}
+
+func TestFlagsSayHowTheServerIsReached(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	flags := []string{"--secure-port=" + port, "--bind-address=127.0.0.1", "--cert-dir=" + filepath.Join(t.TempDir(), "certs"), "--tls-min-version=VersionTLS13", "--disable-http2-serving"}
+
+	if _, err = fakecluster.New(fakecluster.WithAPIServerFlags(flags...)); err == nil || !strings.HasSuffix(err.Error(), "address already in use") ||
+		!strings.HasPrefix(err.Error(), "failed to create listener: failed to listen on "+address+": ") {
+		t.Errorf("with the port in use: %v", err)
+	}
+	free.Close()
+	serve := func() []byte {
+		c, err := fakecluster.New(fakecluster.WithAPIServerFlags(flags...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if c.URL() != "https://"+address {
+			t.Errorf("it is reached at %s", c.URL())
+		}
+		// A read, because client-go sends it again if the connection to the former cluster at the
+		// address has ended.
+		if _, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("its own client: %v", err)
+		}
+		certificate, err := os.ReadFile(strings.TrimPrefix(flags[2], "--cert-dir=") + "/apiserver.crt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(certificate)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+		defer client.CloseIdleConnections()
+		answer, err := client.Get(c.URL() + "/readyz")
+		if err != nil {
+			t.Fatalf("with the certificate of the folder: %v", err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if string(body) != "ok" || answer.Proto != "HTTP/1.1" || answer.TLS.Version != tls.VersionTLS13 {
+			t.Errorf("answer %q by %s and TLS %x", body, answer.Proto, answer.TLS.Version)
+		}
+		return certificate
+	}
+	if first, second := serve(), serve(); string(first) != string(second) {
+		t.Error("the certificate is made anew, though it is there")
+	}
+}
+
+func TestFlagsSayWhatIsLogged(t *testing.T) {
+	folder := t.TempDir()
+	log := filepath.Join(folder, "audit.log")
+	policy := put(t, folder, "policy.yaml", `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitManagedFields: true
+rules:
+- {level: RequestResponse, resources: [{group: "", resources: [configmaps]}], verbs: [create], omitStages: [RequestReceived]}
+- {level: Metadata, resources: [{group: "", resources: [secrets]}]}
+- {level: None}
+`)
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--audit-policy-file="+policy, "--audit-log-path="+log))
+	core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
+	if _, err := core.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.Secrets("default").Get(t.Context(), "a", metav1.GetOptions{}); err == nil {
+		t.Fatal("there is a Secret")
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		e := gjson.Parse(line)
+		got = append(got, fmt.Sprintf("%s %s %s %s code %s %s managed %t", e.Get("level"), e.Get("stage"), e.Get("verb"), e.Get("objectRef.resource"),
+			e.Get("responseStatus.code"), e.Get("responseObject.data"), e.Get("responseObject.metadata.managedFields").Exists()))
+	}
+	want := []string{
+		`RequestResponse ResponseComplete create configmaps code 201 {"k":"v"} managed false`,
+		`Metadata RequestReceived get secrets code   managed false`,
+		`Metadata ResponseComplete get secrets code 404  managed false`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if trail := c.Audit(); trail != nil {
+		t.Errorf("the trail has %d events without WithAudit", len(trail))
+	}
+}
+
+func TestFlagsThatCannotBe(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, c := range []struct {
+		rule    string
+		flags   []string
+		options []fakecluster.Option
+		want    string
+	}{
+		{"an unknown flag", []string{"--x"}, nil, "unknown flag: --x"},
+		{"what is missing", []string{"--oidc-issuer-url=https://a"}, nil, "fakecluster does not have --oidc-issuer-url=https://a: there is no OpenID Connect; see --token-auth-file"},
+		{"an address that others reach", []string{"--bind-address=0.0.0.0"}, nil, "fakecluster does not have --bind-address=0.0.0.0: it listens on loopback addresses only"},
+		{"no port", []string{"--secure-port=0"}, nil, "--secure-port 0 must be between 1 and 65535, inclusive. It cannot be turned off with 0"},
+		{"a missing authority", []string{"--client-ca-file=" + missing}, nil, "--client-ca-file: open " + missing + ": no such file or directory"},
+		{"a missing certificate", []string{"--tls-cert-file=" + missing, "--tls-private-key-file=" + missing}, nil, "the certificate of the server: open " + missing + ": no such file or directory"},
+		{"a missing key of the issuer", []string{"--service-account-issuer=https://a", "--service-account-signing-key-file=" + missing}, nil,
+			"failed to parse service-account-issuer-key-file: open " + missing + ": no such file or directory"},
+		{"an issuer without a key", []string{"--service-account-issuer=https://a"}, nil, "--service-account-signing-key-file and --service-account-issuer are required flags"},
+		{"a mode that is missing", []string{"--authorization-mode=Node,RBAC"}, nil, "fakecluster does not have the authorization mode Node; it has RBAC, AlwaysAllow and AlwaysDeny"},
+		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
+		{"a plugin that is missing", []string{"--enable-admission-plugins=NodeRestriction"}, nil, "fakecluster does not have the admission plugin NodeRestriction"},
+		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
+		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
+			"WithAuthorization and --authorization-mode say the same; give one of them"},
+		{"an address without a socket", []string{"--secure-port=1234"}, []fakecluster.Option{fakecluster.InProcess()}, "InProcess has no socket, which a flag speaks of"},
+	} {
+		cluster, err := fakecluster.New(append(c.options, fakecluster.WithAPIServerFlags(c.flags...))...)
+		if err == nil {
+			cluster.Close()
+			t.Errorf("%s is accepted", c.rule)
+			continue
+		}
+		got := err.Error()
+		for _, prefix := range []string{"WithAPIServerFlags: ", "starting the server: "} {
+			got = strings.TrimPrefix(got, prefix)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.rule, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package serverflags
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+)
+
+// Flags are what a command line says.
+type Flags struct{ set *pflag.FlagSet }
+
+// ErrHelp says that the command line asks for help, by -h or --help.
+var ErrHelp = pflag.ErrHelp
+
+// Parse reads a command line, without the name of the command. It refuses flags that a real server
+// does not have, and values that fakecluster has nothing for.
+func Parse(args []string) (*Flags, error) {
+	set := newSet(Table)
+	set.StringP("version", "", "", "")
+	set.Lookup("version").NoOptDefVal = "true"
+	if err := set.Parse(args); err != nil {
+		return nil, err
+	}
+	for _, arg := range set.Args() {
+		if arg != "" {
+			return nil, fmt.Errorf("%q does not take any arguments, got %q", "kube-apiserver", set.Args())
+		}
+	}
+	var refused []error
+	for _, f := range Table {
+		flag := set.Lookup(f.Name)
+		if f.Refused != "" && flag.Changed && text(flag.Value) != f.accepts() {
+			refused = append(refused, fmt.Errorf("fakecluster does not have --%s=%s: %s", f.Name, text(flag.Value), f.Refused))
+		}
+	}
+	return &Flags{set}, errors.Join(refused...)
+}
+
+// newSet has the flags of a table.
+func newSet(table []Flag) *pflag.FlagSet {
+	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	set.SetNormalizeFunc(cliflag.WordSepNormalizeFunc) // as on a real server, --secure_port is --secure-port
+	set.SortFlags = false
+	set.Usage = func() {}
+	for _, f := range table {
+		f.define(set)
+	}
+	return set
+}
+
+// define adds the flag to a set. The types are upstream's, because their errors are.
+func (f Flag) define(set *pflag.FlagSet) {
+	usage := f.Applied
+	if f.Refused != "" {
+		usage = f.Refused
+	}
+	switch f.Type {
+	case "bool":
+		set.Bool(f.Name, f.Default == "true", usage)
+	case "duration":
+		d, _ := time.ParseDuration(f.Default)
+		set.Duration(f.Name, d, usage)
+	case "float32":
+		set.Float32(f.Name, 0, usage)
+	case "float64":
+		set.Float64(f.Name, 0, usage)
+	case "int":
+		set.Int(f.Name, 0, usage)
+	case "int64":
+		set.Int64(f.Name, 0, usage)
+	case "uint":
+		set.Uint(f.Name, 0, usage)
+	case "int32Slice":
+		set.Int32Slice(f.Name, nil, usage)
+	case "ip":
+		set.IP(f.Name, nil, usage)
+	case "stringSlice", "colonSeparatedMultimapStringString":
+		set.StringSlice(f.Name, nil, usage)
+	case "stringArray":
+		set.StringArray(f.Name, nil, usage)
+	case "mapStringString":
+		m := cliflag.ConfigurationMap{}
+		set.Var(&m, f.Name, usage)
+	case "stringToString":
+		set.StringToString(f.Name, nil, usage)
+	case "namedCertKey":
+		var array []cliflag.NamedCertKey
+		set.Var(cliflag.NewNamedCertKeyArray(&array), f.Name, usage)
+	default: // and what is not looked into
+		set.StringP(f.Name, f.Short, f.Default, usage)
+	}
+}
+
+// accepts is the one value of a refused flag that is accepted.
+func (f Flag) accepts() string {
+	if f.Only != "" {
+		return f.Only
+	}
+	if f.Default == "[]" {
+		return ""
+	}
+	return f.Default
+}
+
+// text is a value as one writes it on a command line.
+func text(v pflag.Value) string {
+	if list, ok := v.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	if s := v.String(); s != "[]" {
+		return s
+	}
+	return ""
+}
+
+// Given says whether the command line has the flag.
+func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Changed }
+
+// Text is the value of a flag that has one value; empty without the flag.
+func (f *Flags) Text(name string) string {
+	if !f.Given(name) {
+		return ""
+	}
+	return text(f.set.Lookup(name).Value)
+}
+
+// List has the values of a flag that may have several.
+func (f *Flags) List(name string) []string {
+	return f.set.Lookup(name).Value.(pflag.SliceValue).GetSlice()
+}
+
+// Pairs has the values of --runtime-config and its kin, as key=value.
+func (f *Flags) Pairs(name string) map[string]string {
+	return *f.set.Lookup(name).Value.(*cliflag.ConfigurationMap)
+}
+
+// Bool is the value of a flag that is true or false.
+func (f *Flags) Bool(name string) bool {
+	b, _ := f.set.GetBool(name)
+	return b
+}
+
+// Int is the value of a flag that is a number.
+func (f *Flags) Int(name string) int {
+	n, _ := f.set.GetInt(name)
+	return n
+}
+
+// Duration is the value of a flag that is a time.
+func (f *Flags) Duration(name string) time.Duration {
+	d, _ := f.set.GetDuration(name)
+	return d
+}
+
+// Version says that the command line asks which version this is.
+func (f *Flags) Version() bool { return f.Given("version") }
+
+// FeatureGates are the gates that the command line sets, and to what.
+func (f *Flags) FeatureGates() (map[string]bool, error) {
+	gates := map[string]bool{}
+	for _, one := range f.List("feature-gates") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, value, found := strings.Cut(one, "=")
+		if !found {
+			return nil, fmt.Errorf("missing bool value for %s", name)
+		}
+		// A real server knows the gates of several components; "kube" is the default.
+		name = strings.TrimPrefix(name, "kube:")
+		switch value = strings.TrimSpace(value); value {
+		case "true", "True", "TRUE", "t", "T", "1":
+			gates[name] = true
+		case "false", "False", "FALSE", "f", "F", "0":
+			gates[name] = false
+		default:
+			return nil, fmt.Errorf("invalid value of %s=%s, err: strconv.ParseBool: parsing %q: invalid syntax", name, value, value)
+		}
+	}
+	return gates, nil
+}
+
+// Usage tells of all flags what they do.
+func Usage() string {
+	var applied, accepted, refused []Flag
+	for _, f := range Table {
+		switch {
+		case f.Applied != "":
+			applied = append(applied, f)
+		case f.Refused != "":
+			refused = append(refused, f)
+		default:
+			accepted = append(accepted, f)
+		}
+	}
+	return "Flags that do what they do on a real server:\n" + newSet(applied).FlagUsages() +
+		"\nFlags that are accepted and have no effect on a cluster in memory:\n" + newSet(accepted).FlagUsages() +
+		"\nFlags that are refused, but with the value that a real server has without them:\n" + newSet(refused).FlagUsages()
+}

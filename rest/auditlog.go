@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// AuditLog is a log of the requests to a server: what kube-apiserver writes by its flags
+// --audit-policy-file and --audit-log-path.
+type AuditLog struct {
+	// Policy says which requests are told, and how much of them.
+	Policy *auditinternal.Policy
+	// To is where the events are written, each as a line of JSON, before the answer that they tell
+	// of leaves the server.
+	To io.Writer
+}
+
+// auditLog writes events. Unlike a real server it judges a request by the policy when there is
+// something to tell, because the event of a request begins before its user is known.
+type auditLog struct {
+	policy audit.PolicyRuleEvaluator
+
+	mu      sync.Mutex
+	to      io.Writer
+	started map[types.UID]bool // watches of which the log has the beginning
+}
+
+func newAuditLog(l *AuditLog) *auditLog {
+	if l == nil {
+		return nil
+	}
+	return &auditLog{policy: policy.NewPolicyRuleEvaluator(l.Policy), to: l.To, started: map[types.UID]bool{}}
+}
+
+// write writes what the policy wants to have told of an event.
+func (l *auditLog) write(e *auditinternal.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.started[e.AuditID] {
+		if err := l.line(received(e)); err != nil {
+			return err
+		}
+	}
+	if e.Stage == auditinternal.StageResponseStarted {
+		l.started[e.AuditID] = true
+	} else {
+		delete(l.started, e.AuditID)
+	}
+	return l.line(e)
+}
+
+// received is the event of the moment when a request came in.
+func received(e *auditinternal.Event) *auditinternal.Event {
+	r := e.DeepCopy()
+	r.Stage, r.StageTimestamp = auditinternal.StageRequestReceived, e.RequestReceivedTimestamp
+	r.ResponseStatus, r.RequestObject, r.ResponseObject, r.Annotations = nil, nil, nil, nil
+	return r
+}
+
+func (l *auditLog) line(e *auditinternal.Event) error {
+	config := l.policy.EvaluatePolicyRule(attributesOf(e))
+	if config.Level == auditinternal.LevelNone || slices.Contains(config.OmitStages, e.Stage) {
+		return nil
+	}
+	var out auditv1.Event
+	if err := auditv1.Convert_audit_Event_To_v1_Event(e, &out, nil); err != nil {
+		return fmt.Errorf("converting an audit event: %w", err)
+	}
+	out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
+	out.Level = auditv1.Level(config.Level)
+	if config.Level.Less(auditinternal.LevelRequest) {
+		out.RequestObject = nil
+	}
+	if config.Level.Less(auditinternal.LevelRequestResponse) {
+		out.ResponseObject = nil
+	}
+	if config.OmitManagedFields {
+		out.RequestObject, out.ResponseObject = withoutManagedFields(out.RequestObject), withoutManagedFields(out.ResponseObject)
+	}
+	text, err := json.Marshal(&out)
+	if err != nil {
+		return fmt.Errorf("encoding an audit event: %w", err)
+	}
+	if _, err := l.to.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	return nil
+}
+
+// attributesOf are what a policy judges a request by.
+func attributesOf(e *auditinternal.Event) authorizer.Attributes {
+	path, _, _ := strings.Cut(e.RequestURI, "?")
+	a := authorizer.AttributesRecord{
+		User: &user.DefaultInfo{Name: e.User.Username, Groups: e.User.Groups}, Verb: e.Verb, Path: path, ResourceRequest: e.ObjectRef != nil,
+	}
+	if ref := e.ObjectRef; ref != nil {
+		a.Namespace, a.Name, a.Subresource = ref.Namespace, ref.Name, ref.Subresource
+		a.APIGroup, a.APIVersion, a.Resource = ref.APIGroup, ref.APIVersion, ref.Resource
+	}
+	return a
+}
+
+// withoutManagedFields is an object, or a list of some, without who owns which field.
+func withoutManagedFields(obj *runtime.Unknown) *runtime.Unknown {
+	if obj == nil {
+		return nil
+	}
+	var content map[string]any
+	if err := utiljson.Unmarshal(obj.Raw, &content); err != nil {
+		return obj // a patch that is a list has none
+	}
+	all, _ := content["items"].([]any)
+	for _, one := range append(all, content) {
+		if one, ok := one.(map[string]any); ok {
+			if metadata, ok := one["metadata"].(map[string]any); ok {
+				delete(metadata, "managedFields")
+			}
+		}
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return obj
+	}
+	return &runtime.Unknown{Raw: text, ContentType: obj.ContentType}
+}

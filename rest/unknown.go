@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,12 +44,20 @@ func unknownSubresource(r *request) error {
 }
 
 // unknownMediaType is the answer to a client that accepts nothing of what there is; err says
-// so in the words of a handler.
+// so in the words of a handler. A real server routes requests to built-in kinds by their media
+// types, parameters aside: only where it has none of them, no handler is asked. A Table in
+// protobuf, for example, is refused by the handler.
 func unknownMediaType(r *request, err error) error {
 	if r.version.Resource.Routing.NamedRefusals || r.projection() != nil {
 		return err
 	}
 	types := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+	for accepted := range strings.SplitSeq(r.http.Header.Get("Accept"), ",") {
+		mediaType, _, _ := strings.Cut(accepted, ";")
+		if mediaType = strings.TrimSpace(mediaType); mediaType == "*/*" || slices.Contains(strings.Split(types, ", "), mediaType) {
+			return err
+		}
+	}
 	if r.info.Verb == "list" || r.info.Verb == "watch" {
 		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 	}

@@ -110,7 +110,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, WithoutNamespaceLifecycle: s.noNamespaceRefusal, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: s.flags.users, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,

@@ -480,6 +480,23 @@ func ExampleWithWebhookPaths() {
 	// 127.0.0.1 true tls.crt tls.key
 }
 
+// With the plugin a kubelet gets the newest image each time.
+func ExampleWithAdmissionPlugins() {
+	c := start(fakecluster.WithAdmissionPlugins("AlwaysPullImages"))
+	defer c.Close()
+
+	pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+	pod, err := pods.Create(context.Background(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i:v1"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pod.Spec.Containers[0].ImagePullPolicy)
+	// Output: Always
+}
+
 // Without the plugin a Pod does not tolerate for five minutes that its node is not ready.
 func ExampleWithoutAdmissionPlugins() {
 	c := start(fakecluster.WithoutAdmissionPlugins("DefaultTolerationSeconds"))

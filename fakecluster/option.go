@@ -32,7 +32,7 @@ type settings struct {
 	audit              auditv1.Level
 	webhookPaths       []string
 	webhooks           []*unstructured.Unstructured // read from webhookPaths
-	noNamespaceRefusal bool
+	admissionPlugins   []string
 	noAdmissionPlugins []string
 	legacyAPIs         bool
 	runtimeConfig      []string
@@ -134,22 +134,34 @@ func WithObjects(objs ...runtime.Object) Option {
 func InProcess() Option { return func(s *settings) { s.inProcess = true } }
 
 // WithoutNamespaceLifecycle allows objects to be created in namespaces that do not exist or
-// that are being deleted. It is what a server does whose admission plugin NamespaceLifecycle
-// is disabled.
+// that are being deleted. It is short for WithoutAdmissionPlugins("NamespaceLifecycle").
 //
 // Default: such a create is refused, with 404 or 403, as on a real server.
-func WithoutNamespaceLifecycle() Option { return func(s *settings) { s.noNamespaceRefusal = true } }
+func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("NamespaceLifecycle") }
 
-// WithoutAdmissionPlugins turns off admission plugins that are compiled into kube-apiserver and
-// on by default, by their names, as the flag --disable-admission-plugins does:
+// WithAdmissionPlugins turns on admission plugins that are compiled into kube-apiserver and off by
+// default, by their names, as the flag --enable-admission-plugins does:
+//
+//	fakecluster.WithAdmissionPlugins("AlwaysPullImages", "NodeRestriction")
+//
+// An unknown name is an error. So is ServiceAccount, which fakecluster does not have yet, and so
+// are EventRateLimit and ImagePolicyWebhook, which need a configuration file. To turn on what is
+// on by default changes nothing.
+//
+// Default: those that a server of 1.37 has by default are on, but for ServiceAccount.
+func WithAdmissionPlugins(names ...string) Option {
+	return func(s *settings) { s.admissionPlugins = append(s.admissionPlugins, names...) }
+}
+
+// WithoutAdmissionPlugins turns off admission plugins that are on by default, by their names, as
+// the flag --disable-admission-plugins does:
 //
 //	fakecluster.WithoutAdmissionPlugins("PodSecurity", "LimitRanger")
 //
-// An unknown name is an error. NamespaceLifecycle has an option of its own,
-// WithoutNamespaceLifecycle; the plugins of policies and webhooks cannot be turned off.
+// ValidatingAdmissionPolicy, MutatingAdmissionWebhook and their like are among them. An unknown
+// name is an error, and one that WithAdmissionPlugins turns on.
 //
-// Default: all that a server of 1.37 has by default are on, but for ServiceAccount, which
-// fakecluster does not have yet.
+// Default: those that a server of 1.37 has by default are on, but for ServiceAccount.
 func WithoutAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.noAdmissionPlugins = append(s.noAdmissionPlugins, names...) }
 }

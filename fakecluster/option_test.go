@@ -175,7 +175,7 @@ func TestWithoutNamespaceLifecycleNamespacesNeedNotExist(t *testing.T) {
 	equal(t, "objects", names(list(t, c.Dynamic().Resource(cronTabs).Namespace("nowhere"))), []string{"a"})
 }
 
-func TestAdmissionPluginsAreOnUnlessTurnedOff(t *testing.T) {
+func TestAdmissionPluginsAreTurnedOnAndOff(t *testing.T) {
 	create := func(opts ...fakecluster.Option) *corev1.Pod {
 		c := fakecluster.Start(t, append(opts, fakecluster.InProcess())...)
 		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
@@ -194,7 +194,15 @@ func TestAdmissionPluginsAreOnUnlessTurnedOff(t *testing.T) {
 	equal(t, "tolerations without the plugin", len(pod.Spec.Tolerations), 0)
 	equal(t, "priority without another plugin", *pod.Spec.Priority, int32(0))
 
-	_, err := fakecluster.New(fakecluster.WithoutAdmissionPlugins("Guard"))
+	pod = create(fakecluster.WithAdmissionPlugins("AlwaysPullImages"))
+	equal(t, "pull policy with a plugin", pod.Spec.Containers[0].ImagePullPolicy, corev1.PullAlways)
+	equal(t, "priority beside another plugin", *pod.Spec.Priority, int32(0))
+
+	_, err := fakecluster.New(fakecluster.WithAdmissionPlugins("ImagePolicyWebhook"))
+	fails(t, "a plugin that needs a file", err, `starting the server: fakecluster does not have the admission plugin ImagePolicyWebhook, which needs a configuration file`)
+	_, err = fakecluster.New(fakecluster.WithAdmissionPlugins("LimitRanger"), fakecluster.WithoutAdmissionPlugins("LimitRanger"))
+	fails(t, "a plugin that is on and off", err, `starting the server: [LimitRanger] in enable-admission-plugins and disable-admission-plugins overlapped`)
+	_, err = fakecluster.New(fakecluster.WithoutAdmissionPlugins("Guard"))
 	fails(t, "an unknown plugin", err, `starting the server: disable-admission-plugins plugin "Guard" is unknown`)
 }
 

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
@@ -237,14 +236,9 @@ func (s *settings) readNetwork(flags *serverflags.Flags) (err error) {
 }
 
 func (s *settings) readAdmission(flags *serverflags.Flags) error {
-	for _, name := range flags.List("disable-admission-plugins") {
-		if name == "NamespaceLifecycle" {
-			s.noNamespaceRefusal = true
-		} else {
-			s.noAdmissionPlugins = append(s.noAdmissionPlugins, name)
-		}
-	}
-	return intree.CheckEnabled(flags.List("enable-admission-plugins"))
+	s.admissionPlugins = append(s.admissionPlugins, flags.List("enable-admission-plugins")...)
+	s.noAdmissionPlugins = append(s.noAdmissionPlugins, flags.List("disable-admission-plugins")...)
+	return nil // the server checks the names
 }
 
 func (s *settings) readVersions(flags *serverflags.Flags) error {

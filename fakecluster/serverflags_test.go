@@ -304,7 +304,7 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"an issuer without a key", []string{"--service-account-issuer=https://a"}, nil, "--service-account-signing-key-file and --service-account-issuer are required flags"},
 		{"a mode that is missing", []string{"--authorization-mode=Node,RBAC"}, nil, "fakecluster does not have the authorization mode Node; it has RBAC, AlwaysAllow and AlwaysDeny"},
 		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
-		{"a plugin that is missing", []string{"--enable-admission-plugins=NodeRestriction"}, nil, "fakecluster does not have the admission plugin NodeRestriction"},
+		{"a plugin that is missing", []string{"--enable-admission-plugins=NodeRestriction,EventRateLimit"}, nil, "fakecluster does not have the admission plugin EventRateLimit, which needs a configuration file"},
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
 		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
 			"WithAuthorization and --authorization-mode say the same; give one of them"},

@@ -17,7 +17,7 @@ import (
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
-	inTree  admission.Plugin // those that are compiled into kube-apiserver
+	inTree  admission.Chain // the plugins that are compiled into kube-apiserver, and nothing else
 
 	current atomic.Pointer[admission.Chain]
 }
@@ -68,7 +68,8 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 		}
 		configured[res.Names.Plural] = list.Records
 	}
-	is := &admission.Chain{Revision: revision, InTree: c.inTree, Functions: was.Functions}
+	is := c.with(was)
+	is.Revision = revision
 	var err error
 	is.Policies, err = policy.New(was.Policies,
 		configured["validatingadmissionpolicies"], configured["validatingadmissionpolicybindings"],
@@ -83,8 +84,15 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 // inherit has a fork begin with the chain of the server it was forked from, whose compiled
 // policies hold for the records of the fork, too.
 func (c *admissionChain) inherit(from *admission.Chain) error {
-	inherited := *from
-	inherited.Revision, inherited.InTree = 0, c.inTree
-	c.current.Store(&inherited)
+	inherited := c.with(from)
+	inherited.Policies, inherited.Webhooks = from.Policies, from.Webhooks
+	c.current.Store(inherited)
 	return c.refresh()
+}
+
+// with is a chain of the plugins that are compiled in and of the functions of another one.
+func (c *admissionChain) with(of *admission.Chain) *admission.Chain {
+	chain := c.inTree
+	chain.Functions = of.Functions
+	return &chain
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -168,3 +169,14 @@ func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
 
 // Now implements builtin.Cluster.
 func (k forKinds) Now() time.Time { return k.now().Time }
+
+// forPlugins is the server as the admission plugins see it that are compiled into kube-apiserver.
+type forPlugins struct {
+	cluster
+	controllers *reactions
+}
+
+// CreateNamespace implements intree.Cluster.
+func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
+	return p.controllers.Create(ctx, p.namespaces, ns)
+}

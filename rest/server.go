@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/util/webhook"
 
@@ -44,9 +43,6 @@ type Options struct {
 	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
 	// can be referred to by URL alone.
 	Services webhook.ServiceResolver
-	// WithoutNamespaceLifecycle lets objects be written into namespaces that do not exist
-	// or are being deleted.
-	WithoutNamespaceLifecycle bool
 	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
@@ -57,9 +53,10 @@ type Options struct {
 	// Admission is called for each write after the webhooks and policies that the cluster
 	// is configured with, except for the initial objects; nil: nothing is called.
 	Admission Admission
-	// DisableAdmissionPlugins are plugins that are on by default and are to be off, named as
-	// kube-apiserver's flag --disable-admission-plugins does.
-	DisableAdmissionPlugins []string
+	// EnableAdmissionPlugins are plugins that are off by default and are to be on, and
+	// DisableAdmissionPlugins those that are to be off, named as in kube-apiserver's flags
+	// --enable-admission-plugins and --disable-admission-plugins.
+	EnableAdmissionPlugins, DisableAdmissionPlugins []string
 	// VerifyMemory has the server check, whenever it uses a decoded object that it has kept,
 	// that nothing has altered it. It is for the tests of fakecluster itself: requests take
 	// several times as long.
@@ -133,7 +130,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
 	}
-	plugins, err := intree.NewChoice(o.DisableAdmissionPlugins)
+	plugins, err := intree.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
 	if err != nil {
 		return builtinKinds{}, err
 	}
@@ -210,8 +207,8 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
 	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
-	server.chain.inTree = intree.New(kinds.inTree, known)
-	server.chain.current.Store(&admission.Chain{InTree: server.chain.inTree})
+	server.chain.inTree = kinds.inTree.Chain(forPlugins{known, &server.controllers})
+	server.chain.current.Store(server.chain.with(&admission.Chain{}))
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
@@ -221,7 +218,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
-		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: o.WithoutNamespaceLifecycle,
+		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
 		Cluster: known,
 		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
@@ -229,7 +226,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 
 		MayCreate: server.mayCreate,
 	}
-	if !kinds.inTree[resourcequota.PluginName] {
+	if kinds.inTree.ResourceQuota() {
 		server.writes.Charge = server.controllers.Charge
 	}
 	server.handler = behind(server.filters(), paths{

@@ -43,6 +43,10 @@
 //   - cluster: how its cluster differs from the usual one. It may be left out. Its fields:
 //     controllers: [NAME, ...] says which controllers of kube-controller-manager act, by
 //     the names that its flag --controllers knows them by, and [] that none does;
+//     withAdmissionPlugins: [NAME, ...] and withoutAdmissionPlugins: [NAME, ...] turn
+//     admission plugins of kube-apiserver on and off, by the names that its flags know them by;
+//     runtimeConfig: ["resource.k8s.io/v1beta2=true", ...] serves versions that are off by
+//     default, worded as its flag;
 //     legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist.

@@ -8,7 +8,10 @@ const seed = 1
 
 // InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
 func InProcess(options ClusterOptions) (Cluster, error) {
-	with := []fakecluster.Option{fakecluster.InProcess(), fakecluster.WithSeed(seed)}
+	with := []fakecluster.Option{
+		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),
+		fakecluster.WithAdmissionPlugins(options.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(options.WithoutAdmissionPlugins...),
+	}
 	if options.LegacyAPIs {
 		with = append(with, fakecluster.WithLegacyAPIs())
 	}

@@ -132,6 +132,9 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 	p.fields(n, "a cluster", map[string]func(*yaml.Node){
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
 		"controllers":               func(n *yaml.Node) { c.Controllers = p.names(n, "controllers") },
+		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },
+		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.names(n, "withAdmissionPlugins") },
+		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.names(n, "withoutAdmissionPlugins") },
 		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
 	})
 	return c

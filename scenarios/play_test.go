@@ -190,6 +190,8 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 		{"withoutNamespaceLifecycle: true, legacyAPIs: true", ClusterOptions{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
 		{"controllers: []", ClusterOptions{Controllers: []string{}}},
 		{"controllers: [a, b]", ClusterOptions{Controllers: []string{"a", "b"}}},
+		{"runtimeConfig: [api/all=true]", ClusterOptions{RuntimeConfig: []string{"api/all=true"}}},
+		{"withAdmissionPlugins: [A], withoutAdmissionPlugins: [B, C]", ClusterOptions{WithAdmissionPlugins: []string{"A"}, WithoutAdmissionPlugins: []string{"B", "C"}}},
 	} {
 		f := parse("f.yaml", fmt.Appendf(nil, text, tt.cluster))
 		if err := join(f.mistakes); err != nil {

@@ -31,6 +31,12 @@ type ClusterOptions struct {
 	// Controllers are those of kube-controller-manager that act, by name; nil: those that do by
 	// default.
 	Controllers []string
+	// WithAdmissionPlugins are plugins of kube-apiserver that are turned on, and
+	// WithoutAdmissionPlugins those that are turned off, by name.
+	WithAdmissionPlugins, WithoutAdmissionPlugins []string
+	// RuntimeConfig are versions that are off by default and are to be served, or the other way
+	// round.
+	RuntimeConfig []string
 	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
 	// Services are the services that webhooks refer to. Play makes them from the

@@ -29,10 +29,27 @@ type Chain struct {
 	// Revision is the revision of the newest write that the chain takes into account.
 	Revision int64
 
-	InTree    Plugin // those that are compiled into kube-apiserver; they judge built-in kinds
+	// First, InTree and Last are those that are compiled into kube-apiserver. First comes before
+	// the lifecycle of namespaces.
+	First     InTree
+	InTree    InTree
 	Policies  Plugin
 	Webhooks  Plugin
 	Functions Plugin
+	Last      InTree
+
+	// Off says which phases of Policies and Webhooks are off.
+	Off struct{ Mutating, Validating Off }
+}
+
+// Off says which plugins are off in a phase.
+type Off struct{ Policies, Webhooks bool }
+
+// InTree is a Plugin that is compiled into kube-apiserver.
+type InTree interface {
+	Plugin
+	// Judges tells whether the plugin wants to judge writes of a resource.
+	Judges(r *resource.Resource) bool
 }
 
 // Empty tells whether the chain has no plugins but those that are compiled in.
@@ -42,8 +59,14 @@ func (c *Chain) Empty() bool {
 
 // Skips tells whether no plugin judges writes of a resource.
 func (c *Chain) Skips(r *resource.Resource) bool {
-	return c.Empty() && (c.InTree == nil || !r.JudgedInTree)
+	return c.Empty() && !judges(c.First, r) && !judges(c.InTree, r) && !judges(c.Last, r)
 }
+
+func judges(p InTree, r *resource.Resource) bool { return p != nil && r != nil && p.Judges(r) }
+
+// Provision asks the plugins that come before the lifecycle of namespaces, which may create the
+// namespace of a write.
+func (c *Chain) Provision(ctx context.Context, w *Write) error { return c.First.Mutate(ctx, w) }
 
 // Mutate is the first phase. If the plugins have made the managedFields invalid, it restores
 // them.
@@ -84,7 +107,7 @@ func keepManagedFields(obj metav1.Object) (restore func()) {
 // mutateTwice calls the plugins a second time if one of them wants the others to see its
 // change.
 func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
-	if err := c.each(w, func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
+	if err := c.each(w, c.Off.Mutating, func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
 		return err
 	}
 	reinvocation := w.GetReinvocationContext()
@@ -92,28 +115,38 @@ func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
 		return nil
 	}
 	reinvocation.SetIsReinvoke()
-	return c.each(w, func(p Plugin) error { return p.Mutate(ctx, w) })
+	return c.each(w, c.Off.Mutating, func(p Plugin) error { return p.Mutate(ctx, w) })
 }
 
 // Validate is the second phase.
 func (c *Chain) Validate(ctx context.Context, w *Write) error {
-	return c.each(w, func(p Plugin) error { return p.Validate(ctx, w) })
+	return c.each(w, c.Off.Validating, func(p Plugin) error { return p.Validate(ctx, w) })
 }
 
-// each calls ask with the plugins in order, until one refuses.
-func (c *Chain) each(w *Write, ask func(Plugin) error) error {
-	if c.InTree != nil && w.judgedInTree() {
+// each calls ask with the plugins that are not off, in order, until one refuses.
+func (c *Chain) each(w *Write, off Off, ask func(Plugin) error) error {
+	if c.InTree != nil && judges(c.InTree, w.resource()) {
 		if err := ask(c.InTree); err != nil {
 			return err
 		}
 	}
-	for _, p := range []Plugin{c.Policies, c.Webhooks, c.Functions} {
-		if p == nil {
-			continue
-		}
-		if err := ask(p); err != nil {
+	if c.Policies != nil && !off.Policies {
+		if err := ask(c.Policies); err != nil {
 			return err
 		}
+	}
+	if c.Webhooks != nil && !off.Webhooks {
+		if err := ask(c.Webhooks); err != nil {
+			return err
+		}
+	}
+	if c.Functions != nil {
+		if err := ask(c.Functions); err != nil {
+			return err
+		}
+	}
+	if c.Last != nil && judges(c.Last, w.resource()) {
+		return ask(c.Last)
 	}
 	return nil
 }

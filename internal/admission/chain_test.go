@@ -80,6 +80,68 @@ func TestPluginsAreAskedInOrder(t *testing.T) {
 	}
 }
 
+// compiled is a plugin that is compiled in, and judges all kinds or none.
+type compiled struct {
+	told
+	all bool
+}
+
+func (c compiled) Judges(*resource.Resource) bool { return c.all }
+
+// known is a cluster with the built-in kinds.
+type known struct{ admission.Cluster }
+
+func (known) Catalogue() *resource.Catalogue {
+	return resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)
+}
+
+func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
+	var log []string
+	plugin := func(name string) told { return told{name: name, log: &log} }
+	configMaps := known{}.Catalogue().Resource("", "configmaps")
+	w := admission.NewWrite(t.Context(), attributes(upstream.Create, configMaps.Storage.GroupVersionResource(), "default", "a",
+		&unstructured.Unstructured{Object: map[string]any{}}), configMaps.Storage, known{})
+
+	for _, test := range []struct {
+		name  string
+		chain admission.Chain
+		want  []string
+	}{
+		{"all", admission.Chain{
+			InTree: compiled{plugin("in-tree"), true}, Policies: plugin("policies"), Webhooks: plugin("webhooks"),
+			Functions: plugin("functions"), Last: compiled{plugin("last"), true},
+		}, []string{
+			"mutate in-tree", "mutate policies", "mutate webhooks", "mutate functions", "mutate last",
+			"validate in-tree", "validate policies", "validate webhooks", "validate functions", "validate last",
+		}},
+		{"they judge other kinds", admission.Chain{
+			InTree: compiled{plugin("in-tree"), false}, Policies: plugin("policies"), Last: compiled{plugin("last"), false},
+		}, []string{"mutate policies", "validate policies"}},
+		{"some are off in a phase", func() admission.Chain {
+			c := admission.Chain{Policies: plugin("policies"), Webhooks: plugin("webhooks")}
+			c.Off.Mutating.Policies, c.Off.Validating.Webhooks = true, true
+			return c
+		}(), []string{"mutate webhooks", "validate policies"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log = nil
+			if err := test.chain.Mutate(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.chain.Validate(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(log, test.want) {
+				t.Errorf("asked are %q, want %q", log, test.want)
+			}
+		})
+	}
+	skips := func(of admission.InTree) bool { return (&admission.Chain{InTree: of}).Skips(configMaps) }
+	if !skips(nil) || !skips(compiled{}) || skips(compiled{all: true}) {
+		t.Error("a chain does not know what it need not judge")
+	}
+}
+
 func TestAPluginThatWantsItIsReinvokedOnce(t *testing.T) {
 	var log []string
 	again := func(w *admission.Write) error {

@@ -18,8 +18,10 @@
 //
 // # The chain
 //
-// A [Chain] calls its plugins in the order of the real server: policies, webhooks, then
-// functions. If a plugin asks for it through the reinvocation context, the Chain calls Mutate
+// A [Chain] calls its plugins in the order of the real server: those that are compiled in,
+// policies, webhooks, then functions. Quotas come after them, in the commit, see package write;
+// one of those that are compiled in comes before the lifecycle of namespaces, and another one
+// last. If a plugin asks for it through the reinvocation context, the Chain calls Mutate
 // of all of them a second time.
 //
 // A Chain is immutable. When a write has changed an object of the group

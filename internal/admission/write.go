@@ -61,11 +61,16 @@ func (w *Write) Replace(versioned runtime.Object) error {
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
 }
 
-// judgedInTree tells whether the plugins that are compiled into kube-apiserver judge the
-// write.
-func (w *Write) judgedInTree() bool {
+// resource is the resource of the write; nil: it is not served any more.
+func (w *Write) resource() *resource.Resource {
 	of := w.GetResource()
-	r := w.Cluster.Catalogue().Resource(of.Group, of.Resource)
+	return w.Cluster.Catalogue().Resource(of.Group, of.Resource)
+}
+
+// IsBuiltIn tells whether the objects are of the types that the plugins which are compiled into
+// kube-apiserver know.
+func (w *Write) IsBuiltIn() bool {
+	r := w.resource()
 	return r != nil && r.JudgedInTree
 }
 

@@ -51,7 +51,7 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 // Connect asks admission about a connection with the options, which are of the view's kind.
 func (p *Pipeline) Connect(ctx context.Context, r Request, view *resource.Version, options runtime.Object) error {
 	a := p.attempt(ctx, &r, r.Version)
-	if a.chain.Empty() {
+	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}
 	a.view = view

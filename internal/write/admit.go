@@ -37,6 +37,11 @@ func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (
 		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
 			errors.New("create not allowed while custom resource definition is terminating"))
 	}
+	if a.chain.First != nil && a.chain.First.Judges(res) {
+		if err := a.chain.Provision(a.ctx, a.asked(operation, obj, old)); err != nil {
+			return admitted{}, err
+		}
+	}
 	out := admitted{require: a.unlessRedefined()}
 	namespace, err := a.namespaceLifecycle(operation, obj, old)
 	if err != nil {

@@ -17,8 +17,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
+// Cluster is what plugins need of the server.
+type Cluster interface {
+	admission.Cluster
+	// CreateNamespace creates a namespace, as the server itself.
+	CreateNamespace(ctx context.Context, ns *corev1.Namespace) error
+}
+
 // initializer gives plugins what they want.
-type initializer struct{ cluster admission.Cluster }
+type initializer struct{ cluster Cluster }
 
 // Initialize implements admission.PluginInitializer.
 func (i initializer) Initialize(plugin upstream.Interface) {
@@ -37,13 +44,17 @@ func (i initializer) Initialize(plugin upstream.Interface) {
 	if p, ok := plugin.(upstreaminit.WantsUnconditionalAuthorizer); ok {
 		p.SetUnconditionalAuthorizer(i.cluster.Authorizer())
 	}
+	if p, ok := plugin.(upstreaminit.WantsRESTMapper); ok {
+		p.SetRESTMapper(mapper{cluster: i.cluster})
+	}
 }
 
 // client answers what plugins ask a client: once more what an informer did not have. As the
-// informers have everything, the answer is the same. The other methods are nil.
+// informers have everything, the answer is the same. It also creates namespaces. The other
+// methods are nil.
 type client struct {
 	kubernetes.Interface
-	cluster admission.Cluster
+	cluster Cluster
 }
 
 func (c client) CoreV1() corev1client.CoreV1Interface { return coreClient{cluster: c.cluster} }
@@ -51,7 +62,7 @@ func (c client) NodeV1() nodev1client.NodeV1Interface { return nodeClient{cluste
 
 type coreClient struct {
 	corev1client.CoreV1Interface
-	cluster admission.Cluster
+	cluster Cluster
 }
 
 func (c coreClient) LimitRanges(namespace string) corev1client.LimitRangeInterface {
@@ -79,7 +90,11 @@ func (l limitRanges) List(context.Context, metav1.ListOptions) (*corev1.LimitRan
 
 type namespaces struct {
 	corev1client.NamespaceInterface
-	cluster admission.Cluster
+	cluster Cluster
+}
+
+func (n namespaces) Create(ctx context.Context, ns *corev1.Namespace, _ metav1.CreateOptions) (*corev1.Namespace, error) {
+	return ns, n.cluster.CreateNamespace(ctx, ns)
 }
 
 func (n namespaces) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {

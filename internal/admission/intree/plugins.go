@@ -2,152 +2,78 @@ package intree
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
 	upstream "k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
-	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
-	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
-	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
-	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
-	certapproval "k8s.io/kubernetes/plugin/pkg/admission/certificates/approval"
-	"k8s.io/kubernetes/plugin/pkg/admission/certificates/ctbattest"
-	certsigning "k8s.io/kubernetes/plugin/pkg/admission/certificates/signing"
-	certsubjectrestriction "k8s.io/kubernetes/plugin/pkg/admission/certificates/subjectrestriction"
-	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
-	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
-	"k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass"
-	"k8s.io/kubernetes/plugin/pkg/admission/nodedeclaredfeatures"
-	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
-	"k8s.io/kubernetes/plugin/pkg/admission/podresize"
-	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
-	podpriority "k8s.io/kubernetes/plugin/pkg/admission/priority"
-	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
-	"k8s.io/kubernetes/plugin/pkg/admission/scheduling/podgroupprotection"
-	"k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/persistentvolume/resize"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// plugin is one of kube-apiserver's.
-type plugin struct {
-	name     string
-	register func(*upstream.Plugins)
-	state    state
-}
-
-type state int
-
-const (
-	here      state = iota // made and asked by this package
-	elsewhere              // another package does what it does
-	apart                  // so it is, and that package asks whether it is on
-	missing                // fakecluster has no such plugin
-)
-
-// ordered are the plugins that are on by default on a real server, in its order.
-var ordered = []plugin{
-	{name: lifecycle.PluginName, state: elsewhere},
-	{name: limitranger.PluginName, register: limitranger.Register},
-	{name: "ServiceAccount", state: missing},
-	{name: nodetaint.PluginName, register: nodetaint.Register},
-	{name: podsecurity.PluginName, register: podsecurity.Register},
-	{name: podpriority.PluginName, register: podpriority.Register},
-	{name: defaulttolerationseconds.PluginName, register: defaulttolerationseconds.Register},
-	{name: setdefault.PluginName, register: setdefault.Register},
-	{name: storageobjectinuseprotection.PluginName, register: storageobjectinuseprotection.Register},
-	{name: podgroupprotection.PluginName, register: podgroupprotection.Register},
-	{name: resize.PluginName, register: resize.Register},
-	{name: runtimeclass.PluginName, register: runtimeclass.Register},
-	{name: certapproval.PluginName, register: certapproval.Register},
-	{name: certsigning.PluginName, register: certsigning.Register},
-	{name: ctbattest.PluginName, register: ctbattest.Register},
-	{name: certsubjectrestriction.PluginName, register: certsubjectrestriction.Register},
-	{name: defaultingressclass.PluginName, register: defaultingressclass.Register},
-	{name: podtopologylabels.PluginName, register: podtopologylabels.Register},
-	{name: nodedeclaredfeatures.PluginName, register: nodedeclaredfeatures.Register},
-	{name: podresize.PluginName, register: podresize.Register},
-	{name: mutatingpolicy.PluginName, state: elsewhere},
-	{name: mutatingwebhook.PluginName, state: elsewhere},
-	{name: validatingpolicy.PluginName, state: elsewhere},
-	{name: validatingwebhook.PluginName, state: elsewhere},
-	{name: resourcequota.PluginName, state: apart},
-}
-
-// Choice says which plugins are off. Nil: none of those that a real server has by default
-// and fakecluster has, too.
-type Choice map[string]bool
-
-// NewChoice turns plugins off by their names, as kube-apiserver's flag
-// --disable-admission-plugins does.
-func NewChoice(disable []string) (Choice, error) {
-	c := Choice{}
-	for _, name := range disable {
-		i := slices.IndexFunc(ordered, func(p plugin) bool { return p.name == name })
-		switch {
-		case i < 0:
-			return nil, fmt.Errorf("disable-admission-plugins plugin %q is unknown", name)
-		case ordered[i].state == elsewhere:
-			return nil, fmt.Errorf("fakecluster cannot turn the admission plugin %s off", name)
-		}
-		c[name] = true
-	}
-	return c, nil
-}
-
-// Plugins judge the writes of one cluster. They are safe for concurrent use.
-type Plugins struct {
-	made func() (made, error)
+// plugins judge the writes of one cluster. They are safe for concurrent use.
+type plugins struct {
+	// every says that one of them judges objects of all kinds.
+	every bool
+	made  func() (made, error)
 }
 
 // made are plugins that have been made.
 type made struct {
-	mutating   []upstream.MutationInterface
-	validating []upstream.ValidationInterface
+	mutating   []mutating
+	validating []validating
 }
 
-// New are the plugins of a choice for a cluster.
-func New(c Choice, cluster admission.Cluster) *Plugins {
-	return &Plugins{made: sync.OnceValues(func() (made, error) { return newMade(c, cluster) })}
+type mutating struct {
+	upstream.MutationInterface
+	every bool
 }
 
-func newMade(c Choice, cluster admission.Cluster) (made, error) {
+type validating struct {
+	upstream.ValidationInterface
+	every bool
+}
+
+// newPlugins are the plugins for a cluster. They are made when the first write asks for them.
+func newPlugins(all []*plugin, cluster Cluster) *plugins {
+	return &plugins{
+		every: slices.ContainsFunc(all, func(p *plugin) bool { return p.every }),
+		made:  sync.OnceValues(func() (made, error) { return makePlugins(all, cluster) }),
+	}
+}
+
+func makePlugins(all []*plugin, cluster Cluster) (made, error) {
 	registered := upstream.NewPlugins()
 	start := initializer{cluster}
 	var out made
-	for _, p := range ordered {
-		if p.state != here || c[p.name] {
-			continue
-		}
+	for _, p := range all {
 		p.register(registered)
 		plugin, err := registered.InitPlugin(p.name, nil, start)
 		if err != nil {
 			return made{}, err
 		}
 		if m, ok := plugin.(upstream.MutationInterface); ok {
-			out.mutating = append(out.mutating, m)
+			out.mutating = append(out.mutating, mutating{m, p.every})
 		}
 		if v, ok := plugin.(upstream.ValidationInterface); ok {
-			out.validating = append(out.validating, v)
+			out.validating = append(out.validating, validating{v, p.every})
 		}
 	}
 	return out, nil
 }
 
+// Judges implements admission.InTree.
+func (p *plugins) Judges(r *resource.Resource) bool { return p.every || r.JudgedInTree }
+
 // Mutate implements admission.Plugin.
-func (p *Plugins) Mutate(ctx context.Context, w *admission.Write) error {
+func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
 	all, err := p.made()
 	if err != nil {
 		return err
 	}
+	builtIn := w.IsBuiltIn()
 	for _, m := range all.mutating {
-		if !m.Handles(w.GetOperation()) {
+		if !builtIn && !m.every || !m.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := m.Admit(ctx, w, w); err != nil {
@@ -158,13 +84,14 @@ func (p *Plugins) Mutate(ctx context.Context, w *admission.Write) error {
 }
 
 // Validate implements admission.Plugin.
-func (p *Plugins) Validate(ctx context.Context, w *admission.Write) error {
+func (p *plugins) Validate(ctx context.Context, w *admission.Write) error {
 	all, err := p.made()
 	if err != nil {
 		return err
 	}
+	builtIn := w.IsBuiltIn()
 	for _, v := range all.validating {
-		if !v.Handles(w.GetOperation()) {
+		if !builtIn && !v.every || !v.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := v.Validate(ctx, w, w); err != nil {

@@ -1,0 +1,105 @@
+package intree
+
+import (
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	"k8s.io/kubernetes/plugin/pkg/admission/admit"
+	"k8s.io/kubernetes/plugin/pkg/admission/alwayspullimages"
+	"k8s.io/kubernetes/plugin/pkg/admission/antiaffinity"
+	certapproval "k8s.io/kubernetes/plugin/pkg/admission/certificates/approval"
+	"k8s.io/kubernetes/plugin/pkg/admission/certificates/ctbattest"
+	certsigning "k8s.io/kubernetes/plugin/pkg/admission/certificates/signing"
+	certsubjectrestriction "k8s.io/kubernetes/plugin/pkg/admission/certificates/subjectrestriction"
+	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
+	"k8s.io/kubernetes/plugin/pkg/admission/deny"
+	"k8s.io/kubernetes/plugin/pkg/admission/extendedresourcetoleration"
+	"k8s.io/kubernetes/plugin/pkg/admission/gc"
+	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
+	"k8s.io/kubernetes/plugin/pkg/admission/namespace/autoprovision"
+	"k8s.io/kubernetes/plugin/pkg/admission/namespace/exists"
+	"k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass"
+	"k8s.io/kubernetes/plugin/pkg/admission/network/denyserviceexternalips"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodedeclaredfeatures"
+	"k8s.io/kubernetes/plugin/pkg/admission/noderestriction"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
+	"k8s.io/kubernetes/plugin/pkg/admission/podnodeselector"
+	"k8s.io/kubernetes/plugin/pkg/admission/podresize"
+	"k8s.io/kubernetes/plugin/pkg/admission/podtolerationrestriction"
+	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
+	podpriority "k8s.io/kubernetes/plugin/pkg/admission/priority"
+	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
+	"k8s.io/kubernetes/plugin/pkg/admission/scheduling/podgroupprotection"
+	"k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity"
+	"k8s.io/kubernetes/plugin/pkg/admission/storage/persistentvolume/resize"
+	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault"
+	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
+)
+
+// plugin is one of kube-apiserver's.
+type plugin struct {
+	name     string
+	place    place
+	register func(*upstream.Plugins)
+	off      bool // unless it is turned on
+	every    bool // judges objects of all kinds, custom ones too
+}
+
+// place is where the server asks a plugin.
+type place int
+
+const (
+	inTree     place = iota // among the others of this package
+	first                   // before the lifecycle of namespaces
+	last                    // after everything else
+	elsewhere               // in another package, which asks the Choice whether the plugin is on
+	configured              // nowhere: it needs a configuration file
+	missing                 // nowhere: fakecluster has no such plugin
+)
+
+// ordered are the plugins of a real server, in its order.
+var ordered = []plugin{
+	{name: admit.PluginName, register: admit.Register, off: true},
+	{name: autoprovision.PluginName, place: first, register: autoprovision.Register, off: true, every: true},
+	{name: lifecycle.PluginName, place: elsewhere},
+	{name: exists.PluginName, register: exists.Register, off: true, every: true},
+	{name: antiaffinity.PluginName, register: antiaffinity.Register, off: true},
+	{name: limitranger.PluginName, register: limitranger.Register},
+	{name: "ServiceAccount", place: missing},
+	{name: noderestriction.PluginName, register: noderestriction.Register, off: true},
+	{name: nodetaint.PluginName, register: nodetaint.Register},
+	{name: alwayspullimages.PluginName, register: alwayspullimages.Register, off: true},
+	{name: "ImagePolicyWebhook", place: configured, off: true},
+	{name: podsecurity.PluginName, register: podsecurity.Register},
+	{name: podnodeselector.PluginName, register: podnodeselector.Register, off: true},
+	{name: podpriority.PluginName, register: podpriority.Register},
+	{name: defaulttolerationseconds.PluginName, register: defaulttolerationseconds.Register},
+	{name: podtolerationrestriction.PluginName, register: podtolerationrestriction.Register, off: true},
+	{name: "EventRateLimit", place: configured, off: true},
+	{name: extendedresourcetoleration.PluginName, register: extendedresourcetoleration.Register, off: true},
+	{name: setdefault.PluginName, register: setdefault.Register},
+	{name: storageobjectinuseprotection.PluginName, register: storageobjectinuseprotection.Register},
+	{name: podgroupprotection.PluginName, register: podgroupprotection.Register},
+	{name: gc.PluginName, register: gc.Register, off: true, every: true},
+	{name: resize.PluginName, register: resize.Register},
+	{name: runtimeclass.PluginName, register: runtimeclass.Register},
+	{name: certapproval.PluginName, register: certapproval.Register},
+	{name: certsigning.PluginName, register: certsigning.Register},
+	{name: ctbattest.PluginName, register: ctbattest.Register},
+	{name: certsubjectrestriction.PluginName, register: certsubjectrestriction.Register},
+	{name: defaultingressclass.PluginName, register: defaultingressclass.Register},
+	{name: denyserviceexternalips.PluginName, register: denyserviceexternalips.Register, off: true},
+	{name: podtopologylabels.PluginName, register: podtopologylabels.Register},
+	{name: nodedeclaredfeatures.PluginName, register: nodedeclaredfeatures.Register},
+	{name: podresize.PluginName, register: podresize.Register},
+	{name: mutatingpolicy.PluginName, place: elsewhere},
+	{name: mutatingwebhook.PluginName, place: elsewhere},
+	{name: validatingpolicy.PluginName, place: elsewhere},
+	{name: validatingwebhook.PluginName, place: elsewhere},
+	{name: resourcequota.PluginName, place: elsewhere},
+	{name: deny.PluginName, place: last, register: deny.Register, off: true, every: true},
+}

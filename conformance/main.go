@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
 	kubernetes "github.com/fakecluster/fakecluster/conformance/kubernetes/suite"
 	"github.com/fakecluster/fakecluster/conformance/operator"
@@ -50,6 +51,9 @@ var parts = []part{
 	{"kubectl", kubectl.List, kubectl.Run},
 	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return operator.Run(ctx)
+	}},
+	{"envtest", envtest.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return envtest.Run(ctx)
 	}},
 }
 

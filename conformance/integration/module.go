@@ -170,3 +170,17 @@ func writeIfChanged(path string, content []byte) error {
 	}
 	return os.WriteFile(path, content, 0o644)
 }
+
+// Copy returns a folder with a copy of a module that conformance requires, as it is in the module
+// cache, in which the go command can build the module's own tests. It is never changed.
+func Copy(ctx context.Context, path string) (string, error) {
+	cache, err := cacheFolder()
+	if err != nil {
+		return "", err
+	}
+	m, err := listModule(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	return copyModule(m, cache)
+}

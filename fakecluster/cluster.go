@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"sync"
@@ -77,7 +75,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 // When it returns, everything that the options ask for has been created. After an error
 // nothing is left to close.
 func New(opts ...Option) (*Cluster, error) {
-	var s settings
+	s := settings{limits: usualLimits}
 	for _, o := range opts {
 		o(&s)
 	}
@@ -112,7 +110,8 @@ func New(opts ...Option) (*Cluster, error) {
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
-		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
+		MaxWatches: s.limits.watches,
+		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: s.flags.users, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
@@ -152,47 +151,6 @@ func (c *Cluster) open() (err error) {
 	return err
 }
 
-// idleConnections is how many idle connections a cluster's clients keep. A test with more
-// goroutines that send requests opens new connections.
-const idleConnections = 100
-
-// listen serves the cluster on a loopback socket. The address is that of its flags, or empty for
-// any port.
-func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
-	access := clientgo.Access{Token: c.token}
-	var own secure
-	if tls {
-		var err error
-		if own, err = secured(); err != nil {
-			return access, err
-		}
-	}
-	listener := httptest.NewUnstartedServer(c.server)
-	if address != "" {
-		at, err := net.Listen("tcp", address)
-		if err != nil {
-			_ = listener.Listener.Close()
-			return access, fmt.Errorf("failed to create listener: failed to listen on %s: %w", address, err)
-		}
-		_ = listener.Listener.Close() // nobody knows of it
-		listener.Listener = at
-	}
-	if tls {
-		listener.EnableHTTP2 = !c.settings.flags.http1
-		listener.TLS, access.ServerName = c.settings.flags.configureTLS(own.certificate)
-		listener.StartTLS()
-		access.CAData = own.authority
-	} else {
-		listener.Start()
-		// Without a transport of its own, client-go shares one among all clusters of the
-		// process, which keeps two idle connections for each host.
-		access.Transport = &http.Transport{MaxIdleConnsPerHost: idleConnections}
-	}
-	access.URL = listener.URL
-	c.listeners = append(c.listeners, listener)
-	return access, nil
-}
-
 // secure is what a server needs for TLS.
 type secure struct {
 	certificate cryptotls.Certificate
@@ -206,7 +164,7 @@ var secured = sync.OnceValues(func() (s secure, err error) {
 		return s, fmt.Errorf("making a certificate authority: %w", err)
 	}
 	s.authority = authority.PEM()
-	s.certificate, err = authority.ServerCertificate("localhost", loopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	s.certificate, err = authority.ServerCertificate(ownNames...)
 	return s, err
 })
 

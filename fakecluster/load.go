@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
 // load creates what the options ask for.
@@ -111,7 +113,7 @@ func eachManifest(option, root string, visit func(manifest) error) error {
 
 // eachManifestOf visits those in one file of YAML documents or JSON.
 func eachManifestOf(path string, visit func(manifest) error) error {
-	content, err := os.ReadFile(path)
+	content, err := regular.Read(path)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ type settings struct {
 
 	apiServerFlags []string
 	flags          flagged // read from apiServerFlags
+	limits         limits  // no option changes them
 }
 
 // once is an option that can be given once.

@@ -2,12 +2,15 @@ package rest_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+
+	"k8s.io/klog/v2"
 )
 
 // fillersDefinition is a kind whose spec.items have a default of 100 KB each.
@@ -121,4 +124,75 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 		body, err := io.ReadAll(res.Body)
 		expect(t, "answer", fmt.Sprint(res.StatusCode, " ", string(body), err), "504 "+allotted+"<nil>")
 	})
+}
+
+// TestARevisionThatNoSignedNumberHolds reads at what would overflow.
+func TestARevisionThatNoSignedNumberHolds(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	c.must("POST", widgetsPath, widget("a"))
+	now := c.list(widgetsPath).ResourceVersion
+	tooLarge := func(revision string) string {
+		return `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Timeout: Too large resource version: ` + revision + `, current: ` + now +
+			`","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1},"code":504}`
+	}
+	for _, tt := range []struct {
+		query string
+		code  int
+		body  string
+	}{
+		{"?resourceVersion=9223372036854775808", 504, tooLarge("9223372036854775808") + "\n"},
+		{"?resourceVersionMatch=Exact&resourceVersion=9223372036854775808", 504, tooLarge("9223372036854775808") + "\n"},
+		{"?resourceVersionMatch=NotOlderThan&resourceVersion=18446744073709551615", 504, tooLarge("18446744073709551615") + "\n"},
+		{"/a?resourceVersion=9223372036854775808", 504, tooLarge("9223372036854775808") + "\n"},
+		{"?watch=1&timeoutSeconds=1&resourceVersion=9223372036854775808", 200, ""},
+		{"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=9223372036854775808", 200,
+			`{"type":"ERROR","object":` + tooLarge("9223372036854775808") + "}\n"},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			a := c.do("GET", widgetsPath+tt.query, nil, "")
+			expect(t, "code", a.code, tt.code)
+			expect(t, "answer", a.body, tt.body)
+		})
+	}
+}
+
+func TestTheVersionIsReadOnly(t *testing.T) {
+	c := start(t)
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		for _, path := range []string{"/version", "/version/"} {
+			a := c.do(method, path, nil, "")
+			expect(t, method+" "+path, fmt.Sprint(a.code, " ", a.body),
+				`405 {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server does not allow this method on the requested resource","reason":"MethodNotAllowed","details":{},"code":405}`+"\n")
+		}
+	}
+	expect(t, "HEAD", c.do("HEAD", "/version", nil, "").code, 405)
+	expect(t, "GET", c.do("GET", "/version", nil, "").code, 200)
+}
+
+// TestLargeSelectorsAreNotLogged sends 900 KB of selectors, as much as a URL takes.
+func TestLargeSelectorsAreNotLogged(t *testing.T) {
+	var logged bytes.Buffer
+	state := klog.CaptureState()
+	defer state.Restore()
+	klog.LogToStderr(false)
+	klog.SetOutput(&logged)
+	c := startInProcess(t)
+	if a := c.serve("POST", definitionsPath, jsonBody, []byte(definition(t, "widgets"))); a.code != 201 {
+		t.Fatal(a.body)
+	}
+	long := strings.Repeat("x", 900_000)
+	for _, query := range []string{
+		"labelSelector=" + long, "labelSelector=a+in+(" + long + ")", "labelSelector=!!" + long, "fieldSelector=" + long, "fieldSelector=" + long + "%3Da",
+		"fieldSelector=metadata.name%3D" + long, "continue=" + long, "resourceVersion=" + long, "limit=" + long, "watch=" + long, "timeout=" + long,
+	} {
+		for _, method := range []string{"GET", "DELETE"} {
+			a := c.serve(method, widgetsPath+"?timeoutSeconds=1&"+query, nil, nil)
+			expect(t, method+" "+query[:20], a.code == 400 || a.code == 200 || a.code == 500 && strings.HasPrefix(query, "resourceVersion") || a.code == 405, true)
+		}
+	}
+	klog.Flush()
+	if logged.Len() > 1000 {
+		t.Errorf("%d bytes were logged: %.1000s", logged.Len(), logged.String())
+	}
 }

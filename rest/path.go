@@ -3,7 +3,11 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -16,13 +20,37 @@ func parsePath(next http.Handler) http.Handler {
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info, err := paths.NewRequestInfo(req)
+		info, err := paths.NewRequestInfo(quiet(req))
 		if err != nil {
 			responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
 			return
 		}
 		next.ServeHTTP(w, req.WithContext(apirequest.WithRequestInfo(req.Context(), info)))
 	})
+}
+
+// longQuery is the length from which on a query that cannot be read is not logged.
+const longQuery = 2048
+
+// quiet is the request as it is to be read by upstream, which logs the whole query if it cannot
+// read the options of a list in it: a selector may have a megabyte. Then all that it takes from
+// the query is whether it is a watch.
+func quiet(req *http.Request) *http.Request {
+	if len(req.URL.RawQuery) < longQuery {
+		return req
+	}
+	query := req.URL.Query()
+	if metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &internalversion.ListOptions{}) == nil {
+		return req
+	}
+	of := *req.URL
+	of.RawQuery = ""
+	if watch := query["watch"]; len(watch) > 0 && watch[0] != "0" && !strings.EqualFold(watch[0], "false") {
+		of.RawQuery = "watch=true"
+	}
+	brief := *req
+	brief.URL = &of
+	return &brief
 }
 
 // infoOf is what parsePath has found out.

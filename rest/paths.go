@@ -44,6 +44,10 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case req.URL.Path == "/version" || req.URL.Path == "/version/":
+		if req.Method != http.MethodGet {
+			writeError(w, req, unknownMethod())
+			return
+		}
 		discovery.ServeVersion(w, req)
 	case req.URL.Path == "/":
 		registered, err := p.aggregate.Registered()

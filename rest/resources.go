@@ -27,7 +27,7 @@ func (s *Server) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
 		"list":             list,
-		"watch":            watches{&s.frames, s.closing}.watch,
+		"watch":            watches{&s.frames, s.closing, s.maxWatches(), &s.watches}.watch,
 		"create":           create,
 		"update":           update,
 		"patch":            patch,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,9 @@ type Options struct {
 	RuntimeConfig []string
 	// Network says where the server and its services are.
 	Network Network
+	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
+	// answered with status 429, which asks the client to try again after a second.
+	MaxWatches int
 	// Controllers are the controllers of kube-controller-manager that act, by the names that its
 	// flag --controllers knows them by; nil: none. Those that there are: see ControllerNames.
 	Controllers []string
@@ -107,6 +111,8 @@ type Server struct {
 	rules       *auth.Rules
 	authorizer  auth.Authorizer
 	access      *auth.Access
+
+	watches atomic.Int64 // those that are running
 
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
@@ -238,6 +244,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		gaps:      server.gaps,
 	})
 	return server, nil
+}
+
+// maxWatches is how many watches there may be at a time.
+func (s *Server) maxWatches() int64 {
+	if s.options.MaxWatches > 0 {
+		return int64(s.options.MaxWatches)
+	}
+	return maxWatches
 }
 
 // Close ends all watches and refuses further requests. It does not wait for

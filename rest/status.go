@@ -50,6 +50,10 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		writeAllotted(w, req)
 		return
 	}
+	if errors.Is(err, errTooManyWatches) {
+		writeTooMany(w)
+		return
+	}
 	status := toStatus(err)
 	code := int(status.Code)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {

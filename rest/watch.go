@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -27,6 +29,30 @@ const bookmarkPeriod = time.Minute
 type watches struct {
 	shared  *view.Frames
 	closing context.Context // ends with the server
+	limit   int64           // how many there may be at a time
+	running *atomic.Int64
+}
+
+// maxWatches is how many watches a server has at a time, unless its options say otherwise. A
+// watch holds a connection and a goroutine; a test that has more of them leaks them.
+const maxWatches = 10_000
+
+// errTooManyWatches is the answer to a watch beyond the limit.
+var errTooManyWatches = errors.New("too many watches")
+
+// begin counts a watch until end is called. It fails if there are too many.
+func (w watches) begin() (end func(), err error) {
+	if w.running.Add(1) > w.limit {
+		w.running.Add(-1)
+		return nil, errTooManyWatches
+	}
+	return func() { w.running.Add(-1) }, nil
+}
+
+// writeTooMany answers a request beyond a limit, as a real server does when it has too much to do.
+func writeTooMany(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
 
 // watch streams the changes to the objects of a namespace, of all, or to one
@@ -57,6 +83,11 @@ func (w watches) watch(r *request) error {
 	if _, ok := r.w.(http.Flusher); !ok {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
+	end, err := w.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
 	events = view.NewEvents(shown, w.shared, info)
 	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
@@ -64,10 +95,10 @@ func (w watches) watch(r *request) error {
 	if wsstream.IsWebSocketRequest(r.http) {
 		return overWebSocket(ctx, r, info, func(ctx context.Context, out frames) {
 			stream.out = out
-			stream.run(ctx, int64(from))
+			stream.run(ctx, from)
 		})
 	}
-	stream.run(ctx, int64(from))
+	stream.run(ctx, from)
 	return nil
 }
 
@@ -125,7 +156,7 @@ type watchStream struct {
 }
 
 // run streams until the context ends or the watch has to.
-func (s *watchStream) run(ctx context.Context, from int64) {
+func (s *watchStream) run(ctx context.Context, from uint64) {
 	// The watch begins before the client hears of it: what follows the answer's
 	// first bytes is a change.
 	initial, err := s.start(from)
@@ -147,7 +178,8 @@ func (s *watchStream) run(ctx context.Context, from int64) {
 
 // start positions the cursors. Without a revision to start from, it returns the
 // present objects, which go first.
-func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
+func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
+	from := int64(min(wanted, math.MaxInt64)) // no revision comes after that
 	sendInitial := from == 0
 	if s.options.SendInitialEvents != nil {
 		sendInitial = *s.options.SendInitialEvents
@@ -158,7 +190,7 @@ func (s *watchStream) start(from int64) (initial *store.Scan, err error) {
 		position = current
 	}
 	if sendInitial && from > current {
-		return nil, storage.NewTooLargeResourceVersionError(uint64(from), uint64(current), 1)
+		return nil, storage.NewTooLargeResourceVersionError(wanted, uint64(current), 1)
 	}
 	s.after = max(from, position)
 	prefix := s.r.version.Resource.PrefixOf(s.r.namespace())

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
 // Load reads the scenarios of files, of folders with everything below them, and of glob patterns
@@ -72,7 +74,7 @@ type file struct {
 func (f *file) speaks() bool { return len(f.scenarios)+len(f.mistakes) > 0 }
 
 func load(path string) *file {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path)
 	if err != nil {
 		return &file{path: path, mistakes: []error{err}}
 	}

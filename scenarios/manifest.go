@@ -1,12 +1,13 @@
 package scenarios
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
 // manifestsOf reads a manifest that stands in place, or all those in the file that
@@ -28,7 +29,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 		name = filepath.Join(filepath.Dir(p.file), name)
 	}
 	p.manifests = append(p.manifests, name)
-	data, err := os.ReadFile(name)
+	data, err := regular.Read(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,11 @@ type Page struct {
 // ReadPage reads the records of a list into the receiver: those of the selector's kind,
 // in a namespace or, for the empty namespace, in all of them. It ends with the context.
 func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
+	if o.Continue == "" {
+		if err := isRevision(s, o.ResourceVersion); err != nil {
+			return Page{}, err
+		}
+	}
 	prefix := sel.version.Resource.PrefixOf(namespace)
 	limit := int(o.Limit)
 	if o.ResourceVersion == "0" {
@@ -98,6 +104,16 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 		}
 		start = part.Key(part.Len()-1) + "\x00"
 	}
+}
+
+// isRevision refuses a resourceVersion that no revision can ever be: one that is too large for a
+// signed number. What is no number at all is refused in other words.
+func isRevision(s *store.Store, resourceVersion string) error {
+	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
+	if err == nil && wanted > math.MaxInt64 {
+		return storage.NewTooLargeResourceVersionError(wanted, uint64(s.Revision()), 1)
+	}
+	return nil
 }
 
 // NotInFuture refuses to read at a revision that is yet to come.

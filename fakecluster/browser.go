@@ -1,0 +1,76 @@
+package fakecluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// refuseBrowsers refuses what a page in a browser on this machine could send to the socket of a
+// cluster. A page does not know the token, and this is a second wall. A browser says where a page
+// comes from, and a page cannot change what it says:
+//
+//   - A request that a page of another site sends has an Origin of another host, or a
+//     Sec-Fetch-Site that says so.
+//   - A page whose own name has been pointed to this machine (DNS rebinding) sends that name
+//     as the Host.
+//
+// Other programs send neither Origin nor Sec-Fetch-Site, and call the cluster by an address or
+// name of this machine, also through kubectl proxy or a tunnel.
+//
+// A cluster with certificates of its own (WithAPIServerFlags) has any name: a browser would not get
+// past the certificate under another one.
+func refuseBrowsers(anyName bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if why := foreign(req, anyName); why != "" {
+			status := apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("%s", why)).Status()
+			status.Message, status.Details = "fakecluster serves programs on this machine only: "+why, nil
+			status.Kind, status.APIVersion = "Status", "v1"
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(status) // the client may have gone
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// foreign says what gives a request away as that of a page in a browser; empty: nothing does.
+func foreign(req *http.Request, anyName bool) string {
+	if !anyName && !isOwnHost(req.Host) {
+		return fmt.Sprintf("%.100q is no name of this machine", req.Host)
+	}
+	if site := req.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
+		return "a page of another site sends the request"
+	}
+	for _, origin := range req.Header.Values("Origin") {
+		if from, err := url.Parse(origin); err != nil || from.Host != req.Host {
+			return "a page of another site sends the request"
+		}
+	}
+	return ""
+}
+
+// ownNames are those that a cluster's certificate is for.
+var ownNames = []string{"localhost", loopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+
+// isOwnHost tells whether a Host header names this machine, by an address that no DNS can point
+// elsewhere or by a name of the cluster's certificate.
+func isOwnHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if ip := net.ParseIP(name); ip != nil {
+		return ip.IsLoopback()
+	}
+	return name == "" || slices.Contains(ownNames, strings.ToLower(name))
+}

@@ -1,0 +1,19 @@
+package fakecluster
+
+import "time"
+
+// WithLimits gives a cluster other limits than the usual ones; 0 leaves one as it is.
+func WithLimits(header, idle time.Duration, connections int64, watches int) Option {
+	return func(s *settings) {
+		if header > 0 {
+			s.limits.header = header
+		}
+		if idle > 0 {
+			s.limits.idle = idle
+		}
+		if connections > 0 {
+			s.limits.connections = connections
+		}
+		s.limits.watches = watches
+	}
+}

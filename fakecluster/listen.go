@@ -1,0 +1,123 @@
+package fakecluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	"github.com/fakecluster/fakecluster/clientgo"
+)
+
+// limits are those of a cluster's sockets.
+type limits struct {
+	// header is how long a client may take to send the header of a request. Its body has the
+	// time of the request.
+	header time.Duration
+	// idle is how long a connection may wait for its next request.
+	idle time.Duration
+	// connections is how many there may be at a time. A request over a further one is answered
+	// with status 429, and the connection ends.
+	connections int64
+	// watches is how many there may be at a time in the cluster; 0: the server's default.
+	watches int
+}
+
+// usualLimits end half-open connections after the same times as kube-apiserver does. No watch
+// ends by them: they count before a request and between two.
+var usualLimits = limits{header: 32 * time.Second, idle: 90 * time.Second, connections: 10_000}
+
+const (
+	// idleConnections is how many idle connections a cluster's clients keep. A test with more
+	// goroutines that send requests opens new connections.
+	idleConnections = 100
+
+	// idleTimeout is how long they keep them: less than the server does, so that a client does
+	// not send a request over a connection that the server ends at the same moment.
+	idleTimeout = 60 * time.Second
+)
+
+// listen serves the cluster on a loopback socket. The address is that of its flags, or empty for
+// any port.
+func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
+	access := clientgo.Access{Token: c.token}
+	var own secure
+	if tls {
+		var err error
+		if own, err = secured(); err != nil {
+			return access, err
+		}
+	}
+	bounds := c.settings.limits
+	listener := httptest.NewUnstartedServer(nil)
+	if address != "" {
+		at, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = listener.Listener.Close()
+			return access, fmt.Errorf("failed to create listener: failed to listen on %s: %w", address, err)
+		}
+		_ = listener.Listener.Close() // nobody knows of it
+		listener.Listener = at
+	}
+	connections := &connections{most: bounds.connections}
+	listener.Config = &http.Server{
+		Handler:           connections.limit(refuseBrowsers(len(c.settings.flags.certificates) > 0, c.server)),
+		ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle,
+		ConnContext: connections.begin, ConnState: connections.changed,
+	}
+	if tls {
+		listener.EnableHTTP2 = !c.settings.flags.http1
+		listener.TLS, access.ServerName = c.settings.flags.configureTLS(own.certificate)
+		listener.StartTLS()
+		access.CAData = own.authority
+	} else {
+		listener.Start()
+		// Without a transport of its own, client-go shares one among all clusters of the
+		// process, which keeps two idle connections for each host.
+		access.Transport = &http.Transport{MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: idleTimeout}
+	}
+	access.URL = listener.URL
+	c.listeners = append(c.listeners, listener)
+	return access, nil
+}
+
+// connections counts those of a listener.
+type connections struct {
+	most int64
+	open atomic.Int64
+}
+
+// surplusKey is the key of a context that says that there are too many connections.
+type surplusKey struct{}
+
+// begin is http.Server.ConnContext.
+func (c *connections) begin(ctx context.Context, _ net.Conn) context.Context {
+	if c.open.Add(1) > c.most {
+		return context.WithValue(ctx, surplusKey{}, true)
+	}
+	return ctx
+}
+
+// changed is http.Server.ConnState.
+func (c *connections) changed(_ net.Conn, to http.ConnState) {
+	if to == http.StateClosed || to == http.StateHijacked {
+		c.open.Add(-1)
+	}
+}
+
+// limit refuses what comes over a connection beyond the limit, in the words in which a real
+// server says that it has too much to do.
+func (c *connections) limit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if surplus, _ := req.Context().Value(surplusKey{}).(bool); surplus {
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}

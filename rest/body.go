@@ -49,7 +49,9 @@ func (r *request) readBody() ([]byte, error) {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBodyBytes))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		<-r.ctx.Done() // which ends at the same moment
+		// The context may have ended meanwhile because of the connection.
+		_, late, err := limitOf(r.http)
+		return nil, errors.Join(late, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)

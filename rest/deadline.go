@@ -36,27 +36,35 @@ var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 // and by schema.MaxDefaults.
 func limitTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info := infoOf(req)
-		if isLongRunning(req, info) {
+		if isLongRunning(req, infoOf(req)) {
 			next.ServeHTTP(w, req)
 			return
 		}
-		wanted, err := timeoutOf(req)
+		timeout, cause, err := limitOf(req)
 		if err != nil {
 			writeError(w, req, err)
 			return
-		}
-		timeout, cause := requestTimeout, error(errAllotted)
-		if writesOne(info) {
-			timeout, cause = writeTimeout, nil
-		}
-		if wanted > 0 && wanted < timeout {
-			timeout, cause = wanted, errAllotted
 		}
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
 		defer cancel()
 		next.ServeHTTP(w, req.WithContext(ctx))
 	})
+}
+
+// limitOf is the time that a request may take, and its answer when it takes longer.
+func limitOf(req *http.Request) (timeout time.Duration, late error, err error) {
+	wanted, err := timeoutOf(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	timeout, late = requestTimeout, errAllotted
+	if writesOne(infoOf(req)) {
+		timeout, late = writeTimeout, errLate
+	}
+	if wanted > 0 && wanted < timeout {
+		timeout, late = wanted, errAllotted
+	}
+	return timeout, late, nil
 }
 
 // timeoutOf is the timeout in the query; 0 if there is none.
@@ -89,16 +97,18 @@ func writesOne(info *apirequest.RequestInfo) bool {
 // than a request may take.
 var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 
+// errLate is the end of a write that took longer than a write may take.
+var errLate = apierrors.NewTimeoutError("request did not complete within requested timeout - "+context.DeadlineExceeded.Error(), 0)
+
 // orTimeout is the error of a request, or that it ran out of time.
 func orTimeout(ctx context.Context, err error) error {
-	switch {
-	case err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded):
+	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
-	case errors.Is(context.Cause(ctx), errAllotted):
-		return errAllotted
-	default:
-		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+ctx.Err().Error(), 0)
 	}
+	if late := context.Cause(ctx); errors.Is(late, errAllotted) || errors.Is(late, errLate) {
+		return late
+	}
+	return errLate
 }
 
 // writeAllotted answers a request with errAllotted. On a real server a filter in front of

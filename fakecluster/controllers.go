@@ -32,6 +32,39 @@ const (
 	// takes back what objects have been charged with once they are deleted or use less. Without
 	// it a quota limits nothing, as with envtest, unless a client writes its status.
 	ResourceQuotaController Controller = "resourcequota-controller"
+	// ServiceAccountController makes the ServiceAccount default in each namespace, again when it
+	// has been deleted. With it the admission plugin ServiceAccount is on, which gives Pods
+	// their account and its token.
+	ServiceAccountController Controller = "serviceaccount-controller"
+	// RootCAPublisher publishes the certificate of the cluster's authority in the ConfigMap
+	// kube-root-ca.crt in each namespace, and mends it.
+	RootCAPublisher Controller = "root-ca-certificate-publisher-controller"
+	// RoleAggregation gives ClusterRoles with an aggregationRule the rules of those that it
+	// selects. Without it admin, edit and view, among others, have no rules.
+	RoleAggregation Controller = "clusterrole-aggregation-controller"
+	// EndpointsController keeps the Endpoints of Services with a selector in line with the Pods
+	// that are ready.
+	EndpointsController Controller = "endpoints-controller"
+	// EndpointSliceController does so for EndpointSlices. It leaves out Pods whose Node is not
+	// there, as a real one does.
+	EndpointSliceController Controller = "endpointslice-controller"
+	// DisruptionController keeps the status of PodDisruptionBudgets, by which evictions are
+	// decided.
+	DisruptionController Controller = "disruption-controller"
+	// PVCProtection lets a PersistentVolumeClaim that is being deleted go when no Pod uses it,
+	// and says in the condition Unused of one that is bound whether any does.
+	PVCProtection Controller = "persistentvolumeclaim-protection-controller"
+	// PVProtection lets a PersistentVolume that is being deleted go when it is not bound.
+	PVProtection Controller = "persistentvolume-protection-controller"
+	// TTLAfterFinished deletes Jobs when they have been finished for ttlSecondsAfterFinished.
+	// A timer is set for that moment and no other; in a testing/synctest bubble it goes by the
+	// bubble's clock. The deletion is in the foreground, so it ends only with the
+	// GarbageCollector.
+	TTLAfterFinished Controller = "ttl-after-finished-controller"
+	// CSRCleaner deletes CertificateSigningRequests an hour after they were issued, denied or
+	// have failed, a day after nothing has become of them, and when their certificate expires,
+	// each by a timer of that kind.
+	CSRCleaner Controller = "certificatesigningrequest-cleaner-controller"
 )
 
 // DefaultControllers returns the controllers that act in a cluster without WithControllers.
@@ -39,7 +72,8 @@ func DefaultControllers() []Controller {
 	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
-// AllControllers returns all controllers that there are.
+// AllControllers returns all controllers that there are, in the order in which they act after a
+// write.
 func AllControllers() []Controller {
 	var all []Controller
 	for _, name := range rest.ControllerNames() {

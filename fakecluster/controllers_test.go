@@ -47,5 +47,8 @@ func withCollection() fakecluster.Option {
 func TestAControllerThatThereIsNotIsAnError(t *testing.T) {
 	_, err := fakecluster.New(fakecluster.WithControllers("deployment-controller"))
 	fails(t, "New", err, `WithControllers: fakecluster has no controller "deployment-controller"; it has namespace-controller, `+
-		`garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller and resourcequota-controller`)
+		`garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, resourcequota-controller, `+
+		`serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller, `+
+		`endpoints-controller, endpointslice-controller, disruption-controller, persistentvolumeclaim-protection-controller, `+
+		`persistentvolume-protection-controller, ttl-after-finished-controller and certificatesigningrequest-cleaner-controller`)
 }

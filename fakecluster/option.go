@@ -145,11 +145,11 @@ func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("Namesp
 //
 //	fakecluster.WithAdmissionPlugins("AlwaysPullImages", "NodeRestriction")
 //
-// An unknown name is an error. So is ServiceAccount, which fakecluster does not have yet, and so
-// are EventRateLimit and ImagePolicyWebhook, which need a configuration file. To turn on what is
-// on by default changes nothing.
+// An unknown name is an error. So are EventRateLimit and ImagePolicyWebhook, which need a
+// configuration file. To turn on what is on by default changes nothing.
 //
-// Default: those that a server of 1.37 has by default are on, but for ServiceAccount.
+// Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
+// ServiceAccountController acts.
 func WithAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.admissionPlugins = append(s.admissionPlugins, names...) }
 }
@@ -162,7 +162,8 @@ func WithAdmissionPlugins(names ...string) Option {
 // ValidatingAdmissionPolicy, MutatingAdmissionWebhook and their like are among them. An unknown
 // name is an error, and one that WithAdmissionPlugins turns on.
 //
-// Default: those that a server of 1.37 has by default are on, but for ServiceAccount.
+// Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
+// ServiceAccountController acts.
 func WithoutAdmissionPlugins(names ...string) Option {
 	return func(s *settings) { s.noAdmissionPlugins = append(s.noAdmissionPlugins, names...) }
 }
@@ -209,9 +210,10 @@ func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
 // WithClock has the cluster take the time from a function of the test's own: the
 // creationTimestamps, deletionTimestamps and times in managedFields of objects, the times of audit
-// events, and the time by which tokens expire. How long requests and watches take is measured by
-// the time of the process. Several goroutines may call the function at the same time. A nil
-// function is an error. The option can be given once.
+// events, and the time by which tokens expire. What controllers do because time has passed is
+// done by the next write after that time. How long requests and watches take is measured by the
+// time of the process. Several goroutines may call the function at the same time. A nil function
+// is an error. The option can be given once.
 //
 // Default: time.Now, which is the bubble's time in a testing/synctest bubble.
 func WithClock(now func() time.Time) Option {

@@ -51,8 +51,19 @@ func (g *gaps) note(err error) {
 	}
 }
 
+// fail tells of something that a reaction to a write could not do. Unlike a gap, it is told each
+// time.
+func (g *gaps) fail(message string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tell != nil {
+		g.tell(message)
+	}
+}
+
 // TellGaps has a function told what clients ask for that a real server would serve and this
-// one does not: each thing once. Without a call of TellGaps, klog is told. When TellGaps
+// one does not: each thing once. It is also told what the server's own controllers tried and
+// could not do. Without a call of TellGaps, klog is told. When TellGaps
 // returns, the former function is not called any more. A nil function ends the telling.
 func (s *Server) TellGaps(tell func(message string)) {
 	s.gaps.mu.Lock()

@@ -174,7 +174,11 @@ func (k forKinds) Now() time.Time { return k.now().Time }
 type forPlugins struct {
 	cluster
 	controllers *reactions
+	random      *write.Random
 }
+
+// GenerateName implements intree.Cluster.
+func (p forPlugins) GenerateName(base string) string { return p.random.Name(base) }
 
 // CreateNamespace implements intree.Cluster.
 func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {

@@ -68,6 +68,12 @@ type reactions struct {
 	now        func() metav1.Time
 	aggregate  *aggregation.Registry
 	quotas     quotas
+	gaps       *gaps
+}
+
+// Tell implements lifecycle.Server.
+func (r reactions) Tell(reaction, name string, err error) {
+	r.gaps.fail(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", reaction, name, err))
 }
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) {
@@ -345,16 +351,26 @@ func (r reactions) inform(ctx context.Context, w write.Request) context.Context 
 // the write names a revision, that happens exactly when the revision is obsolete: any other
 // 409 or 404 is the answer of admission, and the write fails with it.
 func (r reactions) carryOut(ctx context.Context, by controller, verb string, w write.Request) error {
-	err := r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
-		return r.writes.Run(r.inform(ctx, w), w)
-	})
+	_, err := r.send(ctx, by, verb, w)
 	switch {
-	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed):
-		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
+	case errors.Is(err, lifecycle.ErrConflict):
 	case w.Revision != 0 && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		err = fmt.Errorf("refused: %s", err.Error())
 	}
 	return err
+}
+
+// send is carryOut that leaves the answer of admission as it is.
+func (r reactions) send(ctx context.Context, by controller, verb string, w write.Request) (result write.Result, err error) {
+	err = r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
+		var err error
+		result, err = r.writes.Run(r.inform(ctx, w), w)
+		return result, err
+	})
+	if errors.Is(err, write.ErrObsolete) || errors.Is(err, write.ErrNotServed) {
+		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
+	}
+	return result, err
 }
 
 // formatRevision is a revision as a resourceVersion.

@@ -17,6 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/controllers"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -144,6 +145,9 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, err
 	}
+	if !acting[lifecycle.ServiceAccountController] {
+		plugins.OffByDefault(intree.ServiceAccount) // nobody makes the accounts that it asks for
+	}
 	k := builtinKinds{inTree: plugins, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
 	k.all = builtin.Resources(k.options, k.definitions)
@@ -174,6 +178,9 @@ func New(s *store.Store, o Options) (*Server, error) {
 		return nil, err
 	}
 	if err := server.chain.refresh(); err != nil {
+		return nil, err
+	}
+	if err := server.reactor.Begin(context.Background()); err != nil {
 		return nil, err
 	}
 	if o.Admission != nil {
@@ -213,15 +220,16 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
 	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
-	server.chain.inTree = kinds.inTree.Chain(forPlugins{known, &server.controllers})
+	server.chain.inTree = kinds.inTree.Chain(forPlugins{known, &server.controllers, random})
 	server.chain.current.Store(server.chain.with(&admission.Chain{}))
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
-		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate,
+		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate, gaps: server.gaps,
 		quotas: newQuotas(known, kinds.all),
 	}
-	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting)
+	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
+		controllers.New(forControllers{known, &server.controllers}, kinds.acting)...)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
@@ -256,10 +264,12 @@ func (s *Server) maxWatches() int64 {
 
 // Close ends all watches and refuses further requests. It does not wait for
 // those in flight: they end with the connection or transport that carries them.
+// It waits for what controllers do because time has passed.
 func (s *Server) Close() {
 	s.close()
 	s.hooks.close()
 	s.aggregate.Close()
+	s.reactor.Close()
 }
 
 // TokenFor returns a bearer token for a user who is a member of the groups.

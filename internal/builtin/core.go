@@ -99,7 +99,7 @@ var core = group{name: "", kinds: []kind{
 			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, connection: podPortForward},
 			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, connection: podProxy},
 			"resize":              {strategy: pod.ResizeStrategy},
-			"status":              {strategy: pod.StatusStrategy},
+			"status":              {strategy: sparePodStatus{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
 		},
 	},
 	{

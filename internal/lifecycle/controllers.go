@@ -24,9 +24,29 @@ const (
 	ResourceQuotaController Controller = "resourcequota-controller"
 )
 
-// AllControllers are the controllers that a Reactor can stand for.
+// Those of package controllers, which says what they do.
+const (
+	ServiceAccountController Controller = "serviceaccount-controller"
+	RootCAPublisher          Controller = "root-ca-certificate-publisher-controller"
+	RoleAggregation          Controller = "clusterrole-aggregation-controller"
+	EndpointsController      Controller = "endpoints-controller"
+	EndpointSliceController  Controller = "endpointslice-controller"
+	DisruptionController     Controller = "disruption-controller"
+	PVCProtection            Controller = "persistentvolumeclaim-protection-controller"
+	PVProtection             Controller = "persistentvolume-protection-controller"
+	TTLAfterFinished         Controller = "ttl-after-finished-controller"
+	CSRCleaner               Controller = "certificatesigningrequest-cleaner-controller"
+)
+
+// AllControllers are the controllers that there are, in the order in which they act after a
+// change.
 func AllControllers() []Controller {
-	return []Controller{NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
+	return []Controller{
+		NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController,
+		ServiceAccountController, RootCAPublisher, RoleAggregation,
+		EndpointsController, EndpointSliceController, DisruptionController,
+		PVCProtection, PVProtection, TTLAfterFinished, CSRCleaner,
+	}
 }
 
 // Controllers are the controllers that a Reactor stands for.

@@ -2,7 +2,9 @@
 // definitions, empties definitions and namespaces that are being deleted, checks the types in
 // policies, migrates stored objects to another version, keeps an APIService for each version of
 // a definition, finds out whether the servers of APIServices answer, measures what is used of
-// quotas, and collects garbage: objects whose owners are gone.
+// quotas, and collects garbage: objects whose owners are gone. It also calls keepers, which are
+// further controllers (see package controllers), and has alarms for what is due when time has
+// passed.
 //
 // On a real server controllers do this in the background, some time later. Here the write
 // that causes it does it, before its answer leaves. Deleting a namespace with one ConfigMap,
@@ -18,8 +20,9 @@
 //
 // When a step is refused, for example by an admission webhook, the object stays as it is, and
 // the next related write tries again. Definitions and namespaces have a condition that says
-// so. What the garbage collector could not delete is logged; related are the writes of that
-// object, and of an owner that waits for it.
+// so. What the garbage collector or a keeper could not do is logged, in the log of the test if
+// the cluster belongs to one. Related are the writes of that object; for the collector, those
+// of an owner that waits for it; for a keeper, those of all that it follows.
 //
 // # Garbage collection
 //

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -87,6 +86,10 @@ type Server interface {
 	// others.
 	MeasureQuota(q *corev1.ResourceQuota) (changed bool, err error)
 
+	// Tell says that a reaction has failed, about an object or what else its name says. The
+	// next related write tries again.
+	Tell(reaction, name string, err error)
+
 	Objects
 }
 
@@ -109,16 +112,24 @@ type Reactor struct {
 	server Server
 	acting Controllers
 	graph  *graph // nil: nothing is collected
+	// keepers are further controllers that act, and alarms call them when time has passed.
+	keepers keepers
+	alarms  *alarms
 }
 
-// NewReactor makes the reactor of a server. The controllers are those that act.
-func NewReactor(s Server, acting Controllers) *Reactor {
-	r := &Reactor{server: s, acting: acting}
+// NewReactor makes the reactor of a server. The controllers are those that act, as do all of
+// the keepers. Close ends it.
+func NewReactor(s Server, acting Controllers, further ...Keeper) *Reactor {
+	r := &Reactor{server: s, acting: acting, keepers: newKeepers(further), alarms: newAlarms()}
 	if acting[GarbageCollector] {
 		r.graph = newGraph()
 	}
 	return r
 }
+
+// Close ends what the reactor does on its own when time has passed, and waits for what it is
+// doing.
+func (r *Reactor) Close() { r.alarms.close() }
 
 // Inherit copies what another reactor knows. The store of r was forked from that of the other
 // reactor, at the given revision.
@@ -211,7 +222,7 @@ func (r *Reactor) React(ctx context.Context, c Change) {
 
 // Resume completes what another server, from which the state of this one was forked at a
 // revision, had begun: all definitions, namespaces, migrations and policies that wait for
-// something, and garbage.
+// something, and garbage. The keepers look at all that there is.
 func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -269,6 +280,9 @@ func (r *Reactor) Resume(ctx context.Context, revision int64) error {
 			return err
 		}
 	}
+	if err := r.resumeKeepers(list); err != nil {
+		return err
+	}
 	r.work(ctx, list)
 	return nil
 }
@@ -286,7 +300,7 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 			return
 		}
 		if err != nil {
-			klog.ErrorS(err, "A reaction to a write failed; the next related write tries again", "reaction", next.kind, "object", next.name)
+			r.server.Tell(next.kind, next.name, err)
 		}
 	}
 }
@@ -297,6 +311,7 @@ func (r *Reactor) note(list *tasks, c Change) {
 	r.noteAPIServices(list, c)
 	r.noteOwnership(list, c)
 	r.noteQuotas(list, c)
+	r.noteKeepers(list, c)
 }
 
 // noteLifecycle adds the tasks for definitions, namespaces, policies and migrations.
@@ -365,6 +380,8 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 			err = r.judgeAPIService(ctx, list, t.name)
 		case measureQuota:
 			err = r.measureQuota(ctx, t.name)
+		default:
+			err = r.keep(ctx, list, t)
 		}
 		switch {
 		case errors.Is(err, ErrConflict):

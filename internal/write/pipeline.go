@@ -187,7 +187,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.UID())
 	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
-		metadata.SetName(a.p.Random.name(metadata.GetGenerateName()))
+		metadata.SetName(a.p.Random.Name(metadata.GetGenerateName()))
 	}
 	committed := false
 	settle, err := a.claim(n.Object, nil)

@@ -45,9 +45,9 @@ const generatedNameLimit = 63 - generatedSuffix
 
 const generatedSuffix = 5
 
-// name appends five random characters to a generateName, from the alphabet that
+// Name appends five random characters to a generateName, from the alphabet that
 // Kubernetes uses so as not to spell words.
-func (r *Random) name(base string) string {
+func (r *Random) Name(base string) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	if len(base) > generatedNameLimit {
 		base = base[:generatedNameLimit]

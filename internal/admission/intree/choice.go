@@ -29,8 +29,6 @@ func NewChoice(enable, disable []string) (Choice, error) {
 		switch p := find(name); {
 		case p == nil:
 			errs = append(errs, fmt.Errorf("enable-admission-plugins plugin %q is unknown", name))
-		case p.place == missing:
-			errs = append(errs, fmt.Errorf("fakecluster does not have the admission plugin %s", name))
 		case p.place == configured:
 			errs = append(errs, fmt.Errorf("fakecluster does not have the admission plugin %s, which needs a configuration file", name))
 		}
@@ -61,6 +59,13 @@ func find(name string) *plugin {
 		return nil
 	}
 	return &ordered[i]
+}
+
+// OffByDefault has a plugin off if nothing has been said of it.
+func (c Choice) OffByDefault(name string) {
+	if _, said := c[name]; !said {
+		c[name] = false
+	}
 }
 
 func (c Choice) isOn(p *plugin) bool {

@@ -22,6 +22,8 @@ type Cluster interface {
 	admission.Cluster
 	// CreateNamespace creates a namespace, as the server itself.
 	CreateNamespace(ctx context.Context, ns *corev1.Namespace) error
+	// GenerateName appends random characters to the beginning of a name.
+	GenerateName(base string) string
 }
 
 // initializer gives plugins what they want.

@@ -8,9 +8,9 @@
 //
 // Most plugins judge objects of built-in kinds, in upstream's internal types; a few judge objects
 // of all kinds. Some of a real server's stand elsewhere: NamespaceLifecycle in package admission,
-// admission policies and webhooks in packages of their own. ServiceAccount is not there yet. A
-// [Choice] says which ones are on, wherever they stand, by the names of kube-apiserver's flags;
-// order.go has all names, in the order of a real server.
+// admission policies and webhooks in packages of their own. A [Choice] says which ones are on,
+// wherever they stand, by the names of kube-apiserver's flags; order.go has all names, in the order
+// of a real server.
 //
 // ResourceQuota is no Plugin, because a write commits together with what quotas are charged
 // for it, see package write. [Quotas] has what upstream's plugin and resourcequota-controller

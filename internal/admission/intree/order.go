@@ -35,6 +35,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
 	"k8s.io/kubernetes/plugin/pkg/admission/scheduling/podgroupprotection"
 	"k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/persistentvolume/resize"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
@@ -58,7 +59,6 @@ const (
 	last                    // after everything else
 	elsewhere               // in another package, which asks the Choice whether the plugin is on
 	configured              // nowhere: it needs a configuration file
-	missing                 // nowhere: fakecluster has no such plugin
 )
 
 // ordered are the plugins of a real server, in its order.
@@ -69,7 +69,7 @@ var ordered = []plugin{
 	{name: exists.PluginName, register: exists.Register, off: true, every: true},
 	{name: antiaffinity.PluginName, register: antiaffinity.Register, off: true},
 	{name: limitranger.PluginName, register: limitranger.Register},
-	{name: "ServiceAccount", place: missing},
+	{name: ServiceAccount, register: serviceaccount.Register},
 	{name: noderestriction.PluginName, register: noderestriction.Register, off: true},
 	{name: nodetaint.PluginName, register: nodetaint.Register},
 	{name: alwayspullimages.PluginName, register: alwayspullimages.Register, off: true},

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -51,6 +52,9 @@ func makePlugins(all []*plugin, cluster Cluster) (made, error) {
 		plugin, err := registered.InitPlugin(p.name, nil, start)
 		if err != nil {
 			return made{}, err
+		}
+		if accounts, ok := plugin.(*serviceaccount.Plugin); ok {
+			plugin = accountPlugin{accounts, cluster.GenerateName}
 		}
 		if m, ok := plugin.(upstream.MutationInterface); ok {
 			out.mutating = append(out.mutating, mutating{m, p.every})

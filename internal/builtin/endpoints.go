@@ -1,0 +1,14 @@
+package builtin
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/api/v1/endpoints"
+)
+
+// RepackSubsets puts the subsets of Endpoints into their canonical form: addresses with the
+// same ports stand together, and everything is in a defined order.
+//
+//lint:ignore SA1019 their controller still keeps Endpoints
+func RepackSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
+	return endpoints.RepackSubsets(subsets)
+}

@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// forControllers shows the server to package controllers.
+type forControllers struct {
+	cluster   cluster
+	reactions *reactions
+}
+
+func (c forControllers) Cluster() restadmission.Cluster          { return c.cluster }
+func (c forControllers) Catalogue() (*resource.Catalogue, error) { return c.reactions.Catalogue() }
+func (c forControllers) Revision() int64                         { return c.reactions.Revision() }
+
+func (c forControllers) Read(key string) (store.Record, error) { return c.reactions.Read(key) }
+
+func (c forControllers) Of(v *resource.Version, record store.Record) (runtime.Object, error) {
+	current, err := c.cluster.memory.Decode(v, record)
+	if err != nil {
+		return nil, err
+	}
+	return shown(v, current.Object)
+}
+
+// Before is Of, but for the memory, which keeps one state of each object.
+func (c forControllers) Before(v *resource.Version, record store.Record) (runtime.Object, error) {
+	obj, err := v.Codec.DecodeStored(record)
+	if err != nil {
+		return nil, err
+	}
+	return shown(v, obj)
+}
+
+func (c forControllers) Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error) {
+	return c.reactions.send(ctx, managed(account), verb, w)
+}
+
+func (c forControllers) RootCA() ([]byte, error) {
+	authority, err := auth.OfProcess()
+	if err != nil {
+		return nil, err
+	}
+	return authority.PEM(), nil
+}
+
+//lint:ignore SA1019 the controller is still there
+func (c forControllers) RepackSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
+	return builtin.RepackSubsets(subsets)
+}

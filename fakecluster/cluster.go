@@ -107,12 +107,14 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.store.Close()
 		return nil, err
 	}
+	users := s.flags.users
+	users.Requests = s.authenticator
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches,
 		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
-		Users: s.flags.users, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
+		Users: users, Authorizer: s.authorizer, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -43,6 +45,8 @@ type settings struct {
 
 	given         map[string]int // how often the options that can be given once are given
 	authorization Authorization
+	authenticator authenticator.Request
+	authorizer    authorizer.Authorizer
 
 	apiServerFlags []string
 	flags          flagged // read from apiServerFlags
@@ -79,6 +83,9 @@ func (s *settings) check() error {
 	case "", RBAC, AlwaysAllow:
 	default:
 		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
+	}
+	if s.authorizer != nil && len(s.modes()) > 0 {
+		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
 	}
 	if err := s.checkConversions(); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package fakecluster
 
 import (
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	clientrest "k8s.io/client-go/rest"
 )
 
@@ -23,6 +25,26 @@ const (
 // system:nodes, may do what is bound to that group, and at first that is nothing.
 func WithAuthorization(mode Authorization) Option {
 	return once("WithAuthorization", func(s *settings) { s.authorization = mode })
+}
+
+// WithAuthenticator has an authenticator of the test's own say who makes a request that has none of
+// the cluster's credentials, as a webhook for tokens would on a real server. Its users have the
+// groups that it gives them, and no others. Several goroutines may call it at the same time. The
+// option can be given once.
+//
+// Default: such a request is refused with 401.
+func WithAuthenticator(a authenticator.Request) Option {
+	return once("WithAuthenticator", func(s *settings) { s.authenticator = a })
+}
+
+// WithAuthorizer has an authorizer of the test's own decide what users may do, in place of the
+// Roles, as a webhook would on a real server. Members of system:masters, RESTConfig among them, may
+// do everything all the same. Several goroutines may call it at the same time. The option can be
+// given once, and excludes WithAuthorization.
+//
+// Default: what WithAuthorization says.
+func WithAuthorizer(a authorizer.Authorizer) Option {
+	return once("WithAuthorizer", func(s *settings) { s.authorizer = a })
 }
 
 // ConfigFor returns a client-go configuration for a user of any name who is a member of the

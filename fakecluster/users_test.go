@@ -2,8 +2,12 @@ package fakecluster_test
 
 import (
 	"context"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,8 +16,12 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
@@ -372,4 +380,57 @@ func TestTheAuditTrailNamesBothUsers(t *testing.T) {
 		{By: "joe", Decision: "forbid", Code: 403},
 		{By: "kubernetes-admin", As: "jane", Decision: "allow", Reason: `RBAC: allowed by ClusterRoleBinding "reader" of ClusterRole "reader" to User "jane"`, Code: 200},
 	})
+}
+
+// headers knows users by a header, and denies by a name.
+type headers struct{}
+
+func (headers) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	name := req.Header.Get("X-User")
+	return &authenticator.Response{User: &user.DefaultInfo{Name: name, Groups: []string{"theirs"}}}, name != "", nil
+}
+
+func TestAnAuthenticatorAndAnAuthorizerOfTheTestsOwn(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	decide := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, strings.Join(append([]string{a.GetUser().GetName(), a.GetVerb(), a.GetResource()}, a.GetUser().GetGroups()...), " "))
+		if a.GetVerb() == "list" {
+			return authorizer.DecisionAllow, "", nil
+		}
+		return authorizer.DecisionNoOpinion, "lists are enough", nil
+	})
+	c := fakecluster.Start(t, fakecluster.WithAuthenticator(headers{}), fakecluster.WithAuthorizer(decide))
+	get := func(path, name string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.URL()+path, nil)
+		must(t, err)
+		if name != "" {
+			req.Header.Set("X-User", name)
+		}
+		answer, err := http.DefaultClient.Do(req)
+		must(t, err)
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		must(t, err)
+		return answer.StatusCode, string(body)
+	}
+	code, _ := get("/api/v1/namespaces/default/configmaps", "jane")
+	equal(t, "jane lists", code, 200)
+	code, body := get("/api/v1/namespaces/default/configmaps/a", "jane")
+	equal(t, "jane gets", code, 403)
+	if !strings.Contains(body, `configmaps \"a\" is forbidden: User \"jane\" cannot get resource \"configmaps\" in API group \"\" in the namespace \"default\": lists are enough`) {
+		t.Error(body)
+	}
+	code, _ = get("/api/v1/namespaces/default/configmaps", "")
+	equal(t, "nobody lists", code, 401)
+	equal(t, "asked", asked, []string{"jane list configmaps theirs", "jane get configmaps theirs"})
+
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
+	equal(t, "the administrator may do everything", apierrors.IsNotFound(err), true)
+	equal(t, "error", refused(t, fakecluster.WithAuthorizer(decide), fakecluster.WithAuthorization(fakecluster.RBAC)),
+		"WithAuthorizer and a mode of authorization exclude each other: one of them decides")
 }

@@ -37,30 +37,30 @@ var health = sync.OnceValue(func() *http.ServeMux {
 	return mux
 })
 
-// answerHealth answers the paths that ask whether the server is up. They need no
-// credentials, which only decide who is named in the event of the request. The paths of single
-// checks do need them.
+// answerHealth answers the paths that ask whether the server is up to requests without credentials.
+// A real server lets everybody ask, by a ClusterRole. Requests with credentials are authorized, and so
+// are those for the paths of single checks.
 func answerHealth(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch req.URL.Path {
 			case "/healthz", "/livez", "/readyz":
-				by, ok, err := users.Authenticate(req)
-				if err != nil || !ok {
-					by = auth.Anonymous
+				// A copy, because who authenticates a request takes the token out of it.
+				if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok {
+					break
 				}
-				logUser(req, by)
+				logUser(req, auth.Anonymous)
 				logDecision(req.Context(), "allow", "")
 				health().ServeHTTP(w, req)
-			default:
-				next.ServeHTTP(w, req)
+				return
 			}
+			next.ServeHTTP(w, req)
 		})
 	}
 }
 
-// isHealthCheck tells whether a path is below one of those of answerHealth.
+// isHealthCheck tells whether a path asks whether the server is up, or for a single check.
 func isHealthCheck(path string) bool {
-	root, _, below := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return below && (root == "healthz" || root == "livez" || root == "readyz")
+	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return root == "healthz" || root == "livez" || root == "readyz"
 }

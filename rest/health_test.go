@@ -12,7 +12,6 @@ import (
 func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
 	for _, tt := range []struct{ rule, path, bearer, user, group string }{
 		{"without a token", "/healthz", "", "system:anonymous", "system:unauthenticated"},
-		{"with a wrong token", "/livez", "guessed", "system:anonymous", "system:unauthenticated"},
 		{"with the token", "/readyz", token, "kubernetes-admin", "system:masters"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -29,4 +28,24 @@ func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
 				[]any{"get", tt.path, tt.user, tt.group, int32(200), a.header.Get("Audit-Id")})
 		})
 	}
+}
+
+func TestAQuestionForTheHealthIsAuthorizedIfItHasCredentials(t *testing.T) {
+	c := start(t, func(o *rest.Options, _ *store.Options) { o.Authorization = []string{"AlwaysDeny"} })
+	for _, tt := range []struct {
+		rule, bearer string
+		code         int
+	}{
+		{"none", "", 200},
+		{"wrong ones", "guessed", 401},
+		{"those of a user who may not", c.server.TokenFor("jane"), 403},
+		{"those of the administrator", token, 200},
+	} {
+		c.bearer = tt.bearer
+		for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+			expect(t, tt.rule+" at "+path, c.do("GET", path, nil, "").code, tt.code)
+		}
+	}
+	c.bearer = ""
+	expect(t, "a single check without credentials", c.do("GET", "/healthz/ping", nil, "").code, 401)
 }

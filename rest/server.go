@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
@@ -37,6 +38,8 @@ type Options struct {
 	Accounts Accounts
 	// Authorization are the modes that decide what users may do, one after the other; none: RBAC.
 	Authorization []string
+	// Authorizer decides in place of the modes; nil: the modes do.
+	Authorizer authorizer.Authorizer
 	// Now is the clock that objects and events are stamped with; nil: time.Now.
 	Now func() time.Time
 	// Seed makes uids and generated names repeat from run to run, if the requests come in
@@ -213,7 +216,12 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		closing:   closing, close: closes,
 	}
 	var err error
-	if server.authorizer, err = auth.ByModes(server.rules, o.Authorization...); err != nil {
+	if o.Authorizer != nil {
+		server.authorizer = auth.By(server.rules, o.Authorizer)
+	} else {
+		server.authorizer, err = auth.ByModes(server.rules, o.Authorization...)
+	}
+	if err != nil {
 		return nil, err
 	}
 	// A write has reactions, and they write in turn.

@@ -15,6 +15,9 @@ type Users struct {
 	ClientCA *x509.CertPool
 	// Tokens knows the users of further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// Requests knows the users of requests that nothing else knows; nil: there are none. The
+	// users have the groups that it gives them, and no others.
+	Requests authenticator.Request
 	// Anonymous has requests without credentials be those of the user system:anonymous, of the
 	// group system:unauthenticated. Otherwise they are refused with 401.
 	Anonymous bool

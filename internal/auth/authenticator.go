@@ -43,6 +43,9 @@ type Options struct {
 	ClientCA *x509.CertPool
 	// Tokens knows the users of further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// Requests knows the users of requests that nothing else knows; nil: there are none. The
+	// users have the groups that it gives them, and no others.
+	Requests authenticator.Request
 	// Anonymous has requests without credentials be those of [Anonymous].
 	Anonymous bool
 }
@@ -86,6 +89,9 @@ func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, n
 	}
 	requests = append(requests, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
 	a.every = group.NewAuthenticatedGroupAdder(requestunion.New(requests...))
+	if o.Requests != nil {
+		a.every = requestunion.New(a.every, o.Requests)
+	}
 	return a
 }
 

@@ -62,6 +62,28 @@ func ByModes(r *Rules, modes ...string) (Authorizer, error) {
 	return byModes{in, union.NewRuleResolvers(resolvers...)}, err
 }
 
+// By asks an authorizer. Members of system:masters may do everything all the same. What the rules
+// allow is told to those who ask for their rules.
+func By(r *Rules, a authorizer.Authorizer) Authorizer {
+	return byModes{exceptPrivileged{a}, ByRules(r)}
+}
+
+// exceptPrivileged asks an authorizer about all but the members of system:masters.
+type exceptPrivileged struct{ authorizer.Authorizer }
+
+// Authorize implements authorizer.Authorizer.
+func (e exceptPrivileged) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if u := a.GetUser(); u != nil && IsPrivileged(u) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return e.Authorizer.Authorize(ctx, a)
+}
+
+// ConditionsAwareAuthorize implements authorizer.Authorizer.
+func (e exceptPrivileged) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(e.Authorize(ctx, a))
+}
+
 type byModes struct {
 	authorizer.Authorizer
 	authorizer.RuleResolver

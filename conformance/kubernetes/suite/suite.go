@@ -49,7 +49,6 @@ var Suite = integration.Suite{
 	Changes: []integration.Change{
 		fixture("cluster.go", "test/integration/fixture/cluster.go"),
 		fixture("flags.go", "test/integration/fixture/flags.go"),
-		fixture("audit.go", "test/integration/fixture/audit.go"),
 		fixture("etcd.go", "test/integration/fixture/etcd.go"),
 		fixture("app.go", "cmd/kube-apiserver/app/fakecluster.go"),
 		fixture("testserver.go", "cmd/kube-apiserver/app/testing/fakecluster.go"),
@@ -63,7 +62,7 @@ var Suite = integration.Suite{
 			integration.Insertion{
 				Before: `	completedOptions, err := s.Complete(tCtx)`,
 				Text: `	if fixture.Instead {
-		return startInstead(t, s, fixture.Set(fs), instanceOptions, storageConfig, result, tearDown)
+		return startInstead(t, s, fixture.FlagsOf(s), instanceOptions, storageConfig, result, tearDown)
 	}`,
 			}),
 		integration.Insert(module, "test/integration/framework/test_server.go",
@@ -72,15 +71,10 @@ var Suite = integration.Suite{
 				Text:   `	"k8s.io/kubernetes/test/integration/fixture"`,
 			},
 			integration.Insertion{
-				Before: `	if setup.ModifyServerRunOptions != nil {`,
-				Text: `	flags := opts.Flags()
-	defaults := fixture.Values(flags)`,
-			},
-			integration.Insertion{
 				Before: `	completedOptions, err := opts.Complete(ctx)`,
 				Text: `	if fixture.Instead {
 		listener.Close()
-		return startInstead(t, setup, fixture.Changed(defaults, fixture.Values(flags)), cancel, certDir)
+		return startInstead(t, setup, fixture.FlagsOf(opts), cancel, certDir)
 	}`,
 			}),
 		integration.Insert(module, "test/integration/framework/etcd.go",

@@ -38,6 +38,8 @@
 // can see change. [Cluster.Fork] copies a running cluster.
 //
 // All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
-// work is done in the call of a request. With [InProcess] everything works inside a
-// testing/synctest bubble, by the bubble's clock.
+// work is done in the call of a request. Exceptions are [TTLAfterFinished], [CSRCleaner] and
+// [DisruptionController], if they act: what is due at a certain time is done then, by a timer for
+// that moment. With [InProcess] everything works inside a testing/synctest bubble, by the bubble's
+// clock.
 package fakecluster

@@ -293,9 +293,9 @@ func TestABudgetForgetsAPodThatWasNotDeleted(t *testing.T) {
 		_, k := kept(t, fakecluster.WithControllers(fakecluster.DisruptionController))
 		readyPod(t.Context(), t, k, "a", 1)
 		budgets := k.PolicyV1().PodDisruptionBudgets("default")
-		budget := made[*policyv1.PodDisruptionBudget](t)(budgets.Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		made[*policyv1.PodDisruptionBudget](t)(budgets.Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"},
 			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{}, Selector: &metav1.LabelSelector{}}}, metav1.CreateOptions{}))
-		budget = made[*policyv1.PodDisruptionBudget](t)(budgets.Get(t.Context(), "web", metav1.GetOptions{}))
+		budget := made[*policyv1.PodDisruptionBudget](t)(budgets.Get(t.Context(), "web", metav1.GetOptions{}))
 		equal(t, "healthy", budget.Status.CurrentHealthy, int32(1))
 		budget.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.Now(), "gone": metav1.Now()}
 		made[*policyv1.PodDisruptionBudget](t)(budgets.UpdateStatus(t.Context(), budget, metav1.UpdateOptions{}))
@@ -328,6 +328,38 @@ func TestAPodIsNoLongerATargetOfDisruptionIfItWasNotDeleted(t *testing.T) {
 			equal(t, "condition", pod.Status.Conditions[1].Status, step.status)
 		}
 	})
+}
+
+// The plugin goes by its controller, unless somebody says otherwise.
+func TestTheServiceAccountPluginIsTurnedOnAndOffByName(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options []fakecluster.Option
+		account string
+		err     string
+	}{
+		{"by default it is off", nil, "", ""},
+		{"with the controller it is on", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController)}, "default", ""},
+		{"it can be turned off", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController), fakecluster.WithoutAdmissionPlugins("ServiceAccount")}, "", ""},
+		{"without the controller the account is missing, and that is said at once", []fakecluster.Option{fakecluster.WithAdmissionPlugins("ServiceAccount")},
+			"", `pods "p" is forbidden: error looking up service account default/default: serviceaccount "default" not found`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, k := kept(t, c.options...)
+				began := time.Now()
+				pod, err := k.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+				equal(t, "time that has passed", time.Since(began), time.Duration(0))
+				if c.err != "" {
+					fails(t, "create", err, c.err)
+					return
+				}
+				equal(t, "error", err, nil)
+				equal(t, "account", pod.Spec.ServiceAccountName, c.account)
+			})
+		})
+	}
 }
 
 // A fork that begins before a controller has done its work does it itself.

@@ -61,5 +61,6 @@
 // # Locks
 //
 // The graph has a mutex. While it is held, the graph reads the store, which takes the locks
-// of the store; it does not write or wait. There is no other lock.
+// of the store; it does not write or wait. The alarms have another mutex, which is held for a
+// look-up only. There is no other lock.
 package lifecycle

@@ -49,7 +49,7 @@ type Cluster struct {
 
 // Start runs a cluster until the test and its subtests are complete. It fails the test with
 // t.Fatal if the cluster cannot start: for example when options contradict each other, a
-// manifest is not a CustomResourceDefinition, or the server refuses an object.
+// path has no CustomResourceDefinition, or the server refuses an object.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	c, err := New(opts...)
@@ -86,6 +86,9 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	if err := s.readFlags(); err != nil {
+		return nil, err
+	}
+	if err := s.checkPort(); err != nil {
 		return nil, err
 	}
 	token := make([]byte, 16)

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -143,6 +144,40 @@ func ExampleWithObjects() {
 }
 
 // One function labels what is created, another refuses deletes.
+func ExampleWithManifests() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	// The namespace comes after what is in it: that does not matter.
+	const manifests = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: opening-hours}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+`
+	if err := os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(manifests), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	c, err := fakecluster.New(fakecluster.WithManifests(folder))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	hours, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("shop").Get(context.Background(), "opening-hours", metav1.GetOptions{})
+	fmt.Println(hours.Name, err)
+	// Output: opening-hours <nil>
+}
+
+func ExampleWithPort() {
+	c, err := fakecluster.New(fakecluster.WithPort(28080))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Println(c.URL())
+	// Output: http://127.0.0.1:28080
+}
+
 func ExampleWithAPIServerFlags() {
 	c, err := fakecluster.New(fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16"))
 	if err != nil {

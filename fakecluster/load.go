@@ -32,6 +32,9 @@ func (c *Cluster) load(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.loadManifests(ctx, false); err != nil {
+		return err
+	}
 	for i, obj := range c.settings.objects {
 		u, err := c.settings.toUnstructured(obj)
 		if err == nil && isDefinition(u.GroupVersionKind()) {
@@ -52,6 +55,9 @@ func (c *Cluster) load(ctx context.Context) error {
 			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithObjects brings a definition %s", one.definition)
 		}
 	}
+	if err := c.loadManifests(ctx, true); err != nil {
+		return err
+	}
 	// Last, because nothing may call these webhooks while the cluster is loaded: their
 	// servers may not run yet.
 	for _, u := range c.settings.webhooks {
@@ -64,19 +70,25 @@ func (c *Cluster) load(ctx context.Context) error {
 	return nil
 }
 
-// loadDefinitions installs the definitions in a file, or in the files of a
-// folder.
+// loadDefinitions installs the definitions in a file, or in the files of a folder, and leaves
+// other kinds alone.
 func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
-	return eachManifest("CRD path", root, func(m manifest) error {
-		if kind := m.GroupVersionKind(); !isDefinition(kind) {
-			return fmt.Errorf("%s %q is not a CustomResourceDefinition", kind.Kind, m.GetName())
+	found := false
+	err := eachManifest("CRD path", root, func(m manifest) error {
+		if !isDefinition(m.GroupVersionKind()) {
+			return nil
 		}
+		found = true
 		m, err := c.prepareManifest(m)
 		if err != nil {
 			return err
 		}
 		return c.install(ctx, m)
 	})
+	if err == nil && !found {
+		return fmt.Errorf("CRD path %s: no CustomResourceDefinition in it", root)
+	}
+	return err
 }
 
 // eachManifest visits the objects in a manifest file, or in the files of a folder.

@@ -84,7 +84,7 @@ func TestWithCRDPathsInstallsDefinitions(t *testing.T) {
 
 func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 	folder(t, map[string]string{
-		"kind/a.yaml":             manifestOf("ones", "One") + "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: extra\n",
+		"kind/a.yaml":             "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: extra\n",
 		"broken.yaml":             cronTabManifest + "---\nkind: [\n",
 		"text.yaml":               "not an object\n",
 		"twice.yaml":              cronTabManifest + "---\n" + cronTabManifest,
@@ -93,7 +93,7 @@ func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 		"only/kustomization.yaml": "resources: []\n",
 	})
 	for path, want := range map[string]string{
-		"kind":         `kind/a.yaml: document 2: Namespace "extra" is not a CustomResourceDefinition`,
+		"kind":         `CRD path kind: no CustomResourceDefinition in it`,
 		"nowhere.yaml": `CRD path: stat nowhere.yaml: no such file or directory`,
 		"empty":        `CRD path empty: no manifest in it`,
 		"only":         `CRD path only: no manifest in it`,

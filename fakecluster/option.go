@@ -51,6 +51,8 @@ type settings struct {
 	apiServerFlags []string
 	flags          flagged // read from apiServerFlags
 	limits         limits  // no option changes them
+	port           *int    // nil: any
+	manifests      []string
 }
 
 // once is an option that can be given once.
@@ -106,10 +108,11 @@ func inBubble() bool { return time.Now().Year() < 2020 }
 // .yaml, .yml or .json. A file may have several documents. Files named kustomization.yaml or
 // kustomization.yml are skipped.
 //
-// It is an error if a path does not exist, if a folder has no manifest, if an object is of
-// another kind, if the server refuses a definition, or if a definition is in
-// apiextensions.k8s.io/v1beta1 and WithLegacyAPIs is not given. The option may be given more
-// than once.
+// Objects of other kinds are left alone; WithManifests creates them too.
+//
+// It is an error if a path does not exist, if there is no definition in it, if the server refuses
+// a definition, or if one is in apiextensions.k8s.io/v1beta1 and WithLegacyAPIs is not given. The
+// option may be given more than once.
 //
 // Default: no definitions.
 func WithCRDPaths(paths ...string) Option {

@@ -8,8 +8,8 @@
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
 // starts.
 //
-// All exit with status 0 on success. On failure, also for wrong flags and paths, they exit with
-// status 1 and print the reason to stderr.
+// All exit with status 0 on success, 1 on failure, and 2 if they are called wrongly, and print the
+// reason to stderr.
 package main
 
 import (
@@ -20,10 +20,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
 )
 
 func main() {
@@ -48,15 +51,30 @@ func as(ctx context.Context, name string, args []string, stdout, stderr io.Write
 	}
 }
 
+// The exit statuses.
+const (
+	succeeded  = 0
+	failed     = 1 // the command could not do its work, or scenarios failed
+	wrongUsage = 2
+)
+
+// usageError says that a command was called wrongly.
+type usageError struct{ error }
+
 // execute runs the command of args until it is done or ctx ends, and returns the exit status.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	started := false // the command line is one that there is
 	root := &cobra.Command{
 		Use:   "fakecluster",
 		Short: "A Kubernetes API server for tests, in one process",
+		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd
+  fakecluster run scenarios/
+  KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...`,
+		Version: version(),
 		// Errors are printed once, below. The usage of a command is printed by --help.
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
 	root.AddCommand(serveCommand(), runCommand(), envtestCommand())
 	root.SetArgs(args)
@@ -64,10 +82,22 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return 0
+		return succeeded
 	}
 	if !errors.Is(err, errFailed) {
 		fmt.Fprintln(stderr, "fakecluster:", err)
 	}
-	return 1
+	if usage := (usageError{}); !started || errors.As(err, &usage) {
+		return wrongUsage
+	}
+	return failed
+}
+
+// version is that of the module, and of the Kubernetes that it serves.
+func version() string {
+	module := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		module = info.Main.Version
+	}
+	return module + ", Kubernetes " + discovery.Version.GitVersion
 }

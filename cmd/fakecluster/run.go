@@ -21,6 +21,8 @@ func runCommand() *cobra.Command {
 		Use:   "run PATH...",
 		Short: "Play scenario files",
 		Long:  runManual(),
+		Example: `  fakecluster run scenarios/
+  fakecluster run 'scenarios/*/create*.yaml'`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
 				return errors.New("run: no scenarios given; name a file, a folder or a glob")

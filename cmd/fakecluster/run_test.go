@@ -53,7 +53,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
           }
 1 passed, 1 failed
 `, ""},
-		{"no path", []string{"run"}, 1,
+		{"no path", []string{"run"}, 2,
 			"", "fakecluster: run: no scenarios given; name a file, a folder or a glob\n"},
 		{"a path that is not there", []string{"run", "ok.yaml", "none"}, 1,
 			"", "fakecluster: run: nothing was played:\nnone: no such file or folder\n"},
@@ -65,14 +65,24 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: run: nothing was played:\n" +
 				"field.yaml:5: unknown field \"expcet\" in a step (known: " + known + ")\n" +
 				"step.yaml:3: unknown field \"poke\" in a step (known: " + known + ")\n"},
-		{"an unknown command", []string{"play"}, 1,
+		{"an unknown command", []string{"play"}, 2,
 			"", "fakecluster: unknown command \"play\" for \"fakecluster\"\n"},
-		{"an unknown flag", []string{"serve", "--port", "1"}, 1,
-			"", "fakecluster: unknown flag: --port\n"},
-		{"serve takes no path", []string{"serve", "ok.yaml"}, 1,
+		{"an unknown flag", []string{"serve", "--ports", "1"}, 2,
+			"", "fakecluster: unknown flag: --ports\n"},
+		{"no port", []string{"serve", "--port", "0"}, 2,
+			"", "fakecluster: serve: --port: there is no port 0\n"},
+		{"a file to keep the cluster in", []string{"serve", "--data", "file"}, 2,
+			"", "fakecluster: serve: --data: fakecluster cannot keep a cluster in a file yet; what is written to it is gone when it ends\n"},
+		{"controllers that exclude each other", []string{"serve", "--controllers", "none,*"}, 2,
+			"", "fakecluster: serve: --controllers: none and others exclude each other\n"},
+		{"objects that are not there", []string{"serve", "--objects", "none"}, 1,
+			"", "fakecluster: serve: --objects: open none: no such file or directory\n"},
+		{"a plugin that there is not", []string{"serve", "--disable-admission-plugins", "Mind"}, 1,
+			"", "fakecluster: serve: starting the server: disable-admission-plugins plugin \"Mind\" is unknown\n"},
+		{"serve takes no path", []string{"serve", "ok.yaml"}, 2,
 			"", "fakecluster: unknown command \"ok.yaml\" for \"fakecluster serve\"\n"},
 		{"a kubeconfig in no folder", []string{"serve", "--kubeconfig", "none/kubeconfig"}, 1,
-			"", "fakecluster: serve: kubeconfig: open none/kubeconfig: no such file or directory\n"},
+			"", "fakecluster: serve: kubeconfig: stat none: no such file or directory\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {

@@ -1,121 +1,201 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
+// serving are the flags of serve.
+type serving struct {
+	kubeconfig, data              string
+	port                          int
+	tls, legacyAPIs, garbage      bool
+	crds, manifests, objects      []string
+	controllers, runtimeConfig    []string
+	enablePlugins, disablePlugins []string
+}
+
 func serveCommand() *cobra.Command {
-	var (
-		kubeconfig        string
-		crds              []string
-		legacyAPIs        bool
-		garbageCollection bool
-	)
+	var f serving
 	cmd := &cobra.Command{
-		Use:   "serve [--kubeconfig FILE] [--crds PATH]... [--legacy-apis] [--garbage-collection]",
+		Use:   "serve [flags]",
 		Short: "Serve a cluster until SIGINT or SIGTERM",
-		Long: `Serve a cluster on a free loopback port until SIGINT or SIGTERM, and then exit
-with status 0. Nothing of the cluster is kept.
+		Long: `Serve a cluster on a loopback port until SIGINT or SIGTERM, and then exit with
+status 0. Nothing of the cluster is kept.
 
 As soon as it answers, the one line "ready URL" is printed on stdout. Clients get in
-with the kubeconfig, which holds the URL and the cluster's token:
+with the kubeconfig, which holds the URL and the cluster's token. Without --kubeconfig
+one is written to a temporary folder, and the line that makes a shell use it is
+printed on stderr.`,
+		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd &
+  kubectl --kubeconfig cluster.kubeconfig get namespaces
 
-  fakecluster serve --kubeconfig cluster.kubeconfig &
-  kubectl --kubeconfig cluster.kubeconfig get namespaces`,
+  fakecluster serve --port 8080 --manifests deploy/ --controllers '*'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			options := []fakecluster.Option{fakecluster.WithCRDPaths(crds...)}
-			if legacyAPIs {
-				options = append(options, fakecluster.WithLegacyAPIs())
+			options, err := f.options(cmd)
+			if err == nil {
+				err = f.serve(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
-			if garbageCollection {
-				options = append(options, fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))
-			}
-			if err := serve(cmd, kubeconfig, options); err != nil {
+			if err != nil {
 				return fmt.Errorf("serve: %w", err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", `write a kubeconfig to this file, readable by you alone, before "ready";
-it is removed at the end, unless the file was there before
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `write a kubeconfig to this file, readable by you alone, before "ready";
+it is removed at the end, unless the file was there before or has changed
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
-	cmd.Flags().StringArrayVar(&crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; may be repeated")
-	cmd.Flags().BoolVar(&legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
-	cmd.Flags().BoolVar(&garbageCollection, "garbage-collection", false, "delete dependents with their owners, as kube-controller-manager does")
+	flags.IntVar(&f.port, "port", 0, "listen on this port of 127.0.0.1 (default: a free one)")
+	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS, with HTTP/2")
+	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are left alone; may be repeated")
+	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
+	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in its order, with their status; may be repeated")
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' are all, 'none' is none, and there are\n"+controllerNames())
+	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
+	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
+	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
+	flags.StringSliceVar(&f.disablePlugins, "disable-admission-plugins", nil, "admission plugins to turn off, separated by commas")
+	flags.BoolVar(&f.legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
+	flags.StringVar(&f.data, "data", "", "refused: a cluster cannot be kept in a file yet")
 	return cmd
 }
 
-func serve(cmd *cobra.Command, kubeconfig string, options []fakecluster.Option) (err error) {
+func controllerNames() string {
+	var names []string
+	for _, c := range fakecluster.AllControllers() {
+		names = append(names, string(c))
+	}
+	return strings.Join(names, ",\n")
+}
+
+// options are what the flags say of the cluster.
+func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
+	if cmd.Flags().Changed("data") {
+		return nil, usageError{errors.New("--data: fakecluster cannot keep a cluster in a file yet; what is written to it is gone when it ends")}
+	}
+	options := []fakecluster.Option{
+		fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...), fakecluster.WithRuntimeConfig(f.runtimeConfig...),
+		fakecluster.WithAdmissionPlugins(f.enablePlugins...), fakecluster.WithoutAdmissionPlugins(f.disablePlugins...),
+	}
+	if cmd.Flags().Changed("port") {
+		if f.port < 1 || f.port > 65535 {
+			return nil, usageError{fmt.Errorf("--port: there is no port %d", f.port)}
+		}
+		options = append(options, fakecluster.WithPort(f.port))
+	}
+	if f.tls {
+		options = append(options, fakecluster.WithTLS())
+	}
+	if f.legacyAPIs {
+		options = append(options, fakecluster.WithLegacyAPIs())
+	}
+	controllers, err := f.acting(cmd.Flags().Changed("controllers"))
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, fakecluster.WithControllers(controllers...))
+	for _, path := range f.objects {
+		objects, err := readObjects(path)
+		if err != nil {
+			return nil, fmt.Errorf("--objects: %w", err)
+		}
+		options = append(options, fakecluster.WithObjects(objects...))
+	}
+	return options, nil
+}
+
+// acting are the controllers that act.
+func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
+	acting := fakecluster.DefaultControllers()
+	if given {
+		acting = nil
+	}
+	for _, name := range f.controllers {
+		switch name {
+		case "*":
+			acting = append(acting, fakecluster.AllControllers()...)
+		case "none":
+			if len(f.controllers) > 1 {
+				return nil, usageError{errors.New("--controllers: none and others exclude each other")}
+			}
+		default:
+			acting = append(acting, fakecluster.Controller(name))
+		}
+	}
+	if f.garbage {
+		acting = append(acting, fakecluster.GarbageCollector)
+	}
+	return acting, nil
+}
+
+// readObjects reads the objects of a file of YAML documents or JSON.
+func readObjects(path string) ([]runtime.Object, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var all []runtime.Object
+	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 4096)
+	for n := 1; ; n++ {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: document %d: %w", path, n, err)
+		case len(u.Object) > 0:
+			all = append(all, u)
+		}
+	}
+}
+
+// serve serves a cluster until the context ends.
+func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdout, stderr io.Writer) (err error) {
 	cluster, err := fakecluster.New(options...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	if cmd.Flags().Changed("kubeconfig") {
-		content, err := cluster.Kubeconfig()
-		if err != nil {
-			return err
-		}
-		remove, err := writeKubeconfig(kubeconfig, content)
+	content, err := cluster.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	path := f.kubeconfig
+	if path == "" {
+		folder, err := os.MkdirTemp("", "fakecluster-")
 		if err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}
-		defer remove()
+		defer os.Remove(folder)
+		path = filepath.Join(folder, "kubeconfig")
 	}
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), "ready", cluster.URL()); err != nil {
+	remove, err := writeKubeconfig(path, content)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	defer remove()
+	if f.kubeconfig == "" {
+		fmt.Fprintf(stderr, "export KUBECONFIG=%s\n", path)
+	}
+	if _, err := fmt.Fprintln(stdout, "ready", cluster.URL()); err != nil {
 		return err
 	}
-	<-cmd.Context().Done()
+	<-ctx.Done()
 	return nil
-}
-
-// writeKubeconfig writes content, which has a token in it, to a file that only its owner can
-// read. The function that it returns removes the file again if it did not exist before.
-//
-// It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who
-// types --kubeconfig ~/.kube/config would lose the access to all other clusters.
-func writeKubeconfig(path string, content []byte) (remove func(), err error) {
-	before, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		remove = func() { os.Remove(path) }
-	case err != nil:
-		return nil, err
-	case len(before) > 0 && !ours(before):
-		return nil, fmt.Errorf("%s exists and is not a kubeconfig of fakecluster: not overwriting it", path)
-	default:
-		remove = func() {}
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = file.Chmod(0o600) // WriteFile does not change the mode of a file that exists
-	if err == nil {
-		_, err = file.Write(content)
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		remove()
-		return nil, err
-	}
-	return remove, nil
-}
-
-// ours tells whether content is a kubeconfig of fakecluster and nothing else.
-func ours(content []byte) bool {
-	const name = "fakecluster"
-	config, err := clientcmd.Load(content)
-	if err != nil {
-		return false
-	}
-	_, cluster := config.Clusters[name]
-	return cluster && len(config.Clusters) == 1 && len(config.AuthInfos) == 1 && len(config.Contexts) == 1
 }

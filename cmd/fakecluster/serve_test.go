@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -100,8 +102,117 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// Without --kubeconfig serve says how a shell comes in, and leaves nothing behind.
 func TestServeWithoutKubeconfig(t *testing.T) {
-	serveArgs(t).end(t)
+	s := serveArgs(t)
+	said, ready := strings.CutPrefix(strings.TrimSuffix(s.stderr.String(), "\n"), "export KUBECONFIG=")
+	if !ready {
+		t.Fatalf("stderr %q", s.stderr)
+	}
+	if got := list(t, said, "", "v1", "namespaces"); len(got) != 4 {
+		t.Errorf("namespaces %q", got)
+	}
+	s.stderr.Reset()
+	s.end(t)
+	if _, err := os.Stat(filepath.Dir(said)); !os.IsNotExist(err) {
+		t.Errorf("the folder after the end: %v", err)
+	}
+}
+
+// What serve begins with, and where.
+func TestServeBeginsWithWhatItIsGiven(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	manifests := write("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	objects := write("b.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}, status: {phase: Running}}\n")
+	kubeconfig := filepath.Join(folder, "kubeconfig")
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	s := serveArgs(t, "--kubeconfig", kubeconfig, "--port", port, "--tls", "--manifests", manifests, "--objects", objects, "--controllers", "none",
+		"--runtime-config", "resource.k8s.io/v1beta2=true", "--enable-admission-plugins", "AlwaysPullImages")
+	if s.url != "https://"+address {
+		t.Errorf("URL %s", s.url)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	if _, err := client.CoreV1().ConfigMaps("shop").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	pod, err := client.CoreV1().Pods("default").Get(t.Context(), "b", metav1.GetOptions{})
+	if err != nil || pod.Status.Phase != "Running" || pod.Spec.Containers[0].ImagePullPolicy != "Always" {
+		t.Errorf("%v, %v", pod, err)
+	}
+	if got := list(t, kubeconfig, "resource.k8s.io", "v1beta2", "deviceclasses"); len(got) != 0 {
+		t.Errorf("device classes %q", got)
+	}
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
+		t.Errorf("without controllers the namespace is gone: %v", err)
+	}
+	s.end(t)
+}
+
+// A kubeconfig that is no longer what serve has written is not its own.
+func TestServeRemovesOnlyWhatItWrote(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "kubeconfig")
+	first := serveArgs(t, "--kubeconfig", path)
+	second := serveArgs(t, "--kubeconfig", path)
+	first.end(t)
+	if got := list(t, path, "", "v1", "namespaces"); len(got) != 4 {
+		t.Errorf("namespaces of the second one %q", got)
+	}
+	second.end(t)
+
+	target := filepath.Join(folder, "target")
+	link, dangling, pipe := filepath.Join(folder, "link"), filepath.Join(folder, "dangling"), filepath.Join(folder, "pipe")
+	for _, err := range []error{
+		os.WriteFile(target, nil, 0o644), os.Symlink(target, link), os.Symlink(filepath.Join(folder, "nothing"), dangling), syscall.Mkfifo(pipe, 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{link, dangling, pipe} {
+		var stdout, stderr bytes.Buffer
+		status := execute(t.Context(), []string{"serve", "--kubeconfig", path}, &stdout, &stderr)
+		want := "fakecluster: serve: kubeconfig: " + path + " exists and is not a regular file: not overwriting it\n"
+		if _, err := os.Lstat(path); status != 1 || stdout.Len() > 0 || stderr.String() != want || err != nil {
+			t.Errorf("status %d, stdout %q, stderr %q, want %q; %v", status, &stdout, &stderr, want, err)
+		}
+	}
+	if content, err := os.ReadFile(target); err != nil || len(content) > 0 {
+		t.Errorf("the target of the link has %q, %v", content, err)
+	}
+}
+
+func TestRootCommand(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		has  string
+	}{
+		{[]string{"--version"}, ", Kubernetes v1.37.2\n"},
+		{[]string{"completion", "bash"}, "bash completion"},
+		{[]string{"help", "serve"}, "kubectl --kubeconfig cluster.kubeconfig get namespaces"},
+		{[]string{"help", "run"}, "fakecluster run scenarios/"},
+		{[]string{"help"}, "KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./..."},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := execute(t.Context(), c.args, &stdout, &stderr); status != 0 || !strings.Contains(stdout.String(), c.has) || stderr.Len() > 0 {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", c.args, status, &stdout, &stderr)
+		}
+	}
 }
 
 func TestServeLegacyAPIs(t *testing.T) {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// writeKubeconfig writes content, which has a token in it, to a file that only its owner can
+// read. The function that it returns removes the file again if it did not exist before and still
+// has the content: another cluster may have written its own since.
+//
+// It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who
+// types --kubeconfig ~/.kube/config would lose the access to all other clusters. Nor does it follow
+// a link or write to what is no file. The file is made beside its place and moved there, so that
+// nobody reads half of it.
+func writeKubeconfig(path string, content []byte) (remove func(), err error) {
+	remove = func() {}
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		remove = func() { removeKubeconfig(path, content) }
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
+	default:
+		before, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(before) > 0 && !ours(before) {
+			return nil, fmt.Errorf("%s exists and is not a kubeconfig of fakecluster: not overwriting it", path)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".fakecluster-") // with mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+		return nil, err
+	}
+	return remove, nil
+}
+
+// removeKubeconfig removes the file if it still has the content.
+func removeKubeconfig(path string, content []byte) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if is, err := os.ReadFile(path); err == nil && bytes.Equal(is, content) {
+		os.Remove(path)
+	}
+}
+
+// ours tells whether content is a kubeconfig of fakecluster and nothing else.
+func ours(content []byte) bool {
+	const name = "fakecluster"
+	config, err := clientcmd.Load(content)
+	if err != nil {
+		return false
+	}
+	_, cluster := config.Clusters[name]
+	return cluster && len(config.Clusters) == 1 && len(config.AuthInfos) == 1 && len(config.Contexts) == 1
+}

@@ -1,0 +1,33 @@
+package fakecluster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// WithPort says on which port of 127.0.0.1 the cluster listens. It is an error if the port is in
+// use. A fork listens on a port of its own. The option cannot be combined with InProcess, nor with
+// the flag --secure-port.
+//
+// Default: a port that the system chooses.
+func WithPort(port int) Option {
+	return once("WithPort", func(s *settings) { s.port = &port })
+}
+
+// checkPort returns an error for a port that cannot be, and has the cluster listen on it otherwise.
+func (s *settings) checkPort() error {
+	switch {
+	case s.port == nil:
+		return nil
+	case s.inProcess:
+		return errors.New("InProcess and WithPort exclude each other: without a socket there is no port")
+	case s.flags.address != "":
+		return errors.New("WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")
+	case *s.port < 1 || *s.port > 65535:
+		return fmt.Errorf("WithPort: there is no port %d", *s.port)
+	}
+	s.flags.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(*s.port))
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +56,12 @@ func (r *request) readBody() ([]byte, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	if r.version.Typed {
+		isText := !strings.Contains(r.http.Header.Get("Content-Type"), "protobuf")
+		if err := resource.CheckQuantities(read.Bytes(), isText, r.version.Codec.New()); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
 	}
 	r.body, r.bodyRead = read.Bytes(), true
 	return r.body, nil

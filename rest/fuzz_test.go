@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -250,25 +251,103 @@ func FuzzRequest(f *testing.F) {
 	}
 	base := startInProcess(f)
 	base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets")))
+	f.Add("GET", "/apis/example.com/v1/widgets?a b", "*/*", "") // no HTTP server would hand it on
+	for _, query := range []string{
+		"labelSelector=a%20in%20(b,c),!d,e!%3Df,g%3E1", "labelSelector=,", "fieldSelector=metadata.name%3Da,metadata.namespace!%3Db", "fieldSelector=spec.color%3D%5C,",
+		"continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0&limit=1", "continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTUsInN0YXJ0IjoiLi4vYSJ9",
+		"resourceVersion=9223372036854775808&resourceVersionMatch=Exact", "limit=-1", "sendInitialEvents=true", "timeout=-1s", "pretty=x&dryRun=All&dryRun=x", "fieldValidation=x&fieldManager=%00",
+		"gracePeriodSeconds=9223372036854775807&propagationPolicy=Orphan&orphanDependents=x",
+	} {
+		for _, method := range []string{"GET", "DELETE", "POST"} {
+			f.Add(method, widgetsPath+"?"+query, "application/json", "application/json")
+		}
+	}
 	f.Fuzz(func(t *testing.T, method, target, accept, contentType string) {
-		u, err := url.ParseRequestURI(target)
-		if err != nil || !strings.HasPrefix(target, "/") {
+		if strings.ContainsAny(method+target, "\r\n") || !strings.HasPrefix(target, "/") {
 			t.Skip("no HTTP server would hand it on")
 		}
-		if _, err := http.NewRequest(method, "http://x"+target, nil); err != nil || method == "" {
+		req, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.0\r\nHost: x\r\n\r\n")))
+		if err != nil {
 			t.Skip("no HTTP server would hand it on")
 		}
-		query := u.Query()
-		// A watch has no end of its own here.
-		if query.Has("watch") || strings.Contains(u.Path, "/watch") {
+		// A watch has no end of its own here, nor has a connection.
+		if req.URL.Query().Has("watch") || strings.Contains(req.URL.Path, "/watch") {
 			t.Skip("a watch")
 		}
 		c := base.fork(t)
-		req, err := http.NewRequest(method, "http://x"+target, strings.NewReader(widget("a")))
-		if err != nil {
-			t.Skip(err)
-		}
-		a := c.serve(method, req.URL.RequestURI(), http.Header{"Accept": {accept}, "Content-Type": {contentType}}, []byte(widget("a")))
+		a := c.serve(method, target, http.Header{"Accept": {accept}, "Content-Type": {contentType}}, []byte(widget("a")))
 		answered(t, a, method+" "+target)
+	})
+}
+
+// FuzzProtobuf sends bodies as protobuf of built-in kinds: a create, an update, reads.
+func FuzzProtobuf(f *testing.F) {
+	quiet(f)
+	kinds := []struct{ path, name string }{
+		{"/api/v1/namespaces/default/configmaps", "ConfigMap"}, {"/api/v1/namespaces/default/pods", "Pod"},
+		{"/apis/apps/v1/namespaces/default/deployments", "Deployment"},
+	}
+	base := startInProcess(f)
+	for i, body := range []string{
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"a":"b"}},"data":{"a":"b"},"binaryData":{"c":"AA=="}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"b","resources":{"requests":{"cpu":"100m"}}}]}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"b"}]}}}}`,
+	} {
+		a := base.serve("POST", kinds[i].path+"?dryRun=All", http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.kubernetes.protobuf"}}, []byte(body))
+		if a.code != http.StatusCreated {
+			f.Fatal(a.body)
+		}
+		f.Add(byte(i), []byte(a.body))
+		f.Add(byte(i+1), []byte(a.body))
+		f.Add(byte(i), []byte(a.body[:len(a.body)/2]))
+	}
+	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
+		c := base.fork(t)
+		of := kinds[int(kind)%len(kinds)]
+		header := http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}, "Accept": {"application/json"}}
+		answered(t, c.serve("POST", of.path, header, body), "POST "+of.name)
+		answered(t, c.serve("PUT", of.path+"/a", header, body), "PUT "+of.name)
+		for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
+			a := c.serve("GET", of.path, http.Header{"Accept": {accept}}, nil)
+			// YAML has no control characters, and a real server fails in the same way.
+			if a.code != http.StatusOK && !strings.Contains(a.body, "control characters are not allowed") {
+				t.Fatalf("after %q, a list as %s: %d %s", body, accept, a.code, a.body)
+			}
+		}
+	})
+}
+
+// FuzzPolicy sends bodies as policies, bindings and webhooks, and writes under those that are
+// taken.
+func FuzzPolicy(f *testing.F) {
+	quiet(f)
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	paths := []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "validatingwebhookconfigurations"}
+	const rules = `"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]`
+	for _, expression := range []string{"object.metadata.name != 'x'", "size(object.spec) > 1 || has(oldObject.spec)", "[1,2].all(i, i > 0)", "authorizer.group('').resource('pods').check('get').allowed()", "variables.a == 1", "quantity('1k') == quantity('1000')", "a"} {
+		f.Add(byte(0), []byte(`{"metadata":{"name":"a"},"spec":{"failurePolicy":"Fail","matchConstraints":{`+rules+`},"variables":[{"name":"a","expression":"1"}],"matchConditions":[{"name":"m","expression":"true"}],"auditAnnotations":[{"key":"k","valueExpression":"'v'"}],"validations":[{"expression":"`+expression+`","messageExpression":"'m'"}]}}`))
+	}
+	f.Add(byte(1), []byte(`{"metadata":{"name":"a"},"spec":{"policyName":"a","validationActions":["Deny","Audit"],"matchResources":{"namespaceSelector":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}}}`))
+	f.Add(byte(2), []byte(`{"metadata":{"name":"a"},"spec":{"matchConstraints":{`+rules+`},"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]"}}]}}`))
+	f.Add(byte(2), []byte(`{"metadata":{"name":"a"},"spec":{"matchConstraints":{`+rules+`},"reinvocationPolicy":"IfNeeded","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {'a': 'b'}}}"}}]}}`))
+	f.Add(byte(4), []byte(`{"metadata":{"name":"a"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://127.0.0.1:1/"},"sideEffects":"None","timeoutSeconds":1,"admissionReviewVersions":["v1"],"matchConditions":[{"name":"a","expression":"false"}],"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]}]}`))
+	base := startInProcess(f)
+	if a := base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets"))); a.code != http.StatusCreated {
+		f.Fatal(a.body)
+	}
+	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
+		c := base.fork(t)
+		path := paths[int(kind)%len(paths)]
+		a := c.serve("POST", group+path, jsonBody, body)
+		answered(t, a, "POST "+path+" "+string(body))
+		if a.code != http.StatusCreated {
+			return
+		}
+		for _, bindings := range []string{paths[1], paths[3]} {
+			c.serve("POST", group+bindings, jsonBody, []byte(`{"metadata":{"name":"b"},"spec":{"policyName":"a","validationActions":["Deny"]}}`))
+		}
+		answered(t, c.serve("POST", widgetsPath+"?timeout=5s", jsonBody, []byte(widget("a"))), "a widget under "+string(body))
+		answered(t, c.serve("POST", "/api/v1/namespaces/default/configmaps?timeout=5s", jsonBody, []byte(`{"metadata":{"name":"a"},"data":{"a":"b"}}`)), "a ConfigMap under "+string(body))
+		answered(t, c.serve("GET", group+path, nil, nil), "GET "+path)
 	})
 }

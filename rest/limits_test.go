@@ -196,3 +196,86 @@ func TestLargeSelectorsAreNotLogged(t *testing.T) {
 		t.Errorf("%d bytes were logged: %.1000s", logged.Len(), logged.String())
 	}
 }
+
+// TestGiganticQuantitiesAreRefused sends numbers that upstream would compute with for hours, in
+// every form in which a body can have them.
+func TestGiganticQuantitiesAreRefused(t *testing.T) {
+	c := start(t)
+	const pods = "/api/v1/namespaces/default/pods"
+	pod := func(name, cpu string) string {
+		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"a","image":"b","resources":{"requests":{"cpu":` + cpu + `}}}]}}`
+	}
+	c.must("POST", pods, pod("there", `"1e3"`))
+	small := c.do("POST", pods+"?dryRun=All", http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.kubernetes.protobuf"}}, pod("wire", `"123456789012"`))
+	wire := strings.Replace(small.body, "123456789012", "1e9999999999", 1)
+	if small.code != 201 || wire == small.body {
+		t.Fatal("no protobuf to change")
+	}
+	for _, tt := range []struct{ rule, method, path, mediaType, body string }{
+		{"a text", "POST", pods, "application/json", pod("a", `"1e999999999"`)},
+		{"a negative exponent", "POST", pods, "application/json", pod("a", `"1E-999999999"`)},
+		{"a number", "POST", pods, "application/json", pod("a", `1e999999999`)},
+		{"many digits", "POST", pods, "application/json", pod("a", `"`+strings.Repeat("9", 1_000_000)+`"`)},
+		{"many digits without quotes", "POST", pods, "application/json", pod("a", strings.Repeat("9", 1_000_000))},
+		{"a small number", "POST", pods, "application/json", strings.Replace(pod("a", `1e-999999999`), `"metadata":{`, `"metadata":{"annotations":{"a":"see 1e5, 2"},`, 1)},
+		{"an escape in YAML that begins as JSON does", "POST", pods, "application/yaml", pod("a", `"1\x65999999999"`)},
+		{"an escape", "POST", pods, "application/json", pod("a", `"1\u0065999999999"`)},
+		{"YAML", "POST", pods, "application/yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: b\n    resources: {requests: {cpu: 1e999999999}}\n"},
+		{"an escape in YAML", "POST", pods, "application/yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: b\n    resources: {requests: {cpu: \"1\\x65999999999\"}}\n"},
+		{"protobuf", "POST", pods, "application/vnd.kubernetes.protobuf", wire},
+		{"an update", "PUT", pods + "/there", "application/json", pod("there", `"1e999999999"`)},
+		{"a JSON patch", "PATCH", pods + "/there", "application/json-patch+json", `[{"op":"replace","path":"/spec/containers/0/resources/requests/cpu","value":"1e999999999"}]`},
+		{"a merge patch", "PATCH", pods + "/there", "application/merge-patch+json", `{"spec":{"overhead":{"cpu":"1e999999999"}}}`},
+		{"a strategic merge patch", "PATCH", pods + "/there", "application/strategic-merge-patch+json", `{"spec":{"overhead":{"cpu":1e999999999}}}`},
+		{"an apply", "PATCH", pods + "/there?fieldManager=x", "application/apply-patch+yaml", pod("there", `1e999999999`)},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			a := c.do(tt.method, tt.path, http.Header{"Content-Type": {tt.mediaType}}, tt.body)
+			expect(t, "code", a.code, 400)
+			expect(t, "message", statusOf(t, a).Message, `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`)
+		})
+	}
+	c.must("POST", pods, pod("fine", `"1e3"`))
+	c.must("POST", pods, strings.Replace(pod("text", `"1"`), `"metadata":{`, `"metadata":{"annotations":{"a":"see 1e99999","b":"\u0031"},`, 1))
+	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"},"data":{"a":"1e999999999"}}`)
+}
+
+// TestMetadataIsBounded sends objects with a hundred thousand pieces of metadata, in every way.
+func TestMetadataIsBounded(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	const maps = "/api/v1/namespaces/default/configmaps"
+	c.must("POST", widgetsPath, widget("there"))
+	c.must("POST", maps, `{"metadata":{"name":"there"}}`)
+	many := func(n int, item string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, strings.ReplaceAll(item, "N", "%[1]d")+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	for _, tt := range []struct{ field, value string }{
+		{"labels", "{" + many(20_000, `"aN":""`) + "}"},
+		{"annotations", "{" + many(20_000, `"aN":""`) + "}"},
+		{"finalizers", "[" + many(20_000, `"a.b/cN"`) + "]"},
+		{"ownerReferences", "[" + many(20_000, `{"apiVersion":"v1","kind":"Pod","name":"N","uid":"N"}`) + "]"},
+		{"managedFields", "[" + many(20_000, `{"manager":"N","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{}}`) + "]"},
+	} {
+		for _, kind := range []struct{ path, apiVersion, kind string }{{widgetsPath, "example.com/v1", "Widget"}, {maps, "v1", "ConfigMap"}} {
+			obj := func(name string) string {
+				return `{"apiVersion":"` + kind.apiVersion + `","kind":"` + kind.kind + `","metadata":{"name":"` + name + `","` + tt.field + `":` + tt.value + `}}`
+			}
+			for _, way := range []struct{ method, path, mediaType, body string }{
+				{"POST", "", "application/json", obj("new")},
+				{"PUT", "/there", "application/json", obj("there")},
+				{"PATCH", "/there", "application/merge-patch+json", `{"metadata":{"` + tt.field + `":` + tt.value + `}}`},
+				{"PATCH", "/new?fieldManager=x", "application/apply-patch+yaml", obj("new")},
+				{"PATCH", "/there?fieldManager=x", "application/apply-patch+yaml", obj("there")},
+			} {
+				a := c.do(way.method, kind.path+way.path, http.Header{"Content-Type": {way.mediaType}}, way.body)
+				expect(t, kind.kind+" "+tt.field+" "+way.method+" "+way.mediaType, fmt.Sprint(a.code, " ", statusOf(t, a).Message),
+					"413 Request entity too large: metadata."+tt.field+" has 20000 entries, and fakecluster takes 10000")
+			}
+		}
+	}
+}

@@ -142,6 +142,9 @@ type newObject struct {
 
 // create commits a new object, which it alters.
 func (a attempt) create(n newObject) (result Result, err error) {
+	if err := isBounded(n.Object); err != nil {
+		return Result{}, err
+	}
 	metadata, err := meta.Accessor(n.Object)
 	if err != nil {
 		return Result{}, apierrors.NewInternalError(err)
@@ -252,6 +255,9 @@ func (a attempt) update(e edit) (Result, error) {
 	}
 	wanted, managed, err := e.of(shown)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := isBounded(wanted.Object); err != nil {
 		return Result{}, err
 	}
 	if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, e.owners); err != nil {

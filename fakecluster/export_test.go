@@ -2,8 +2,8 @@ package fakecluster
 
 import "time"
 
-// WithLimits gives a cluster other limits than the usual ones; 0 leaves one as it is.
-func WithLimits(header, idle time.Duration, connections int64, watches int) Option {
+// Limited gives a cluster other limits than the usual ones; 0 leaves one as it is.
+func Limited(header, idle time.Duration, connections int64, watches int) func(*settings) {
 	return func(s *settings) {
 		if header > 0 {
 			s.limits.header = header

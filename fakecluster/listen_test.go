@@ -50,7 +50,7 @@ func askOver(t *testing.T, c *fakecluster.Cluster, conn net.Conn, r *bufio.Reade
 
 func TestHalfOpenConnectionsEnd(t *testing.T) {
 	const short = 50 * time.Millisecond
-	c := fakecluster.Start(t, fakecluster.WithLimits(short, short, 0, 0))
+	c := fakecluster.Start(t, fakecluster.Limited(short, short, 0, 0))
 	ends := func(t *testing.T, r io.Reader) {
 		t.Helper()
 		if rest, err := io.ReadAll(r); err != nil {
@@ -101,7 +101,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	t.Run("connections", func(t *testing.T) {
-		c := fakecluster.Start(t, fakecluster.WithLimits(0, 0, 2, 0))
+		c := fakecluster.Start(t, fakecluster.Limited(0, 0, 2, 0))
 		var conns []net.Conn
 		for range 2 {
 			conn, r := dial(t, c)
@@ -125,7 +125,7 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("watches", func(t *testing.T) {
-		c := fakecluster.Start(t, fakecluster.WithLimits(0, 0, 0, 2))
+		c := fakecluster.Start(t, fakecluster.Limited(0, 0, 0, 2))
 		var watches []watch.Interface
 		for range 2 {
 			w, err := c.Dynamic().Resource(namespaces).Watch(t.Context(), metav1.ListOptions{})

@@ -244,12 +244,11 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
 		Cluster: known,
 		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
-		Quotas:  server.controllers.Quotas(),
 
 		MayCreate: server.mayCreate,
 	}
 	if kinds.inTree.ResourceQuota() {
-		server.writes.Charge = server.controllers.Charge
+		server.writes.Quotas = &write.Quotas{Resource: server.controllers.Quotas(), Charge: server.controllers.Charge}
 	}
 	server.handler = behind(server.filters(), paths{
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},

@@ -30,6 +30,7 @@ func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
 func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 	res := r.server.Quotas()
 	for {
+		began := r.server.Revision()
 		obj, was, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
 		if err != nil {
 			return err
@@ -42,8 +43,8 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 		if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
 			return err
 		}
-		if measured != nil {
-			return measured // to try again would end in the same way
+		if measured != nil || r.server.Revision() == began+1 {
+			return measured // nobody else has written meanwhile
 		}
 	}
 }

@@ -4,12 +4,27 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
+
+// Quotas are what limits the use of namespaces.
+type Quotas struct {
+	// Resource is that of the quotas.
+	Resource *resource.Resource
+	// Charge judges a write by the quotas of its namespace, of which there is at least one. It
+	// returns the updates that charge the quotas for the write.
+	Charge func(ctx context.Context, w *restadmission.Write, quotas []store.Record) ([]store.Update, error)
+
+	// unlimited is a revision at which the cluster had no quota; 0: none is known.
+	unlimited atomic.Int64
+}
 
 // charge is what a write has quotas charged with. It commits with the write or not at all, so
 // that a write that is refused later, for whatever reason, has charged nothing.
@@ -17,14 +32,22 @@ type charge struct {
 	quotas  string // what the keys of the namespace's quotas begin with; empty: none were asked
 	require []store.Precondition
 	updates []store.Update
+	// unlimited is the revision since which there are no quotas; 0: there are, or may be.
+	unlimited int64
 }
 
 // charge asks the quotas of the namespace whether they allow what the new state of an object
 // uses. For a create current is nil. It is the last stage before the commit, as upstream's
 // plugin ResourceQuota is the last one of admission.
 func (a attempt) charge(obj, current runtime.Object) (charge, error) {
-	if a.p.Charge == nil || a.request.Namespace == "" || a.request.SkipAdmission || a.projection != nil {
+	q := a.p.Quotas
+	if q == nil || a.request.Namespace == "" || a.request.SkipAdmission || a.projection != nil {
 		return charge{}, nil
+	}
+	if since := q.unlimited.Load(); since != 0 && !a.request.isDryRun() {
+		// If there is a quota by now, the commit fails, and the quota is asked.
+		prefix := q.Resource.Prefix
+		return charge{quotas: prefix, unlimited: since, require: []store.Precondition{{Key: prefix, Revision: since, Prefix: true}}}, nil
 	}
 	for {
 		c, err := a.chargeOnce(obj, current)
@@ -38,7 +61,8 @@ func (a attempt) charge(obj, current runtime.Object) (charge, error) {
 }
 
 func (a attempt) chargeOnce(obj, current runtime.Object) (charge, error) {
-	c := charge{quotas: a.p.Quotas.PrefixOf(a.request.Namespace)}
+	q := a.p.Quotas
+	c := charge{quotas: q.Resource.PrefixOf(a.request.Namespace)}
 	list, err := a.p.Store.List(c.quotas, store.ListOptions{})
 	if err != nil {
 		return c, err
@@ -48,9 +72,11 @@ func (a attempt) chargeOnce(obj, current runtime.Object) (charge, error) {
 		operation = admission.Update
 	}
 	if len(list.Records) > 0 {
-		if c.updates, err = a.p.Charge(a.ctx, a.asked(operation, obj, current), list.Records); err != nil {
+		if c.updates, err = q.Charge(a.ctx, a.asked(operation, obj, current), list.Records); err != nil {
 			return c, err
 		}
+	} else if all, err := a.p.Store.Scan(q.Resource.Prefix, store.ListOptions{Limit: 1}); err == nil && all.Len() == 0 {
+		q.unlimited.Store(all.Revision)
 	}
 	if operation == admission.Create || len(c.updates) > 0 {
 		// Whoever measures a quota anew relies on this: an object that was created after the quota
@@ -66,7 +92,17 @@ func (a attempt) commitCharged(c charge, obj, current runtime.Object, commit fun
 	for {
 		record, err := commit(c)
 		if !c.isOutdated(err) {
+			if err == nil && c.unlimited != 0 {
+				since := record.Revision // so that the next commit looks at fewer changes
+				if strings.HasPrefix(record.Key, c.quotas) {
+					since = 0 // it is a quota
+				}
+				a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, since)
+			}
 			return record, err
+		}
+		if c.unlimited != 0 {
+			a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, 0)
 		}
 		if a.ctx.Err() != nil {
 			return record, a.ctx.Err()

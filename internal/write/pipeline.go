@@ -44,11 +44,8 @@ type Pipeline struct {
 	Cluster restadmission.Cluster
 	// Reactor carries out what follows from a commit.
 	Reactor Reactor
-	// Quotas is the resource whose objects limit what the objects of a namespace use, and Charge
-	// judges a write by those of its namespace, of which there is at least one. It returns the
-	// updates that charge the quotas for the write. Nil: quotas are not asked.
-	Quotas *resource.Resource
-	Charge func(ctx context.Context, w *restadmission.Write, quotas []store.Record) ([]store.Update, error)
+	// Quotas limit what the objects of a namespace use; nil: nothing does.
+	Quotas *Quotas
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error

@@ -194,31 +194,24 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 }
 
 // EncodeToStore implements Codec. An object may have times to the nanosecond and empty
-// lists, which JSON has not. What is stored is a copy without them.
+// lists, which JSON has not. What is stored is a copy without them. It has the defaults that
+// reading fills in: the strategy of a kind may have emptied the status since the body was read,
+// and a PersistentVolumeClaim without a phase is read as one that is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
 		return nil, Decoded{}, err
 	}
-	text, err := c.print(versioned)
-	if err != nil {
-		return nil, Decoded{}, err
-	}
-	return text, c.asRead(obj, versioned), nil
-}
-
-// asRead is what DecodeStored would read of the text of an object. It is made of what the
-// object is in the version of the codec. Without an object it takes reading the text to know.
-func (c *TypedCodec) asRead(obj Decoded, versioned runtime.Object) Decoded {
-	if !typed.Settle(versioned) {
-		return Decoded{}
-	}
+	settled := typed.Settle(versioned)
 	c.scheme.Default(versioned)
-	var err error
-	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err != nil {
-		return Decoded{}
+	text, err := c.print(versioned)
+	if err != nil || !settled {
+		return text, Decoded{}, err // it takes reading the text to know the object
 	}
-	return obj
+	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err != nil {
+		return text, Decoded{}, nil
+	}
+	return text, obj, nil
 }
 
 // Fields implements Codec.

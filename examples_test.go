@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"go/ast"
@@ -172,17 +173,25 @@ func firstColumn(text string) []string {
 }
 
 func TestTheGoCodeOfTheREADMEIsCompiled(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(repository, "examples_test.go"))
+	files, err := filepath.Glob(filepath.Join(repository, "examples", "*", "*.go")) // compiled by the part examples of .ci/run
 	if err != nil {
 		t.Fatal(err)
+	}
+	var source []byte
+	for _, file := range append(files, filepath.Join(repository, "examples_test.go")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	code := blocks(readme(t), "go")
 	if len(code) == 0 {
 		t.Error("the README shows no code")
 	}
 	for _, c := range code {
-		if !strings.Contains(string(source), c) {
-			t.Errorf("this code of the README is not in examples_test.go:\n%s", c)
+		if !bytes.Contains(source, []byte(c)) {
+			t.Errorf("this code of the README is neither in examples_test.go nor in examples:\n%s", c)
 		}
 	}
 }

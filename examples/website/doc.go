@@ -1,0 +1,23 @@
+// Package website is an operator as one writes it with controller-runtime, and how fakecluster
+// tests it. Both are there to be copied.
+//
+// A Website is a page that is served under a host name. The operator keeps a ConfigMap with
+// the page, a Deployment that serves it and a Service in front; it registers the host in a
+// Registry outside of the cluster, renews that every hour, and tells by conditions and events
+// how it went. It is written as for production and knows nothing of fakecluster:
+//
+//   - types.go: the API, with the markers of the CustomResourceDefinition
+//   - reconciler.go, children.go, status.go: the controller, with the markers of the ClusterRole
+//   - webhook.go: defaults and validation, with the markers of the webhook configurations
+//   - setup.go: all of it added to a manager
+//   - config: the manifests that controller-gen makes of the markers
+//
+// The tests start a base cluster once and give each case a fork of it:
+//
+//   - webhook_test.go: what users may write, as a table of cases, each on a fork
+//   - life_test.go: a Website from create to delete, under the ClusterRole of config/rbac
+//   - bubble_test.go: the same operator in testing/synctest bubbles, where hours pass at once
+//   - operator_test.go: how the tests start the operator, and wait for it
+package website
+
+//go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 object crd rbac:roleName=website-operator webhook paths=. output:crd:dir=config/crd output:rbac:dir=config/rbac output:webhook:dir=config/webhook

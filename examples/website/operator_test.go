@@ -1,0 +1,197 @@
+package website_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/examples/website"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// TestMain discards what the libraries log: it is much, and no result.
+//
+// It also takes the last error handler of client-go away, before there is a bubble: bubble_test.go
+// says why.
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:len(utilruntime.ErrorHandlers)-1]
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// scheme has the kinds of the operator and of its tests.
+var scheme = website.NewScheme()
+
+// image serves the page of a Website that names none.
+const image = "registry.example.com/web:1.0"
+
+// newSite returns a Website as its author writes it.
+func newSite() *website.Website {
+	return &website.Website{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "home"},
+		Spec:       website.WebsiteSpec{Host: "www.example.com", Page: "Welcome to {{.Host}}!"},
+	}
+}
+
+// installed is what is in a cluster before the operator starts: its definition, its
+// ServiceAccount and its role. The garbage collector acts, as in a real cluster.
+func installed(t *testing.T) []fakecluster.Option {
+	return []fakecluster.Option{
+		fakecluster.WithCRDPaths("config/crd"),
+		fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "system"}}),
+		fakecluster.WithObjects(manifests(t, "config/rbac")...),
+		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
+	}
+}
+
+// newClient returns a client of the test, who is an administrator and reads from no cache.
+func newClient(t *testing.T, c *fakecluster.Cluster) client.WithWatch {
+	t.Helper()
+	cl, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
+	must(t, err)
+	return cl
+}
+
+// newManager returns a manager under the ServiceAccount that the operator has in production.
+func newManager(t *testing.T, c *fakecluster.Cluster) ctrl.Manager {
+	t.Helper()
+	webhooks := c.WebhookServer() // the zero value without WithWebhookPaths
+	mgr, err := ctrl.NewManager(c.ServiceAccountConfig("system", "website-operator"), ctrl.Options{
+		Scheme:        scheme,
+		Metrics:       metricsserver.Options{BindAddress: "0"},
+		Controller:    config.Controller{SkipNameValidation: new(true)}, // each test has a controller of the same name
+		WebhookServer: webhook.NewServer(webhook.Options{Host: webhooks.Host, Port: webhooks.Port, CertDir: webhooks.CertDir}),
+	})
+	must(t, err)
+	return mgr
+}
+
+// run runs a manager until the test ends. When it returns, the webhooks of the manager answer, if
+// it has any.
+func run(t *testing.T, mgr ctrl.Manager, webhooks ...webhook.Server) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- mgr.Start(ctx)
+		cancel()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error("the manager:", err)
+		}
+	})
+	// controller-runtime does not tell when its server listens, and has to be asked.
+	for _, server := range webhooks {
+		for listens := server.StartedChecker(); listens(nil) != nil; goruntime.Gosched() {
+			if ctx.Err() != nil {
+				t.FailNow() // the manager has stopped, and the clean-up says why
+			}
+		}
+	}
+}
+
+// manifests reads the objects in the files of a folder, one in each.
+func manifests(t *testing.T, folder string) []runtime.Object {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	must(t, err)
+	objects := make([]runtime.Object, len(files))
+	for i, file := range files {
+		u := &unstructured.Unstructured{}
+		text, err := os.ReadFile(file)
+		must(t, err)
+		must(t, yaml.Unmarshal(text, &u.Object))
+		objects[i] = u
+	}
+	return objects
+}
+
+// registry is a Registry in memory, which knows who has which host.
+type registry struct {
+	mu     sync.Mutex
+	owners map[string]string
+	asked  []string // what was asked for, in order
+	broken error    // the answer to everything, unless nil
+}
+
+func (r *registry) Register(_ context.Context, host, address, owner string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fmt.Sprintf("register %s for %s", host, address))
+	if r.broken != nil {
+		return r.broken
+	}
+	if has, taken := r.owners[host]; taken && has != owner {
+		return fmt.Errorf("%s: %w", host, website.ErrTaken)
+	}
+	if r.owners == nil {
+		r.owners = map[string]string{}
+	}
+	r.owners[host] = owner
+	return nil
+}
+
+func (r *registry) Release(_ context.Context, host, owner string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, "release "+host)
+	if r.broken != nil {
+		return r.broken
+	}
+	if r.owners[host] == owner {
+		delete(r.owners, host)
+	}
+	return nil
+}
+
+// fail has the registry answer everything with an error, or with nil work again.
+func (r *registry) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = err
+}
+
+// requests returns what was asked for since the last call.
+func (r *registry) requests() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := r.asked
+	r.asked = nil
+	return asked
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}

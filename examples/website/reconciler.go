@@ -1,0 +1,92 @@
+package website
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+const (
+	// Finalizer keeps a deleted Website until its host is released.
+	Finalizer = "example.com/release-host"
+	// fieldOwner owns the fields that the operator applies.
+	fieldOwner = client.FieldOwner("website-operator")
+	// renewal is how often the host is registered anew.
+	renewal = time.Hour
+)
+
+// The rules say what the operator does and nothing else: a test holds them to it. There is no
+// get and no list, because the manager's client reads from caches and client-go 0.37 fills
+// these by watches alone. On servers older than 1.34 it falls back to lists: for these add list.
+//
+// +kubebuilder:rbac:groups=example.com,resources=websites,verbs=watch;update
+// +kubebuilder:rbac:groups=example.com,resources=websites/status,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=watch;create;patch
+// +kubebuilder:rbac:groups="",resources=configmaps;services,verbs=watch;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
+
+// Reconciler makes of each Website what its spec says.
+type Reconciler struct {
+	client.Client
+	Events   events.EventRecorder
+	Registry Registry
+}
+
+// Reconcile brings one Website up to date. It can be called at any time and any number of
+// times: what is as it should be is not written again.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	site := &Website{}
+	if err := r.Get(ctx, request.NamespacedName, site); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !site.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, r.release(ctx, site)
+	}
+	if controllerutil.AddFinalizer(site, Finalizer) {
+		// It is stored before anything is registered that would have to be released.
+		if err := r.Update(ctx, site); err != nil {
+			return ctrl.Result{}, fmt.Errorf("adding the finalizer: %w", err)
+		}
+	}
+
+	before := site.DeepCopy()
+	observed, err := r.applyChildren(ctx, site)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	site.Status.Address = observed.address
+	setAvailable(site, observed.availableReplicas)
+
+	err = r.Registry.Register(ctx, site.Spec.Host, observed.address, string(site.UID))
+	if err != nil && !errors.Is(err, ErrTaken) {
+		return ctrl.Result{}, fmt.Errorf("registering %s: %w", site.Spec.Host, err)
+	}
+	setRegistered(site, err)
+
+	if !equality.Semantic.DeepEqual(before.Status, site.Status) {
+		if err := r.Status().Update(ctx, site); err != nil {
+			return ctrl.Result{}, fmt.Errorf("updating the status: %w", err)
+		}
+		r.record(site, before.Status)
+	}
+	return ctrl.Result{RequeueAfter: renewal}, nil
+}
+
+// release gives the host back and lets the Website go. The garbage collector deletes the rest.
+func (r *Reconciler) release(ctx context.Context, site *Website) error {
+	if !controllerutil.ContainsFinalizer(site, Finalizer) {
+		return nil
+	}
+	if err := r.Registry.Release(ctx, site.Spec.Host, string(site.UID)); err != nil {
+		return fmt.Errorf("releasing %s: %w", site.Spec.Host, err)
+	}
+	controllerutil.RemoveFinalizer(site, Finalizer)
+	return r.Update(ctx, site)
+}

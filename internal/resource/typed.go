@@ -194,9 +194,9 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 }
 
 // EncodeToStore implements Codec. An object may have times to the nanosecond and empty
-// lists, which JSON has not. What is stored is a copy without them. It has the defaults that
-// reading fills in: the strategy of a kind may have emptied the status since the body was read,
-// and a PersistentVolumeClaim without a phase is read as one that is Pending.
+// lists, which JSON has not. What is stored is a copy without them. Upstream defaults an object
+// whenever it reads one from the store, so that what the strategy has cleared gets its default:
+// a new PersistentVolumeClaim is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
@@ -205,8 +205,11 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	settled := typed.Settle(versioned)
 	c.scheme.Default(versioned)
 	text, err := c.print(versioned)
-	if err != nil || !settled {
-		return text, Decoded{}, err // it takes reading the text to know the object
+	if err != nil {
+		return nil, Decoded{}, err
+	}
+	if !settled {
+		return text, Decoded{}, nil
 	}
 	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err != nil {
 		return text, Decoded{}, nil

@@ -56,8 +56,13 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return Result{}, err
 	}
-	text, err := a.version.Codec.Encode(obj)
-	return Result{Text: string(text), Object: obj, Created: true}, err
+	text, _, err := a.version.Resource.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := a.result(store.Record{Key: key, Value: string(text), Tag: a.version.Resource.Storage.Identity}, obj)
+	result.Created = true
+	return result, err
 }
 
 // commitUpdate stores the new state of an object, if it differs from the one

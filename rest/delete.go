@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -20,6 +21,11 @@ func deleteOne(r *request) error {
 	options, err := r.deleteOptions()
 	if err != nil {
 		return err
+	}
+	if forbids := r.version.Deletion.Forbids; forbids != nil {
+		if err := forbids(r.info.Name); err != nil {
+			return err
+		}
 	}
 	result, err := r.commit(r.remove(options))
 	if err != nil {
@@ -89,6 +95,9 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	if text := r.version.Deletion.Warning; text != "" && options.PropagationPolicy == nil && write.OrphanDependents(options) == nil {
+		warning.AddWarning(r.ctx, "", text)
 	}
 	return options, nil
 }

@@ -67,6 +67,8 @@ var batch = group{name: "batch", kinds: []kind{
 	{
 		kind: "Job", plural: "jobs", singular: "job", categories: []string{"all"},
 		versions: v1, strategy: job.Strategy, attributes: job.GetAttrs, subresources: status(job.StatusStrategy),
+		deleteWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background " +
+			"to remove them or set propagationPolicy=Orphan to suppress this warning",
 	},
 }}
 

@@ -1,6 +1,12 @@
 package builtin
 
 import (
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	schedulingapiv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/coordination/leasecandidate"
 	"k8s.io/kubernetes/pkg/registry/discovery/endpointslice"
@@ -48,8 +54,17 @@ var discovery = group{name: "discovery.k8s.io", kinds: []kind{{
 
 var scheduling = group{name: "scheduling.k8s.io", kinds: []kind{{
 	kind: "PriorityClass", plural: "priorityclasses", singular: "priorityclass", short: []string{"pc"},
-	clusterScoped: true, versions: v1, strategy: priorityclass.Strategy,
+	clusterScoped: true, versions: v1, strategy: priorityclass.Strategy, deleteForbids: forbidSystemPriorityClass,
 }}}
+
+// forbidSystemPriorityClass refuses to delete the classes that a server starts with.
+func forbidSystemPriorityClass(name string) error {
+	if !slices.Contains(schedulingapiv1.SystemPriorityClassNames(), name) {
+		return nil
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, name,
+		errors.New("this is a system priority class and cannot be deleted"))
+}
 
 var coordination = group{name: "coordination.k8s.io", kinds: []kind{
 	{

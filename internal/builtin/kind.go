@@ -58,7 +58,15 @@ type kind struct {
 	// mayWrite is resource.Version.MayWrite.
 	mayWrite func(ctx context.Context, obj, current runtime.Object) error
 
-	table   registryrest.TableConvertor // nil: upstream's printer
+	// deleteWarning is Deletion.Warning of resource.Version.
+	deleteWarning string
+	// deleteForbids is Deletion.Forbids of resource.Version.
+	deleteForbids func(name string) error
+
+	table registryrest.TableConvertor // nil: upstream's printer
+	// printedAsList says that the row of an object depends on the other objects of a list.
+	printedAsList bool
+
 	content *resource.ContentFirst
 	answer  resource.Review // of a kind that is not stored
 	action  *action         // what a create of a kind does that is not stored
@@ -188,6 +196,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		Types:        k.types(g).Converter,
 		FieldManager: k.fields(g, name, "", k.strategy),
 	}
+	v.Deletion.Warning, v.Deletion.Forbids = k.deleteWarning, k.deleteForbids
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	if documents != nil {
 		v.OpenAPI = documents.of(gvk.GroupVersion())
@@ -197,6 +206,9 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 		v.Patches = codec.Patches()
 		if v.Table == nil {
 			v.Table = printed{}
+		}
+		if k.printedAsList {
+			v.TableOfList = printedLists(scheme, internalIn(g.name).WithKind(r.Names.ListKind))
 		}
 	}
 	if k.action != nil {

@@ -192,6 +192,12 @@ func TestWhichKindsAreDeletedInTheirOwnWay(t *testing.T) {
 			if v.Deletion.Graceful != nil {
 				line += " gracefully"
 			}
+			if v.Deletion.Warning != "" {
+				line += " warned of"
+			}
+			if v.Deletion.Forbids != nil {
+				line += " but some"
+			}
 			if strings.Count(line, " ") > 1 {
 				own = append(own, line)
 			}
@@ -204,8 +210,9 @@ func TestWhichKindsAreDeletedInTheirOwnWay(t *testing.T) {
 		"deployments.apps v1 DeleteDependents",
 		"events v1 Unsupported",
 		"events.events.k8s.io v1 Unsupported",
-		"jobs.batch v1 OrphanDependents",
+		"jobs.batch v1 OrphanDependents warned of",
 		"pods v1 gracefully",
+		"priorityclasses.scheduling.k8s.io v1 but some",
 		"replicasets.apps v1 DeleteDependents",
 		"replicationcontrollers v1 OrphanDependents",
 		"statefulsets.apps v1 DeleteDependents",

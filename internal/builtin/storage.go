@@ -32,6 +32,7 @@ var volumes = group{name: "storage.k8s.io", kinds: []kind{
 	},
 	{
 		kind: "StorageClass", plural: "storageclasses", singular: "storageclass", short: []string{"sc"},
+		printedAsList:  true,
 		answersDeleted: true, clusterScoped: true, versions: v1, strategy: storageclass.Strategy,
 	},
 	{

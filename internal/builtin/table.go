@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,6 +30,20 @@ func (printed) ConvertToTable(ctx context.Context, obj, options runtime.Object) 
 		return nil, fmt.Errorf("columns of %T: %w", obj, err)
 	}
 	return table, nil
+}
+
+// printedLists makes the Tables of lists of a kind by upstream's printers.
+func printedLists(scheme *runtime.Scheme, kind schema.GroupVersionKind) func(context.Context, []runtime.Object, *metav1.TableOptions) (*metav1.Table, error) {
+	return func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error) {
+		list, err := scheme.New(kind)
+		if err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", kind, err)
+		}
+		if err := meta.SetList(list, objects); err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", kind, err)
+		}
+		return printed{}.ConvertToTable(ctx, list, options)
+	}
 }
 
 // plain makes the Table of a kind without columns of its own: names and creation times.

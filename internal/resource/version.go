@@ -43,6 +43,10 @@ type Version struct {
 	Subresource map[string]*Subresource
 
 	Table registryrest.TableConvertor
+	// TableOfList is the Table of several objects, with one row for each, of a kind of which a
+	// row depends on the others: in a list of StorageClasses one is the default. Nil: the rows
+	// are those that Table makes of the objects, one by one.
+	TableOfList func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error)
 	// ReadCells are the cells of the one row that Table makes of an object, read out of
 	// the object's JSON in this version. If they cannot be told without decoding all of
 	// it, ok is false. Nil: they never can.
@@ -250,6 +254,14 @@ type Deletion struct {
 	// Dependents says what becomes of an object's dependents if neither the request nor the
 	// object says it. Nil: they are deleted.
 	Dependents func(ctx context.Context) registryrest.GarbageCollectionPolicy
+
+	// Forbids refuses to delete the object of a name, if a request names it; one that deletes
+	// a collection it does not refuse. Nil: it refuses none.
+	Forbids func(name string) error
+
+	// Warning is what a client is told that asks for a deletion and leaves to the kind what
+	// becomes of dependents. Empty: nothing.
+	Warning string
 
 	// Graceful tells whether an object is only marked, because somebody has to end it first
 	// and deletes it then: a kubelet ends Pods. It sets the grace period in the options. Nil:

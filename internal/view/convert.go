@@ -56,12 +56,31 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 		}
 		table.ColumnDefinitions = empty.ColumnDefinitions
 	}
-	for _, text := range items {
-		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+	objects := make([]runtime.Object, len(items))
+	for i, text := range items {
+		var err error
+		if objects[i], err = v.version.Codec.DecodeStored(store.Record{Value: text}); err != nil {
+			return nil, err
+		}
+	}
+	if of := v.version.TableOfList; of != nil && len(items) > 0 {
+		whole, err := of(ctx, objects, v.table)
 		if err != nil {
 			return nil, err
 		}
-		if err := v.addRow(ctx, table, obj, text); err != nil {
+		if len(whole.Rows) != len(items) {
+			return nil, fmt.Errorf("%d rows for %d objects", len(whole.Rows), len(items))
+		}
+		table.ColumnDefinitions = whole.ColumnDefinitions
+		for i, row := range whole.Rows {
+			if err := v.addTo(table, row, objects[i], items[i]); err != nil {
+				return nil, err
+			}
+		}
+		return table, nil
+	}
+	for i, obj := range objects {
+		if err := v.addRow(ctx, table, obj, items[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -80,24 +99,32 @@ func (v *View) addRow(ctx context.Context, table *metav1.Table, obj runtime.Obje
 		table.ColumnDefinitions = single.ColumnDefinitions
 	}
 	for _, row := range single.Rows {
-		endsInitialEvents, err := storage.HasInitialEventsEndBookmarkAnnotation(obj)
+		if err := v.addTo(table, row, obj, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTo adds the row of an object to a table, with what the client wants to see of the object.
+func (v *View) addTo(table *metav1.Table, row metav1.TableRow, obj runtime.Object, text string) error {
+	endsInitialEvents, err := storage.HasInitialEventsEndBookmarkAnnotation(obj)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.table.IncludeObject == metav1.IncludeObject:
+		row.Object = runtime.RawExtension{Raw: []byte(text)}
+	case v.table.IncludeObject == metav1.IncludeNone && !endsInitialEvents:
+		row.Object = runtime.RawExtension{}
+	default:
+		partial, err := v.partial(obj)
 		if err != nil {
 			return err
 		}
-		switch {
-		case v.table.IncludeObject == metav1.IncludeObject:
-			row.Object = runtime.RawExtension{Raw: []byte(text)}
-		case v.table.IncludeObject == metav1.IncludeNone && !endsInitialEvents:
-			row.Object = runtime.RawExtension{}
-		default:
-			partial, err := v.partial(obj)
-			if err != nil {
-				return err
-			}
-			row.Object = runtime.RawExtension{Object: partial}
-		}
-		table.Rows = append(table.Rows, row)
+		row.Object = runtime.RawExtension{Object: partial}
 	}
+	table.Rows = append(table.Rows, row)
 	return nil
 }
 

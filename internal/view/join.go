@@ -15,6 +15,9 @@ import (
 // joins tells whether a converted list is the joined JSON of its converted items. Then
 // the items are never all decoded at once, and most of them never at all.
 func (v *View) joins() bool {
+	if v.table != nil && v.version.TableOfList != nil {
+		return false // a row depends on the other objects
+	}
 	return v.form.Convert != nil && v.form.Accepted.MediaType == runtime.ContentTypeJSON && !v.form.Pretty && v.form.Convert.Kind != "PartialObjectMetadata"
 }
 

@@ -17,7 +17,10 @@ import (
 
 // spareSlice is the strategy of EndpointSlices. Upstream's takes away the metadata of the current
 // object while it compares the rest.
-type spareSlice struct{ resource.Strategy }
+type spareSlice struct {
+	resource.Strategy
+	registryrest.DeclarativeValidationStrategy
+}
 
 // PrepareForUpdate implements RESTUpdateStrategy.
 func (s spareSlice) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {

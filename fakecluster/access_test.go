@@ -79,7 +79,7 @@ func TestOnlyTheTokenLetsIn(t *testing.T) {
 			{"no token, health", "/healthz", "", 200, "ok"},
 			{"no token, liveness", "/livez", "", 200, "ok"},
 			{"no token, readiness", "/readyz", "", 200, "ok"},
-			{"wrong token, health", "/healthz", "Bearer x", 200, "ok"},
+			{"wrong token, health", "/healthz", "Bearer x", 401, unauthorized},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cfg.Host+c.path, nil)
 			must(t, err)

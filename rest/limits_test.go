@@ -207,7 +207,7 @@ func TestGiganticQuantitiesAreRefused(t *testing.T) {
 	}
 	c.must("POST", pods, pod("there", `"1e3"`))
 	small := c.do("POST", pods+"?dryRun=All", http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.kubernetes.protobuf"}}, pod("wire", `"123456789012"`))
-	wire := strings.Replace(small.body, "123456789012", "1e9999999999", 1)
+	wire := strings.Replace(small.body, "123456789012", "1e-999999999", 1)
 	if small.code != 201 || wire == small.body {
 		t.Fatal("no protobuf to change")
 	}
@@ -238,6 +238,7 @@ func TestGiganticQuantitiesAreRefused(t *testing.T) {
 	c.must("POST", pods, pod("fine", `"1e3"`))
 	c.must("POST", pods, strings.Replace(pod("text", `"1"`), `"metadata":{`, `"metadata":{"annotations":{"a":"see 1e99999","b":"\u0031"},`, 1))
 	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"},"data":{"a":"1e999999999"}}`)
+	c.must("POST", pods, strings.Replace(pod("commit", `"1"`), `"metadata":{`, `"metadata":{"labels":{"commit":"5e123456789"},`, 1))
 }
 
 // TestMetadataIsBounded sends objects with a hundred thousand pieces of metadata, in every way.

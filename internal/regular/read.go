@@ -18,7 +18,7 @@ const MaxSize = 64 << 20
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return os.ReadFile(path) // for the error of an open
 	}
 	if !info.Mode().IsRegular() && !info.IsDir() { // what is wrong with a folder the system says
 		return nil, fmt.Errorf("%s is no regular file", path)

@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		{path("link"), 0, path("link") + " is no regular file"},
 		{"/dev/zero", 0, "/dev/zero is no regular file"},
 		{folder, 0, "read " + folder + ": is a directory"},
-		{path("none"), 0, "stat " + path("none") + ": no such file or directory"},
+		{path("none"), 0, "open " + path("none") + ": no such file or directory"},
 	} {
 		t.Run(filepath.Base(tt.name), func(t *testing.T) {
 			content, err := Read(tt.name)

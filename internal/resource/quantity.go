@@ -2,6 +2,7 @@ package resource
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,31 +14,36 @@ import (
 )
 
 // maxQuantity is how many digits a quantity may have, and maxExponent how many its exponent.
-// Upstream computes with all of them: 1e999999999 of a CPU keeps it busy for hours, and a million
-// digits take 6 GB.
+// Upstream computes with all of them: 1e-999999999 of a CPU keeps it busy for hours, and a million
+// digits take 6 GB. An exponent of six digits takes milliseconds. The short hash of a commit, such
+// as 5e123456, may look like one.
 const (
 	maxQuantity = 1024
-	maxExponent = 3
+	maxExponent = 6
 )
 
 // tooLargeQuantity is a number with more digits than a quantity may have.
-var tooLargeQuantity = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{4,}`)
+var tooLargeQuantity = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{7,}`)
 
 // CheckQuantities refuses a body that may make upstream compute with a gigantic quantity. It is
-// to be read into an object of the type, as JSON or YAML or, unless it is text, as protobuf. A
-// text that is such a number as a whole counts, wherever it stands in an object that has
-// quantities. For example, no Pod can have a label 1e99999.
+// to be read into an object of the type, as JSON or YAML or, unless it is text, as protobuf. In
+// text, a value that is such a number as a whole counts, wherever it stands in an object that has
+// quantities, except among labels and their like.
 func CheckQuantities(body []byte, isText bool, into runtime.Object) error {
 	if !suspicious(body, isText) || !hasQuantities(reflect.TypeOf(into), map[reflect.Type]bool{}) {
 		return nil
 	}
-	gigantic := isGigantic(string(body))
+	gigantic := false
 	if isText {
 		// Read as YAML, numbers stay as they are written. What cannot be read has no places.
 		var root yaml.Node
 		if err := yaml.Unmarshal(body, &root); err == nil {
 			gigantic = containsGigantic(&root)
+		} else {
+			gigantic = isGigantic(string(body))
 		}
+	} else {
+		gigantic = sendsGigantic(body)
 	}
 	if gigantic {
 		return apiresource.ErrFormatWrong
@@ -94,12 +100,47 @@ func isGigantic(text string) bool {
 	return false
 }
 
+// notQuantities are fields whose values are texts of the user's own, at any depth.
+var notQuantities = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"}
+
 // containsGigantic tells whether a text below a node is a gigantic number as a whole.
 func containsGigantic(n *yaml.Node) bool {
-	if n.Kind == yaml.ScalarNode {
-		return strings.Trim(n.Value, "0123456789.+-eEinumkKMGTP") == "" && isGigantic(n.Value)
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return isNumber(n.Value) && isGigantic(n.Value)
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !slices.Contains(notQuantities, n.Content[i].Value) && containsGigantic(n.Content[i+1]) {
+				return true
+			}
+		}
+		return false
 	}
 	return slices.ContainsFunc(n.Content, containsGigantic)
+}
+
+// isNumber tells of a text that it has no character which a quantity cannot have.
+func isNumber(text string) bool { return strings.Trim(text, "0123456789.+-eEinumkKMGTP") == "" }
+
+// sendsGigantic tells whether protobuf has a gigantic quantity: a message that is nothing but its
+// first field, a text. Elsewhere such bytes are a part of a uid, for example.
+func sendsGigantic(body []byte) bool {
+	const firstField = 0x0a // the tag of a field 1 that has a length
+	for at := 0; at < len(body); at++ {
+		if body[at] != firstField {
+			continue
+		}
+		length, size := binary.Uvarint(body[at+1:])
+		start := at + 1 + size
+		if size <= 0 || length > uint64(len(body)-start) {
+			continue
+		}
+		outer := binary.AppendUvarint(nil, uint64(1+size)+length)
+		if text := string(body[start : start+int(length)]); bytes.HasSuffix(body[:at], outer) && isNumber(text) && isGigantic(text) {
+			return true
+		}
+	}
+	return false
 }
 
 var quantityType = reflect.TypeFor[apiresource.Quantity]()

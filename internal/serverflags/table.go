@@ -10,8 +10,8 @@ type Flag struct {
 	Only        string // the value that is accepted of a refused flag; empty: Default
 }
 
-// Table has all flags of kube-apiserver 1.37, by name. A test of conformance compares names, types
-// and defaults with upstream's.
+// Table has all flags of kube-apiserver 1.37, by name, with the types and defaults that upstream
+// gives them.
 var Table = []Flag{
 	{Name: "admission-control", Type: "stringSlice", Default: "[]", Refused: "see --enable-admission-plugins and --disable-admission-plugins"},
 	{Name: "admission-control-config-file", Type: "string", Refused: "admission plugins have their default configuration"},

@@ -70,7 +70,8 @@ type RoleDiff struct {
 	// rules do not allow.
 	Missing []rbacv1.PolicyRule
 	// Unused are the parts of the compared rules that the user has never needed. A wildcard has
-	// been needed if it has allowed anything.
+	// been needed if it has allowed anything, and list by whoever watches: clients of today
+	// begin with a watch, and list where a server cannot stream the present objects.
 	Unused []rbacv1.PolicyRule
 }
 

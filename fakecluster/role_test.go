@@ -127,3 +127,21 @@ func TestARoleAllowsNothingOutsideOfNamespaces(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
+
+// A cache of client-go begins with a watch here. On a server that cannot stream the present
+// objects it lists them first, so a role of an operator has both verbs.
+func TestWhoWatchesNeedsToList(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	client := clientOf(t, c.ConfigFor("operator", "system:masters"))
+	w, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	w.Stop()
+	rule := func(verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}
+	}
+	access := c.Access("operator")
+	equal(t, "both verbs", access.Compare(rule("list", "watch")).String(), "")
+	equal(t, "watch alone", access.Compare(rule("watch")).String(), "")
+	equal(t, "get is not needed", access.Compare(rule("get", "list", "watch")).Unused, []rbacv1.PolicyRule{rule("get")})
+	equal(t, "list alone", access.Compare(rule("list")).Missing, []rbacv1.PolicyRule{rule("watch")})
+}

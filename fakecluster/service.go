@@ -76,6 +76,7 @@ type services struct {
 	authority *auth.Authority
 	listeners map[string]*listener
 	server    WebhookServer // stands for every other service, if it has a port
+	freePort  func()        // gives the port of server back; nil if it has none
 }
 
 // listener is the address of a service.
@@ -212,6 +213,9 @@ func (withoutHandshakes) Write(line []byte) (int, error) {
 func (s *services) close() {
 	for _, l := range s.listeners {
 		l.close()
+	}
+	if s.freePort != nil {
+		s.freePort()
 	}
 	if s.server.CertDir != "" {
 		_ = os.RemoveAll(s.server.CertDir) // what is left of it is in the system's temporary folder

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -94,14 +93,11 @@ func (s *services) ServerName(namespace, name string, port int32) string {
 // prepareServer finds a free port for the test's webhook server and writes its certificate.
 // From then on every service that WithService does not name stands for that server.
 func (s *services) prepareServer() error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, free, err := reservePort()
 	if err != nil {
 		return err
 	}
-	s.server = WebhookServer{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}
-	if err := listener.Close(); err != nil {
-		return err
-	}
+	s.server, s.freePort = WebhookServer{Host: "127.0.0.1", Port: port}, free
 	certificate, err := s.authority.ServerCertificate(localServer)
 	if err != nil {
 		return err

@@ -2,10 +2,13 @@ package fakecluster_test
 
 import (
 	"crypto/tls"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -125,4 +128,26 @@ func TestDefinitionsAreConvertedByTheServerOfTheTest(t *testing.T) {
 	got, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
 	must(t, err)
 	equal(t, "apiVersion and calls", []string{got.GetAPIVersion(), h.calls()}, []string{"example.com/v1", "[1]"})
+}
+
+// The port of the test's webhook server is nobody else's until that server takes it.
+func TestThePortOfTheWebhookServerIsReserved(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can reserve a port")
+	}
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "manifests.yaml"), []byte(manifests), 0o600))
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths(dir))
+	mine := c.WebhookServer().Port
+	for range 2000 { // the system goes round its free ports
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		if l.Addr().(*net.TCPAddr).Port == mine {
+			t.Error("the port was given to somebody else")
+		}
+		must(t, l.Close())
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", mine))
+	must(t, err)
+	must(t, l.Close())
 }

@@ -23,13 +23,13 @@ const (
 )
 
 // The rules say what the operator does and nothing else: a test holds them to it. There is no
-// get and no list, because the manager's client reads from caches and client-go 0.37 fills
-// these by watches alone. On servers older than 1.34 it falls back to lists: for these add list.
+// get, because the manager's client reads from caches. These are filled by watches, and by lists
+// where a server cannot stream the present objects.
 //
-// +kubebuilder:rbac:groups=example.com,resources=websites,verbs=watch;update
+// +kubebuilder:rbac:groups=example.com,resources=websites,verbs=list;watch;update
 // +kubebuilder:rbac:groups=example.com,resources=websites/status,verbs=update
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=watch;create;patch
-// +kubebuilder:rbac:groups="",resources=configmaps;services,verbs=watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=configmaps;services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 // Reconciler makes of each Website what its spec says.

@@ -119,9 +119,17 @@ func Missing(asked []Asked, rules []RoleRule) []Asked {
 
 // Unused are the parts of the rules that none of the requests needs: of each pair of a resource
 // and a verb that a rule names, those that no request matches. A wildcard is needed if any
-// request matches it.
+// request matches it. Who watches needs the verb list as well: client-go fills its caches by a
+// watch alone where the server can stream the present objects, and lists them where it cannot.
 func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
 	var unused []Asked
+	asked = slices.Clone(asked)
+	for _, a := range asked {
+		if a.Verb == "watch" {
+			a.Verb = "list"
+			asked = append(asked, a)
+		}
+	}
 	for _, r := range rules {
 		for _, verb := range r.Verbs {
 			for _, one := range single(r, verb) {

@@ -73,8 +73,17 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	}
 	c.read++
 
-	var want bytes.Buffer
-	if err := upstream.EncoderForVersion(json.Serializer, v.GroupVersion()).Encode(obj.Object.DeepCopyObject(), &want); err != nil {
+	// What a real server stores is what it reads of it, with the defaults that reading fills in.
+	var printed, want bytes.Buffer
+	printer := upstream.EncoderForVersion(json.Serializer, v.GroupVersion())
+	if err := printer.Encode(obj.Object.DeepCopyObject(), &printed); err != nil {
+		c.Fatal(err)
+	}
+	reread, _, err := upstream.DecoderToVersion(json.Serializer, hub).Decode(printed.Bytes(), &kind, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if err := printer.Encode(reread, &want); err != nil {
 		c.Fatal(err)
 	}
 	before := obj.Object.DeepCopyObject()

@@ -38,7 +38,16 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 		quota := obj.(*corev1.ResourceQuota)
 		changed, measured := r.server.MeasureQuota(quota)
 		if !changed {
-			return measured
+			// An object may have been created and charged after the quota was read and before
+			// the objects were counted. What was counted says nothing of the quota then.
+			_, is, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
+			if err != nil {
+				return err
+			}
+			if measured != nil || is.Revision == was.Revision {
+				return measured
+			}
+			continue
 		}
 		if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
 			return err

@@ -1,0 +1,35 @@
+package fakecluster
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// reservePort finds a free port of 127.0.0.1 for somebody else to listen on, and keeps the system
+// from giving it to anyone who asks for any port. It does so by a socket that is bound to the port
+// and does not listen: Linux lets others, such as Go's listeners, bind to the same address then.
+func reservePort() (port int, free func(), err error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, nil, os.NewSyscallError("socket", err)
+	}
+	free = func() { _ = syscall.Close(fd) }
+	err = os.NewSyscallError("setsockopt", syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	if err == nil {
+		err = os.NewSyscallError("bind", syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	}
+	var name syscall.Sockaddr
+	if err == nil {
+		name, err = syscall.Getsockname(fd)
+	}
+	address, ok := name.(*syscall.SockaddrInet4)
+	if err == nil && !ok {
+		err = fmt.Errorf("the socket has the address %v", name)
+	}
+	if err != nil {
+		free()
+		return 0, nil, fmt.Errorf("reserving a port: %w", err)
+	}
+	return address.Port, free, nil
+}

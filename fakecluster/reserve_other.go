@@ -1,0 +1,15 @@
+//go:build !linux
+
+package fakecluster
+
+import "net"
+
+// reservePort finds a free port of 127.0.0.1 for somebody else to listen on. Nothing keeps the
+// system from giving it to another one meanwhile.
+func reservePort() (port int, free func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, nil, err
+	}
+	return listener.Addr().(*net.TCPAddr).Port, func() {}, listener.Close()
+}

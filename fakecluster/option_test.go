@@ -299,15 +299,15 @@ func TestWithSchemeKnowsTheKindsOfTypedObjects(t *testing.T) {
 func TestWithClockStampsWithTheTestsTime(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }), fakecluster.WithAudit(auditv1.LevelMetadata))
-	client := kubernetes.NewForConfigOrDie(c.Fork(t).RESTConfig())
+	fork := c.Fork(t)
+	client := kubernetes.NewForConfigOrDie(fork.RESTConfig())
 	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"a": "b"}}, metav1.CreateOptions{})
 	must(t, err)
 	equal(t, "created", made.CreationTimestamp.UTC(), at)
 	equal(t, "managed", made.ManagedFields[0].Time.UTC(), at)
-	events := c.Audit()
-	if len(events) > 0 {
-		equal(t, "event", events[len(events)-1].StageTimestamp.UTC(), at)
-	}
+	events := fork.Audit()
+	equal(t, "events", len(events), 1)
+	equal(t, "event", events[0].StageTimestamp.UTC(), at)
 	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 	must(t, err)
 	equal(t, "what there is from the start", namespace.CreationTimestamp.UTC(), at)

@@ -20,7 +20,7 @@ func TestAnEventHasTheStatusOfAnAnswerThatAFilterHasWrapped(t *testing.T) {
 			next.ServeHTTP(struct{ http.ResponseWriter }{w}, req)
 		})
 	}
-	trail := newTrail(auditinternal.LevelMetadata, nil)
+	trail := newTrail(auditinternal.LevelMetadata, nil, time.Now)
 	h := behind([]filter{parsePath, trail.audit(time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, req, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"))
 	}))

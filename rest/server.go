@@ -207,7 +207,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 		writes:    &write.Pipeline{},
 		hooks:     newHooks(outside),
-		trail:     newTrail(o.AuditLevel, o.AuditLog),
+		trail:     newTrail(o.AuditLevel, o.AuditLog, o.Now),
 		gaps:      newGaps(),
 		tokens:    tokens,
 		users:     auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now),

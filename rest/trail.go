@@ -2,7 +2,9 @@ package rest
 
 import (
 	"sync"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -22,6 +24,7 @@ type trail struct {
 	level auditinternal.Level
 	keeps bool      // AuditEvents has the events
 	log   *auditLog // nil: there is none
+	now   func() time.Time
 
 	mu     sync.Mutex
 	events []auditv1.Event
@@ -30,11 +33,11 @@ type trail struct {
 
 // newTrail makes a trail; nil if nothing is to be told. A log is told of everything, because what
 // its policy wants is known when the request is.
-func newTrail(level auditinternal.Level, log *AuditLog) *trail {
+func newTrail(level auditinternal.Level, log *AuditLog, now func() time.Time) *trail {
 	if level == "" {
 		level = auditinternal.LevelNone
 	}
-	t := &trail{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log)}
+	t := &trail{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log), now: now}
 	if log != nil {
 		t.level = auditinternal.LevelRequestResponse
 	}
@@ -64,9 +67,13 @@ func (t *trail) kept() []auditv1.Event {
 	return events
 }
 
-// ProcessEvents implements audit.Sink.
+// ProcessEvents implements audit.Sink. Upstream stamps events with the time of the process; the
+// time of the cluster may be another one.
 func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
-	for _, e := range events {
+	for _, event := range events {
+		stamped := *event
+		stamped.StageTimestamp = metav1.NewMicroTime(t.now())
+		e := &stamped
 		if t.log != nil {
 			if err := t.log.write(e); err != nil {
 				klog.ErrorS(err, "The audit log lacks an event")

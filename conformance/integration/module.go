@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -97,11 +99,44 @@ func (s Suite) prepare(ctx context.Context) (*work, error) {
 	if w.lock, err = lock(filepath.Join(w.dir, "lock")); err != nil {
 		return nil, err
 	}
+	if err := os.WriteFile(filepath.Join(w.dir, checkoutFile), []byte(ours.Dir), 0o644); err != nil {
+		w.close()
+		return nil, err
+	}
+	if err := removeOrphans(filepath.Join(cache, s.Name+"-*")); err != nil {
+		w.close()
+		return nil, err
+	}
 	if err := w.fill(ctx, s, ours, cache); err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
+}
+
+// checkoutFile is the file in a suite's module that names the checkout of fakecluster it is of.
+const checkoutFile = "checkout"
+
+// removeOrphans removes the modules whose checkout is gone: their test binaries would fill the
+// disk, some hundred megabytes for each clone that CI once ran in.
+func removeOrphans(pattern string) error {
+	dirs, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		checkout, err := os.ReadFile(filepath.Join(dir, checkoutFile))
+		if err != nil {
+			continue // a run beside this one has only begun to make it
+		}
+		if _, err := os.Stat(string(checkout)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lock waits until no other run works in a folder.

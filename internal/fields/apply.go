@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// lastApplied is the annotation in which kubectl keeps what it applied by itself.
+// lastApplied is the annotation of client-side apply, in which kubectl keeps what it
+// applied.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Apply is what becomes of a live object, and who owns what of it, when a manager
-// applies a configuration. If it may not, because others own what it would change, the
-// error says so as upstream says it.
+// Apply merges the configuration of a manager into a live object, and computes who owns
+// which field afterwards. If others own what the configuration would change, the error is
+// upstream's conflict.
 func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager string, force bool, now time.Time) (Result, error) {
 	p := e.pass(live, now)
 	if !e.isOne(configuration) {
@@ -21,7 +22,7 @@ func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager
 			p.decline("a configuration with managedFields")
 		}
 	}
-	// kubectl hands over what it applied by itself.
+	// Upstream migrates the object from client-side apply.
 	if manager == "kubectl" && (isAnnotated(live) || isAnnotated(configuration)) {
 		p.decline("what kubectl applied by itself before")
 	}
@@ -80,9 +81,9 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 			p.decline("an apply by who has applied before, of parts of items")
 		}
 	}
-	// Who applies all that it applied the last time takes nothing away. Upstream
-	// takes it away, though, if nothing is left in it that shows in sets, or if it is an
-	// item without a key of its own.
+	// A manager that applies all that it applied the last time removes nothing, with two
+	// exceptions: upstream removes an empty list that does not show in sets, and an item
+	// without a key of its own.
 	if last == nil || !defaulted && self.set.contains(last.set) {
 		main := p.compare(obj)
 		if last == nil || !main.hollow {
@@ -101,12 +102,13 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	return p.applied(obj, p.compare(obj), false, entries, i, self, was, force)
 }
 
-// hasOthers tells whether there are owners in another version.
+// hasOthers tells whether there are owners in other versions.
 func (p *pass) hasOthers(entries []*entry) bool {
 	return slices.ContainsFunc(entries, func(e *entry) bool { return e.apiVersion != p.APIVersion })
 }
 
-// ownedBy is what all own, the applier by what it applies now.
+// ownedBy returns what all managers own together, where the applier owns what it applies
+// now.
 func ownedBy(entries []*entry, self int, applied *Set) *Set {
 	for i, e := range entries {
 		if i != self {
@@ -116,8 +118,8 @@ func ownedBy(entries []*entry, self int, applied *Set) *Set {
 	return applied
 }
 
-// applied settles who owns what of the object that an apply makes. The entry of the
-// applier is at place i; -1: it has none yet.
+// applied computes the owners after an apply. The entry of the applier is at index i; -1:
+// it has none yet.
 func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, was *Managed, force bool) (Result, error) {
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil

@@ -74,7 +74,8 @@ func valueElement(v any) (element, bool) {
 	return element{string(text), it}, true
 }
 
-// oddElement has upstream write what is no plain text or small number.
+// oddElement lets upstream write the element of an item whose keys or value are not plain
+// texts or small numbers.
 func oddElement(it *item) (element, bool) {
 	for _, k := range it.keys {
 		if !isExact(k.value) {
@@ -88,8 +89,8 @@ func oddElement(it *item) (element, bool) {
 	return element{text, it}, err == nil
 }
 
-// isExact tells whether a scalar survives being written and read as a float64, as
-// upstream reads all numbers of paths.
+// isExact tells whether a scalar stays the same if it is written and read as a float64, as
+// upstream reads the numbers in paths.
 func isExact(v any) bool {
 	switch v := v.(type) {
 	case int64:
@@ -122,7 +123,7 @@ func appendScalar(text []byte, v any) ([]byte, bool) {
 
 func isNegativeZero(v float64) bool { return v == 0 && strconv.FormatFloat(v, 'g', -1, 64) == "-0" }
 
-// isPlain tells of a text that it is itself, in quotes, as JSON.
+// isPlain tells whether JSON writes a text as it is, in quotes.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -133,7 +134,7 @@ func isPlain(text string) bool {
 	return true
 }
 
-// upstream is the element as the library of upstream has it.
+// upstream returns the element in the type of upstream's library.
 func (e element) upstream() fieldpath.PathElement {
 	if e.item == nil {
 		return fieldpath.FieldNameElement(e.name())
@@ -151,8 +152,9 @@ func (e element) upstream() fieldpath.PathElement {
 	return fieldpath.IndexElement(e.item.index)
 }
 
-// parseElement reads an element. It is not canonical if upstream would write it
-// otherwise. Elements of a kind that is not known are to be left out: known is false.
+// parseElement reads an element. Canonical is false if upstream would write it in another
+// way. Known is false for a kind of element that the caller has to leave out, as upstream
+// does.
 func parseElement(text string) (e element, canonical, known, ok bool) {
 	if len(text) < 2 || text[1] != ':' {
 		return element{}, false, false, false
@@ -176,7 +178,7 @@ func parseElement(text string) (e element, canonical, known, ok bool) {
 	return e, e.text == text, true, ok
 }
 
-// parseOdd has upstream read what is no plain text or number.
+// parseOdd lets upstream read an element that is not made of plain texts and small numbers.
 func parseOdd(text string) (element, bool) {
 	pe, err := fieldpath.DeserializePathElement(text)
 	if err != nil {
@@ -200,7 +202,8 @@ func parseOdd(text string) (element, bool) {
 	return oddElement(it)
 }
 
-// parseKeys reads what keysElement writes of plain texts and small numbers.
+// parseKeys reads keys as keysElement writes them, if they are plain texts and small
+// numbers.
 func parseKeys(text string) ([]key, bool) {
 	rest, ok := strings.CutPrefix(text, "{")
 	if !ok {
@@ -230,8 +233,8 @@ func parseKeys(text string) ([]key, bool) {
 	}
 }
 
-// parseScalar reads a plain text, a small number or a truth value. Numbers become
-// float64, as upstream reads them: paths in messages show them so.
+// parseScalar reads a plain text, a small number or a boolean. Numbers become float64, as
+// in upstream, and messages show them so.
 func parseScalar(text string) (v any, rest string, ok bool) {
 	if text == "" {
 		return nil, "", false
@@ -294,7 +297,7 @@ func compareKeys(a, b []key) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareScalars orders numbers before texts before truth values.
+// compareScalars orders numbers before strings, and strings before booleans.
 func compareScalars(a, b any) int {
 	ra, rb := rank(a), rank(b)
 	if ra != rb {
@@ -341,8 +344,9 @@ func float(v any) float64 {
 	return f
 }
 
-// show is the element as messages have it: .name, [type="Ready"], [="a"], [0]. Numbers of
-// paths that upstream reads from managedFields are floats to it: 30000000 is 3e+07.
+// show formats the element for messages: .name, [type="Ready"], [="a"], [0]. Read says that
+// it was read from managedFields, where upstream takes numbers for floats: 30000000 is
+// 3e+07.
 func (e element) show(read bool) string {
 	if e.item == nil {
 		return "." + e.name()

@@ -6,9 +6,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// parseSet reads a set from the JSON tree of fieldsV1. It is not canonical if upstream
-// would write it otherwise; it is not ok if upstream would refuse it, or if it is too
-// odd to be sure.
+// parseSet reads a set from the JSON tree of fieldsV1. Canonical is false if upstream would
+// write the set in another way. Ok is false if upstream might refuse it.
 func parseSet(tree map[string]any) (s *Set, canonical, ok bool) {
 	s, _, canonical, ok = parseBelow(tree, true)
 	return s, canonical, ok
@@ -99,7 +98,7 @@ func (s *Set) isPlain() bool {
 	})
 }
 
-// isQuotable tells of a text that quotes are all that has to be escaped in it.
+// isQuotable tells whether JSON escapes nothing in a text but quotes.
 func isQuotable(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -130,7 +129,7 @@ func (s *Set) appendPlain(dst []byte, member bool) []byte {
 	return append(dst, '}')
 }
 
-// upstream is the set as the library of upstream has it.
+// upstream returns the set in the type of upstream's library.
 func (s *Set) upstream() *fieldpath.Set {
 	out := fieldpath.NewSet()
 	for _, n := range s.list() {

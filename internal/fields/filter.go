@@ -14,12 +14,12 @@ func (f Filter) of(s *Set) *Set {
 	return f(s)
 }
 
-// Excluding is the filter that leaves out the paths of a set and what is below them.
+// Excluding makes a filter that leaves out the paths of a set and everything below them.
 func Excluding(out *Set) Filter {
 	return func(s *Set) *Set { return differenceBelow(s, out) }
 }
 
-// ExcludingPaths is Excluding for a set of upstream's, as strategies have them.
+// ExcludingPaths is Excluding for a set of upstream's type, which strategies use.
 func ExcludingPaths(out *fieldpath.Set) Filter {
 	if set, ok := setOfFields(out); ok {
 		return Excluding(set)
@@ -27,7 +27,8 @@ func ExcludingPaths(out *fieldpath.Set) Filter {
 	return FilterOf(fieldpath.NewExcludeSetFilter(out))
 }
 
-// setOfFields is a set of upstream's; not ok: not all of it are fields.
+// setOfFields converts a set of upstream's type. Ok is false if not all of its elements are
+// fields.
 func setOfFields(s *fieldpath.Set) (set *Set, ok bool) {
 	var nodes []node
 	ok = true
@@ -50,7 +51,7 @@ func setOfFields(s *fieldpath.Set) (set *Set, ok bool) {
 	return set, ok
 }
 
-// FilterOf is a filter of upstream's, as strategies have them.
+// FilterOf converts a filter of upstream's type, which strategies use.
 func FilterOf(f fieldpath.Filter) Filter {
 	return func(s *Set) *Set {
 		if s == nil {
@@ -60,7 +61,7 @@ func FilterOf(f fieldpath.Filter) Filter {
 	}
 }
 
-// kept has the paths of the set that are in one of upstream's.
+// kept returns the paths of the set that are also in a set of upstream's type.
 func (s *Set) kept(in *fieldpath.Set) *Set {
 	var out []node
 	for _, n := range s.list() {

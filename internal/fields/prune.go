@@ -5,12 +5,13 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 // prune removes fields from a merged object: those that its applier applied the last
 // time and does not apply now, if no other manager owns them.
 //
-// The steps are upstream's, because each has its corner: everything of the last time
-// goes, what somebody owns comes back, and then whatever has gone that the applier did
-// not apply itself, such as a default below a field of it.
+// The steps are upstream's, because each has its corner cases. First, everything that was
+// applied the last time goes. Then what somebody else owns comes back. Then everything
+// comes back that the applier had not applied itself, such as a default below one of its
+// fields.
 //
-// The walk must see every field, also those that have no owner (see isServerMade):
-// what it does not see is lost.
+// The walk must see every field, also those that nobody can own (see isServerMade), because
+// prune drops what the walk does not see.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
 	all := w.withNamed(w.own(obj, nil), root)
@@ -21,7 +22,7 @@ func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	return out
 }
 
-// remaining is what an object has after something was taken out of it.
+// remaining returns the set of the fields that an object still has.
 func (w *walk) remaining(obj any) *Set {
 	m, ok := obj.(map[string]any)
 	if !ok {
@@ -30,8 +31,8 @@ func (w *walk) remaining(obj any) *Set {
 	return w.withNamed(w.own(m, nil), w.tree.place())
 }
 
-// withNamed adds the fields with names of their own that have members of the set below
-// them.
+// withNamed adds to a set each field with a schema of its own that has members of the set
+// below it.
 func (w *walk) withNamed(s *Set, p place) *Set {
 	if s == nil {
 		return nil
@@ -59,8 +60,8 @@ func (w *walk) withNamed(s *Set, p place) *Set {
 	return &Set{nodes}
 }
 
-// without is a copy of a value without the fields and items of a set; a map or list
-// that has nothing left is null.
+// without returns a copy of a value without the fields and items of a set. A map or list
+// that has nothing left becomes null.
 func (w *walk) without(p place, v any, gone *Set) any {
 	switch v := v.(type) {
 	case map[string]any:

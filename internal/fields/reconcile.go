@@ -2,9 +2,9 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// reconcile makes of a set what it is under the present schema: who owned fields of a
-// map or items of a list that have become one whole since owns the whole. It is the
-// set itself if there is nothing to change.
+// reconcile adapts a set to the present schema. If a map or list has become atomic since,
+// the owner of its fields or items owns it as a whole. reconcile returns the set itself if
+// there is nothing to change.
 func (w *walk) reconcile(s *Set) *Set {
 	root := w.tree.place()
 	if !w.goesBelow(root) {
@@ -38,7 +38,8 @@ func (w *walk) reconcileBelow(s *Set, p place) *Set {
 	return &Set{out}
 }
 
-// placeOf is where an element of a set stands; not ok: the schema does not have it.
+// placeOf returns the place of an element of a set. Ok is false if the schema does not have
+// it.
 func (w *walk) placeOf(e element, p place) (place, bool) {
 	if shapesOf(p.Node)&isMap == 0 {
 		return p.item(), true
@@ -56,8 +57,8 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 	return place{}, false
 }
 
-// isWhole tells of a node that it is to be one member: its schema is of a whole, and
-// it is not a member alone.
+// isWhole tells whether a node has to become a single member: its schema is atomic now, but
+// the set has members below the node.
 func (w *walk) isWhole(n node, at place) bool {
 	if n.member && n.below == nil {
 		return false
@@ -76,7 +77,7 @@ func (w *walk) isWhole(n node, at place) bool {
 	return false
 }
 
-// goesBelow tells of a place that upstream looks below it.
+// goesBelow tells whether upstream looks below a place.
 func (w *walk) goesBelow(at place) bool {
 	switch handled(shapesOf(at.Node)) {
 	case isMap:
@@ -87,8 +88,8 @@ func (w *walk) goesBelow(at place) bool {
 	return false
 }
 
-// isFree tells of a map that has no fields with a schema, and takes any: upstream
-// leaves it alone.
+// isFree tells whether a map has no fields with a schema and takes any field. Upstream
+// leaves such maps as they are.
 func isFree(p place) bool {
 	if len(p.Properties) > 0 || p.resource {
 		return false

@@ -4,33 +4,33 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// Tree says how the fields of the objects of one version of a kind are owned.
+// Tree is the schema of one version of a kind, as field ownership needs it.
 type Tree struct {
 	root     *schema.Node
 	preserve bool
 	bare     bool
 }
 
-// NewTree is the tree of a version whose objects have the schema of root. Their
-// apiVersion, kind and metadata have schemas that are always the same. Preserve says
-// that fields without a schema are kept everywhere.
+// NewTree makes the tree of a version whose objects have the schema of root. Their
+// apiVersion, kind and metadata have the schemas that they have in all resources. Preserve
+// says that fields without a schema are kept everywhere.
 func NewTree(root *schema.Node, preserve bool) *Tree {
 	return &Tree{root: root, preserve: preserve}
 }
 
-// NewBareTree is the tree of a version without a schema. Nothing is known of its
-// metadata either: lists in it belong to one owner as a whole.
+// NewBareTree makes the tree of a version without a schema. It has no schema of the
+// metadata either, so that lists in it belong to one owner as a whole.
 func NewBareTree() *Tree { return &Tree{root: anything, bare: true} }
 
-// NewTypedTree is the tree of a version whose schema has the metadata in it, as that of
-// a kind with a Go type.
+// NewTypedTree makes the tree of a version whose schema contains the metadata, as that of a
+// kind with a Go type does.
 func NewTypedTree(root *schema.Node) *Tree { return &Tree{root: root, bare: true} }
 
-// anything is the schema of what has none: maps are owned field by field, lists as a
-// whole.
+// anything is the schema of values without a schema: maps are owned field by field, lists
+// as a whole.
 var anything = &schema.Node{}
 
-// untyped is the schema of what one owner has as a whole, whatever it is.
+// untyped is the schema of values of any type that belong to one owner as a whole.
 var untyped = func() *schema.Node {
 	n := &schema.Node{AtomicMap: true}
 	n.Items, n.Additional = n, n
@@ -65,8 +65,8 @@ var metadataNode = &schema.Node{Type: "object", Properties: map[string]*schema.N
 	"uid":             text,
 }}
 
-// isServerMade tells whether a field of metadata is one that the server fills in and that
-// no manager ever owns, such as uid.
+// isServerMade tells whether the server fills in a field of metadata, such as uid. No
+// manager ever owns such a field.
 func isServerMade(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":
@@ -75,7 +75,7 @@ func isServerMade(name string) bool {
 	return false
 }
 
-// shape is what a value can be by its schema, or is.
+// shape is a set of types: those that a schema allows, or the one that a value has.
 type shape uint8
 
 const (
@@ -86,7 +86,7 @@ const (
 	isAbsent
 )
 
-// shapesOf are the shapes that a schema allows for.
+// shapesOf returns the shapes that a schema allows.
 func shapesOf(n *schema.Node) shape {
 	switch n.Type {
 	case "":
@@ -99,7 +99,7 @@ func shapesOf(n *schema.Node) shape {
 	return isScalar
 }
 
-// itemsOf is the schema of the items of a list.
+// itemsOf returns the schema of the items of a list.
 func itemsOf(n *schema.Node) *schema.Node {
 	if n.Items == nil {
 		return untyped
@@ -107,7 +107,7 @@ func itemsOf(n *schema.Node) *schema.Node {
 	return n.Items
 }
 
-// fixed is the schema of a field that is the same in every resource; nil: it is none.
+// fixed returns the schema of a field that has the same schema in every resource, or nil.
 func fixed(name string) *schema.Node {
 	switch name {
 	case "apiVersion", "kind":
@@ -118,7 +118,7 @@ func fixed(name string) *schema.Node {
 	return nil
 }
 
-// place is a schema where it stands.
+// place is a schema in its context.
 type place struct {
 	*schema.Node
 	preserve bool // fields without a schema are kept here
@@ -139,8 +139,8 @@ func (p place) at(n *schema.Node) place {
 	return place{n, p.preserve || n.PreserveUnknown, n.Embedded}
 }
 
-// field is the place of a field. Named fields are those with a schema of their own. It
-// is not ok if there may be no such field.
+// field returns the place of a field. Named says that the field has a schema of its own. Ok
+// is false if the schema does not allow the field.
 func (p place) field(name string, t *Tree) (at place, named, ok bool) {
 	if p.resource {
 		if n := fixed(name); n != nil {

@@ -13,29 +13,29 @@ import (
 // Action is what a create does where nothing of the kind is stored: a Binding binds a pod, an
 // Eviction evicts one, a TokenRequest gets a token.
 type Action struct {
-	// View is the kind that is sent, in the version that the request speaks. It has no strategy.
+	// View is the version of the kind that is sent. It has no strategy.
 	View *Version
-	// Accepts are further versions that may be sent.
+	// Accepts are other versions that clients may send.
 	Accepts []schema.GroupVersion
 	// KeepsMetadata says that the uid and the resourceVersion of what is sent are conditions on
 	// the object. Otherwise they are dropped.
 	KeepsMetadata bool
 
-	// Do carries out what is sent to the object of the name, and returns the answer: what was
-	// sent, filled in, or a Status. It calls validate, which asks admission, before it changes
-	// anything. It may alter obj.
+	// Do carries out the action for the object of the name. Obj is what was sent; Do may alter
+	// it. It calls validate, which asks admission, before it changes anything. The answer is
+	// obj with its result filled in, or a Status.
 	Do func(ctx context.Context, name string, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
 }
 
 // Connection is what a GET, POST or another method at a subresource connects the client with: a
 // container, or the network of a pod.
 type Connection struct {
-	// View is the kind of the options, which admission is asked about; nil: it is not.
+	// View is the kind of the options, for admission; nil: admission is not asked.
 	View *Version
-	// Options are those of the connection, read from the query and, for a proxy, from the path
-	// behind the subresource.
+	// Options reads the options of the connection from the query and, for a proxy, from the
+	// path behind the subresource.
 	Options func(query url.Values, path string) (runtime.Object, error)
-	// Connect returns what the connection has to say, as text, or why there is none. Upgrade says
-	// that the client asks for a stream.
+	// Connect returns the text that the connection sends, or an error that says why there is
+	// none. Upgrade says that the client asks for a stream.
 	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
 }

@@ -13,7 +13,7 @@ import (
 
 // Catalogue is all that is served at one revision. It is immutable.
 type Catalogue struct {
-	// Revision is that of the newest write it takes into account.
+	// Revision is the revision of the newest write that the catalogue takes into account.
 	Revision int64
 
 	groups      []*Group
@@ -28,8 +28,8 @@ type Definition struct {
 	Record store.Precondition // the record it was read from
 	Name   string
 	Group  string
-	// Accepted are the names it holds; no other definition of the group may have
-	// them.
+	// Accepted are the names that the definition holds. No other definition of the group
+	// may have them.
 	Accepted Names
 	// Contested definitions wait for a name that another one holds.
 	Contested bool
@@ -50,8 +50,8 @@ type Group struct {
 	Versions []string
 	// Resources are in the order of discovery.
 	Resources []*Resource
-	// Routing is that of the first resource of the group: a custom resource in a built-in
-	// group changes nothing about the paths of the group itself.
+	// Routing is the Routing of the first resource of the group. A custom resource in a
+	// built-in group changes nothing about the paths of the group itself.
 	Routing Routing
 
 	own []string // versions that have built-in resources
@@ -122,8 +122,9 @@ func (g *Group) order() {
 	slices.SortFunc(g.Resources, func(a, b *Resource) int { return strings.Compare(a.Names.Plural, b.Names.Plural) })
 }
 
-// Priority is that of a version of the group: the one that its first resource gives it. A custom
-// resource in a version that has built-in ones changes nothing about its place.
+// Priority returns the priority of a version of the group, which is the one that the version's
+// first resource gives it. A custom resource does not move a version that has built-in
+// resources.
 func (g *Group) Priority(version string) Priority {
 	var custom Priority
 	for _, r := range g.Resources {
@@ -149,8 +150,8 @@ func (c *Catalogue) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
 
-// Sharing are the resources whose objects are those of r: r itself, then those of other groups
-// that show the same records.
+// Sharing returns the resources that show the same records as r: r itself, then resources of
+// other groups. For example, events of the core group are events of events.k8s.io as well.
 func (c *Catalogue) Sharing(r *Resource) []*Resource {
 	all := []*Resource{r}
 	if r.Prefix == "" {
@@ -184,8 +185,8 @@ func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 func (c *Catalogue) ResourceOf(key string) *Resource {
 	var of *Resource
 	for _, r := range c.byKey {
-		// Several resources may show the same objects. They are those of the one that
-		// stores them.
+		// Several resources may show the same objects. The objects belong to the resource
+		// that stores them.
 		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (r.Storage == nil || r.Storage.Resource == r) && (of == nil || len(r.Prefix) > len(of.Prefix)) {
 			of = r
 		}
@@ -212,7 +213,7 @@ func (c *Catalogue) Definitions(group string) []*Definition {
 // same version have no paths then: a real server has other handlers for the version.
 func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
 
-// Published is the version of a resource as documents show it; nil: they do not.
+// Published returns a version of a resource if discovery and OpenAPI show it, or nil.
 func (g *Group) Published(r *Resource, version string) *Version {
 	v := r.Version(version)
 	if v == nil || !v.Served || r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {

@@ -2,9 +2,9 @@ package resource
 
 import "fmt"
 
-// CorruptError says that an object of the store cannot be read: what converts it to the version
-// that is asked for fails, or answers what it may not. A real server calls such an object
-// corrupt, although a conversion webhook that works again mends it.
+// CorruptError says that a stored object cannot be read, because its conversion to the
+// requested version fails or gives an invalid result. A real server calls such an object
+// corrupt, although the object is readable again once its conversion webhook works.
 type CorruptError struct {
 	// Revision is that of the object.
 	Revision int64

@@ -13,21 +13,22 @@ import (
 // Fields records who set which fields of an object, and merges what server-side apply
 // sends.
 type Fields interface {
-	// Update records that the manager set what differs between an object, which it
-	// alters, and the current one. For a create that is an empty object, as Codec.New
-	// makes it. It returns the object, and who owns its fields now, if it knows. What goes
-	// wrong with managedFields is no error: they stay as they were then.
+	// Update compares an object with the current one, and records the manager as the owner
+	// of what differs. For a create, the current object is empty, as Codec.New makes it.
+	// Update alters the object and returns it, with the owners of its fields if they are
+	// known. If managedFields cannot be computed, Update does not fail: they stay as they
+	// were.
 	Update(current Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error)
 
-	// Apply is a new object: the current one with a configuration of the manager merged
-	// into it. Force takes over what others own; without it the apply is refused then. It
-	// returns who owns its fields, too, if it knows.
+	// Apply returns a new object: the current one with a configuration of the manager
+	// merged into it. With force it takes over fields that others own; without force it is
+	// refused if there are any. It also returns the owners of the fields, if they are
+	// known.
 	Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error)
 }
 
-// FieldManager is upstream's field manager as Fields. It is made when the first write
-// needs it, because the schemas it works from take time to prepare. It looks at its own
-// clock.
+// FieldManager is upstream's field manager as Fields. It is made when the first write needs
+// it, because its schemas take time to prepare. It uses the clock of the process.
 type FieldManager func() (*managedfields.FieldManager, error)
 
 // Update implements Fields.
@@ -58,7 +59,7 @@ func (m FieldManager) apply(current runtime.Object, configuration *unstructured.
 	return fields.Apply(current, configuration, manager, force)
 }
 
-// ResetFields is the filter that leaves out fields, by apiVersion.
+// ResetFields makes filters that leave out the fields, by apiVersion.
 func ResetFields(byVersion map[string][]string) map[fieldpath.APIVersion]fieldpath.Filter {
 	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for apiVersion, names := range byVersion {

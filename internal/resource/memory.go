@@ -16,28 +16,29 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Decoded is an object, with what is known of it. One of a stored object is shared, and
-// nothing may alter it.
+// Decoded is an object together with what is known of it. The Decoded of a stored object is
+// shared, and nothing may alter it.
 type Decoded struct {
 	Object runtime.Object
-	// Known is what the schema of the version that the object is in says of it. It goes
-	// along with the object through a write, so that no stage asks again, and whoever
-	// changes the object gives it up. The zero value says nothing.
+	// Known is what the schema says of the object, in the version that the object is in. It
+	// travels with the object through a write, so that no stage has to ask again. Code that
+	// changes the object resets it. The zero value says nothing.
 	Known schema.Parts
-	// owned is who owns the fields of the object. It goes along with it in the same way.
-	// Nil: that is worked out each time that it is asked for.
+	// owned says who owns the fields of the object. It travels with the object in the same
+	// way. Nil: the owners are worked out each time that somebody asks.
 	owned *owned
 }
 
-// owned is who owns the fields of an object. It is worked out when it is first asked for,
-// if it is not known.
+// owned says who owns the fields of an object. If that is not known, it is worked out when
+// somebody first asks.
 type owned struct {
 	once    sync.Once
 	managed *fields.Managed
 	ok      bool
 }
 
-// WithOwners is the object with who owns its fields; nil: that is not known.
+// WithOwners returns the object together with the owners of its fields; nil: they are not
+// known.
 func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	d.owned = nil
 	if managed != nil {
@@ -47,8 +48,8 @@ func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	return d
 }
 
-// Owners are who own the fields of the object. It is not ok where fields.ParseManaged is
-// not.
+// Owners returns the owners of the object's fields. It returns ok false where
+// fields.ParseManaged does.
 func (d Decoded) Owners() (managed *fields.Managed, ok bool) {
 	if d.owned == nil {
 		return parseOwners(d.Object)
@@ -88,16 +89,15 @@ func (d Decoded) hasOwners() bool {
 	return err == nil && d.owned.managed.IsList(metadata.GetManagedFields())
 }
 
-// Memory keeps stored objects decoded: the next write of an object, and a
-// controller's look at it, need not parse it again. Each cluster has one. It is safe
-// for concurrent use.
+// Memory keeps stored objects in their decoded form, so that the next write of an object,
+// or a controller that reads it, need not parse it again. Each cluster has one Memory. It
+// is safe for concurrent use.
 //
-// An object is kept under the key of its record, together with the text that it was
-// decoded from. It answers for a record with that very text in memory, so that it
-// cannot be out of date, whatever becomes of the store; and only if the record was
-// written in the version that asks, under its present schema, because then nothing
-// but the text decides what is read. What was used longest ago goes when there is
-// too much.
+// An object is kept under the key of its record, together with the text that it was decoded
+// from. Memory returns it for a record that has the very same text in memory, so the object
+// cannot be out of date. The record must also have been written in the version that asks,
+// under its present schema, because only then the text alone decides what is read. When
+// there is too much, the objects that were used longest ago are dropped.
 type Memory struct {
 	objects *content.Cache[string, remembered]
 	verify  bool
@@ -117,13 +117,13 @@ const (
 	bytesOfAnything = 512
 )
 
-// NewMemory makes a memory that is empty. One that is to verify checks, whenever it
-// answers, that nothing has altered the object: it must still encode to its text.
+// NewMemory makes an empty memory. With verify, the memory checks each object that it
+// returns: it must still encode to its text, or else something has altered it.
 func NewMemory(verify bool) *Memory {
 	return &Memory{objects: content.NewCache[string, remembered](memoryBytes), verify: verify}
 }
 
-// known is the object of a record, if it is kept.
+// known returns the object of a record, if the memory has it.
 func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
 	if record.Tag != v.Identity {
 		return Decoded{}, false, nil
@@ -138,8 +138,8 @@ func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok boo
 	return known.decoded, true, err
 }
 
-// DecodeAll is the objects of several records as the version sees them. Those that are not
-// kept are decoded in one conversion, if they need any.
+// DecodeAll returns the objects of several records as the version sees them. Those that the
+// memory does not have are decoded together, in one conversion if they need any.
 func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object, error) {
 	all := make([]runtime.Object, len(records))
 	var missing []store.Record
@@ -168,7 +168,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 	return all, nil
 }
 
-// Decode is the object of a record as the version sees it.
+// Decode returns the object of a record as the version sees it.
 func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	if decoded, ok, err := m.known(v, record); ok {
 		return decoded, err
@@ -184,9 +184,8 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	return decoded, nil
 }
 
-// Remember keeps an object that has been committed as a record: what EncodeToStore says
-// that reading the record would give. The object's resourceVersion must be that of the
-// record.
+// Remember keeps the object of a committed record. The object is what EncodeToStore
+// returned as stored, with the resourceVersion of the record.
 func (m *Memory) Remember(record store.Record, stored Decoded) {
 	if !stored.hasOwners() {
 		stored.owned = &owned{}
@@ -198,14 +197,14 @@ func (m *Memory) put(record store.Record, decoded Decoded) {
 	m.objects.Replace(record.Key, remembered{record.Value, decoded}, bytesOfAnything+bytesOfDecoded*len(record.Value))
 }
 
-// isSameText tells whether two texts are the same memory. Equal texts elsewhere are
-// not worth the look.
+// isSameText tells whether two texts are the same memory. Comparing texts in different
+// places would take too long.
 func isSameText(a, b string) bool {
 	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
-// verify is an error if an object does not encode to its text any more, or to what it is
-// read as, which may have further defaults.
+// verify fails if an object no longer encodes to its text. It also accepts what reading the
+// text gives, which may have more defaults.
 func verify(v *Version, record store.Record, decoded Decoded) error {
 	text, err := v.Codec.Encode(decoded.Object)
 	if err == nil && string(text) != record.Value {

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Objects makes, names, defaults and converts the objects of a kind, as
-// admission does that has to show them in one version or another.
+// Objects makes, names, defaults and converts the objects of a kind. Admission uses it to
+// show an object in another version.
 type Objects interface {
 	runtime.ObjectCreater
 	runtime.ObjectTyper
 	runtime.ObjectDefaulter
 
-	// Convert makes out, an object of some version, what in is in that version. It
-	// leaves in alone, and out shares nothing with it. Nothing is pruned.
+	// Convert converts in to the version of out, and writes the result to out. It does not
+	// alter in, and out shares nothing with it. Nothing is pruned.
 	runtime.ObjectConvertor
 }
 

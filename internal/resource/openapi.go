@@ -5,8 +5,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// OpenAPI describes a version of a resource: its types and its paths. Both forms
-// are built when they are first asked for; the documents are immutable.
+// OpenAPI describes a version of a resource: its types and its paths. Each of the two forms
+// is built when it is first needed. The documents are immutable.
 type OpenAPI struct {
 	V3 func() (*spec3.OpenAPI, error)
 	V2 func() (*spec.Swagger, error)

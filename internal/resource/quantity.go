@@ -25,17 +25,18 @@ const (
 // tooLargeQuantity is a number with more digits than a quantity may have.
 var tooLargeQuantity = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{7,}`)
 
-// CheckQuantities refuses a body that may make upstream compute with a gigantic quantity. It is
-// to be read into an object of the type, as JSON or YAML or, unless it is text, as protobuf. In
-// text, a value that is such a number as a whole counts, wherever it stands in an object that has
-// quantities, except among labels and their like.
+// CheckQuantities refuses a body that may make upstream compute with a gigantic quantity. The
+// body is to be read into an object of the type of into: as JSON or YAML if it is text, or else
+// as protobuf. If the type has quantities, text is refused for a gigantic number in any place,
+// except as a value of labels and similar maps.
 func CheckQuantities(body []byte, isText bool, into runtime.Object) error {
 	if !suspicious(body, isText) || !hasQuantities(reflect.TypeOf(into), map[reflect.Type]bool{}) {
 		return nil
 	}
 	gigantic := false
 	if isText {
-		// Read as YAML, numbers stay as they are written. What cannot be read has no places.
+		// YAML nodes keep numbers as they are written. In a text that is not YAML, any
+		// gigantic number counts.
 		var root yaml.Node
 		if err := yaml.Unmarshal(body, &root); err == nil {
 			gigantic = containsGigantic(&root)
@@ -51,8 +52,8 @@ func CheckQuantities(body []byte, isText bool, into runtime.Object) error {
 	return nil
 }
 
-// suspicious tells whether a body may contain a gigantic number: without false negatives, and
-// fast.
+// suspicious is a fast check whether a body may contain a gigantic number. It may say yes
+// wrongly, but never no.
 func suspicious(body []byte, isText bool) bool {
 	if isText {
 		for _, escape := range []string{`\u00`, `\U00`, `\x`, "\\\n", "\\\r"} {
@@ -100,10 +101,10 @@ func isGigantic(text string) bool {
 	return false
 }
 
-// notQuantities are fields whose values are texts of the user's own, at any depth.
+// notQuantities are fields whose values are free text, at any depth.
 var notQuantities = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"}
 
-// containsGigantic tells whether a text below a node is a gigantic number as a whole.
+// containsGigantic tells whether a scalar at or below a node is a gigantic number.
 func containsGigantic(n *yaml.Node) bool {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -119,11 +120,12 @@ func containsGigantic(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, containsGigantic)
 }
 
-// isNumber tells of a text that it has no character which a quantity cannot have.
+// isNumber tells whether a text consists of characters that a quantity may have.
 func isNumber(text string) bool { return strings.Trim(text, "0123456789.+-eEinumkKMGTP") == "" }
 
-// sendsGigantic tells whether protobuf has a gigantic quantity: a message that is nothing but its
-// first field, a text. Elsewhere such bytes are a part of a uid, for example.
+// sendsGigantic tells whether a protobuf body has a gigantic quantity. A quantity is a message
+// with nothing but a text as its first field; in other places the same bytes may be part of a
+// uid, for example.
 func sendsGigantic(body []byte) bool {
 	const firstField = 0x0a // the tag of a field 1 that has a length
 	for at := 0; at < len(body); at++ {

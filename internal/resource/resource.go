@@ -31,7 +31,7 @@ type Resource struct {
 	// AnswersDeleted says that a delete after which the object is gone is answered with the
 	// object; otherwise it is answered with a Status.
 	AnswersDeleted bool
-	// Verbs are those that discovery shows.
+	// Verbs are the verbs that discovery shows.
 	Verbs []string
 	// Routing says how requests find the resource.
 	Routing Routing
@@ -43,13 +43,13 @@ type Resource struct {
 	// Storage is the version objects are written to the store in.
 	Storage *Version
 
-	// StorageVersionHash is what discovery shows, if it is not that of Storage.
+	// StorageVersionHash is the hash that discovery shows; empty: the hash of Storage.
 	StorageVersionHash string
-	// HidesStorageVersion says that discovery shows no hash: that of a custom resource is
-	// shown only if the version that it is stored in is served.
+	// HidesStorageVersion says that discovery shows no hash. For a custom resource it shows
+	// one only if the storage version is served.
 	HidesStorageVersion bool
 	// BriefKinds says that aggregated discovery leaves out the group and version of a kind
-	// that are those of the document. Otherwise it names them each time.
+	// if they are those of the document. Otherwise it always names them.
 	BriefKinds bool
 
 	// ConfiguresAdmission says that the objects are policies, webhooks or their like: a
@@ -65,16 +65,16 @@ type Resource struct {
 	// definition that is deleted and created again starts empty.
 	Prefix string
 
-	// Definition is the record that defines a custom resource, as a write must
-	// still find it when it commits. It is the zero value for a built-in one.
+	// Definition is the record that defines a custom resource. A write commits only if the
+	// record is still at this revision. For a built-in resource it is the zero value.
 	Definition store.Precondition
 
-	// Since is the revision that the history of the resource begins with, because it was not
-	// served before: the one that established its definition. 0: it has always been there.
+	// Since is the revision that established the definition of a custom resource. Its
+	// history begins there. 0: the resource has always been there.
 	Since int64
 
-	// CallsOut says that objects are converted by calls that the server's own
-	// services carry: a fork cannot share it.
+	// CallsOut says that a webhook converts the objects. It is called through the services
+	// of one cluster, so a fork cannot share the resource.
 	CallsOut bool
 
 	// Unlisted keeps a resource that is served out of discovery and OpenAPI, because
@@ -95,8 +95,8 @@ func (r *Resource) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Group, Kind: r.Names.Kind}
 }
 
-// Key is the store key of one object. The namespace is empty for a
-// cluster-scoped resource.
+// Key returns the store key of one object. The namespace is empty for a cluster-scoped
+// resource.
 func (r *Resource) Key(namespace, name string) string {
 	if r.Namespaced {
 		return r.Prefix + namespace + "/" + name
@@ -104,8 +104,7 @@ func (r *Resource) Key(namespace, name string) string {
 	return r.Prefix + name
 }
 
-// NamespaceOf is the namespace in a store key; empty for a cluster-scoped
-// resource.
+// NamespaceOf returns the namespace in a store key; empty for a cluster-scoped resource.
 func (r *Resource) NamespaceOf(key string) string {
 	if !r.Namespaced {
 		return ""
@@ -123,13 +122,13 @@ func (r *Resource) Remembers(revision int64) error {
 	return nil
 }
 
-// NameOf is the name in a store key.
+// NameOf returns the name in a store key.
 func (r *Resource) NameOf(key string) string {
 	return key[strings.LastIndexByte(key, '/')+1:]
 }
 
-// PrefixOf is what the store keys of the objects of one namespace begin with;
-// of all objects for the empty namespace.
+// PrefixOf returns what the store keys of the objects of one namespace begin with, or of
+// all objects for the empty namespace.
 func (r *Resource) PrefixOf(namespace string) string {
 	if namespace == "" {
 		return r.Prefix

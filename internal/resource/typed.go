@@ -29,17 +29,19 @@ type TypedCodec struct {
 	json    runtime.SerializerInfo
 	encoder runtime.Encoder
 	stored  runtime.Decoder
-	// read is what the objects of the store are converted to, be they of another group.
+	// read names the version that objects of the store are converted to, also if they are
+	// stored in another group.
 	read      runtime.GroupVersioner
 	convertor runtime.ObjectConvertor
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 }
 
-// NewTypedCodec makes the codec of one kind in one version; the strategy sees its objects in
-// the hub version. They are stored as a kind of the same name in the group storedIn, which
-// may be another one: Events of events.k8s.io are stored as those of the core group, and both
-// have one type in the hub. Without attributes, selectors compare labels, name and namespace.
+// NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
+// the hub version. The store has them as a kind of the same name in the group storedIn, which
+// may be another group: Events of events.k8s.io are stored as those of the core group, and
+// both have one type in the hub. Without attributes, selectors compare labels, name and
+// namespace.
 func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, storedIn string,
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)) *TypedCodec {
 	codecs := codecsOf(scheme)
@@ -99,8 +101,8 @@ func (c *TypedCodec) New() runtime.Object {
 	return obj
 }
 
-// Decode implements Codec. Plain JSON it reads itself, as the serializer would; what is
-// wrong with another text the serializer says.
+// Decode implements Codec. It reads plain JSON itself, with the same outcome as the
+// serializer. Any other text goes to the serializer, which also words the errors.
 func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error) {
 	kind := c.kind
 	if serializer == c.json.StrictSerializer || serializer == c.json.Serializer {
@@ -164,22 +166,22 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	return c.print(versioned)
 }
 
-// Shallow is a copy of an object that shares with it all that hangs on it. A conversion may
-// write to the kind of the object that it is given, which others may be looking at.
+// Shallow returns a shallow copy of an object. A conversion may write to the TypeMeta of
+// its input, which other goroutines may be reading.
 func Shallow(obj runtime.Object) runtime.Object {
 	own := reflect.New(reflect.TypeOf(obj).Elem())
 	own.Elem().Set(reflect.ValueOf(obj).Elem())
 	return own.Interface().(runtime.Object)
 }
 
-// versioned is an object in the version of the codec. It shares with the object what it can,
-// and may alter the object's kind.
+// versioned returns an object in the version of the codec. The result shares what it can
+// with the object, whose TypeMeta versioned may alter.
 func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
 }
 
-// print is the JSON of an object in the version of the codec. What package typed does not
-// know the encoder prints.
+// print returns the JSON of an object in the version of the codec. The encoder prints what
+// package typed does not know.
 func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
 		if text, err := typed.Encode(make([]byte, 0, 4096), obj); err == nil {
@@ -193,10 +195,10 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// EncodeToStore implements Codec. An object may have times to the nanosecond and empty
-// lists, which JSON has not. What is stored is a copy without them. Upstream defaults an object
-// whenever it reads one from the store, so that what the strategy has cleared gets its default:
-// a new PersistentVolumeClaim is Pending.
+// EncodeToStore implements Codec. An object may have times to the nanosecond and empty lists,
+// which its JSON does not have; stored is a copy without them. Upstream fills in defaults
+// whenever it reads an object from the store, so a field that the strategy has cleared gets its
+// default: a new PersistentVolumeClaim is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {

@@ -23,16 +23,16 @@ type Managing struct {
 	Hub         schema.GroupVersion
 	Subresource string
 	Types       *Types
-	// Reset leave out the fields that the endpoint ignores, by apiVersion. Filters are the
-	// same as upstream has them.
+	// Reset leaves out the fields that the endpoint ignores, by apiVersion. Filters are the
+	// same filters in upstream's form.
 	Reset   map[string]fields.Filter
 	Filters map[fieldpath.APIVersion]fieldpath.Filter
 	// Matching is fields.Engine.Matching.
 	Matching bool
 }
 
-// TypedFields manages the fields of a kind that a scheme has Go types for. Where the engine
-// declines it asks upstream's field manager. It is safe for concurrent use.
+// TypedFields manages the fields of a kind with Go types. Where the engine declines, it
+// asks upstream's field manager. It is safe for concurrent use.
 type TypedFields struct {
 	Managing
 	objects  runtime.ObjectConvertor
@@ -54,7 +54,7 @@ func NewTypedFields(m Managing) *TypedFields {
 	return f
 }
 
-// Upstream is upstream's field manager for the same.
+// Upstream returns upstream's field manager of the same kind.
 func (f *TypedFields) Upstream() FieldManager { return f.upstream }
 
 func (f *TypedFields) newEngine() (*fields.Engine, error) {
@@ -176,8 +176,8 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	obj := current.Object
 	if result.Object != nil {
 		changed := is.DeepCopyObject()
-		// What the live object has and its JSON has not, such as an empty list, is lost to
-		// upstream, and may bring a default.
+		// Upstream goes through JSON, which loses what only the Go value has, such as an
+		// empty list. What is lost may then get a default.
 		if !typed.Settle(changed) || typed.Assign(changed, was, result.Object) != nil {
 			return declined()
 		}
@@ -216,7 +216,7 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 	if err != nil || apiVersion == f.Kind.GroupVersion().String() {
 		return out, err
 	}
-	// As upstream converts it: from its JSON in the version of the request.
+	// Like upstream, convert it from its JSON in the version of the request.
 	if out = out.DeepCopyObject(); !typed.Settle(out) {
 		return nil, typed.ErrUnsettled
 	}
@@ -237,7 +237,7 @@ func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// convert makes of an object in the version of the request what it is in another one.
+// convert returns an object that is in the version of the request in another version.
 func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Object, error) {
 	to, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -12,8 +12,8 @@ func (c *TypedCodec) Patches() Patches {
 	return Patches{StrategicMerge: c.StrategicMerge, Merge: c.MergePatch}
 }
 
-// MergePatch is Patches.Merge for Go types. It fails if the object that the patch makes is
-// not plain to read, and has no words for that.
+// MergePatch is Patches.Merge for Go types. Its error only says that it declines; the slow
+// way words the answer.
 func (c *TypedCodec) MergePatch(current Decoded, patch map[string]any, _ bool) (Decoded, error) {
 	obj, err := c.versioned(current.Object.DeepCopyObject())
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *TypedCodec) MergePatch(current Decoded, patch map[string]any, _ bool) (
 	return Decoded{Object: obj}, err
 }
 
-// PatchedError says that what a patch makes of an object cannot be read as one.
+// PatchedError says that the result of a patch cannot be decoded.
 type PatchedError struct{ Err error }
 
 func (e *PatchedError) Error() string { return e.Err.Error() }

@@ -15,10 +15,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
-// Types is what field management knows of a kind with Go types in all of its versions. It
-// comes from the OpenAPI definitions of the types, of which it looks at no more than those
-// that the kind reaches. Each part is made when it is first asked for. It is safe for
-// concurrent use.
+// Types is what field management knows of a kind with Go types, in all of its versions. It
+// is made from the OpenAPI definitions that the kind refers to. Each part is made when it
+// is first needed. It is safe for concurrent use.
 type Types struct {
 	kinds []schema.GroupVersionKind
 	// Converter is what upstream's field manager works with.
@@ -27,8 +26,8 @@ type Types struct {
 	Trees func() (map[string]*fields.Tree, error)
 }
 
-// NewTypes is what the definitions say of the kinds, which a scheme has Go types for. The
-// definitions refer to each other as OpenAPI v3 does.
+// NewTypes makes the Types of kinds that the scheme has Go types for. The definitions refer
+// to each other as in OpenAPI v3.
 func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenAPIDefinition, kinds ...schema.GroupVersionKind) *Types {
 	t := &Types{kinds: kinds}
 	models := func() (map[string]*spec.Schema, error) { return Reachable(scheme, definitions(), kinds) }
@@ -63,7 +62,7 @@ func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenA
 	return t
 }
 
-// ModelName is the name that OpenAPI knows the type of a kind by.
+// ModelName returns the name that the type of a kind has in OpenAPI.
 func ModelName(scheme *runtime.Scheme, kind schema.GroupVersionKind) (string, error) {
 	example, err := scheme.New(kind)
 	if err != nil {
@@ -72,8 +71,8 @@ func ModelName(scheme *runtime.Scheme, kind schema.GroupVersionKind) (string, er
 	return util.GetCanonicalTypeName(example), nil
 }
 
-// Reachable are the schemas of the kinds and of all types in them, by name. The schema of a
-// kind names the kind in an extension.
+// Reachable returns the schemas of the kinds and of all types that they refer to, by name.
+// The schema of a kind names the kind in an extension.
 func Reachable(scheme *runtime.Scheme, definitions map[string]common.OpenAPIDefinition, kinds []schema.GroupVersionKind) (map[string]*spec.Schema, error) {
 	models := map[string]*spec.Schema{}
 	var add func(name string) error
@@ -112,8 +111,9 @@ func Reachable(scheme *runtime.Scheme, definitions map[string]common.OpenAPIDefi
 	return models, nil
 }
 
-// References makes references as OpenAPI v3 has them, for the definitions of types. To
-// parse one takes a while, and types refer to the same few again and again.
+// References makes references in the form of OpenAPI v3, for the definitions of types. It
+// parses each reference once, because parsing is slow and types refer to the same few again
+// and again.
 func References() common.ReferenceCallback {
 	made := map[string]spec.Ref{}
 	return func(name string) spec.Ref {

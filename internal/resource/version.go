@@ -31,9 +31,9 @@ type Version struct {
 	// version any more; empty: there is none yet.
 	RemovedRelease string
 
-	// Identity changes when objects that were stored may read differently now:
-	// it is the record tag of objects that need no more than their bytes copied.
-	// That of a custom resource begins with the name and a slash.
+	// Identity is the tag of records whose bytes are what this version shows. It changes
+	// when stored objects may read differently, for example because the schema has changed.
+	// The Identity of a custom resource begins with the name of the version and a slash.
 	Identity string
 
 	Codec       Codec
@@ -43,38 +43,39 @@ type Version struct {
 	Subresource map[string]*Subresource
 
 	Table registryrest.TableConvertor
-	// TableOfList is the Table of several objects, with one row for each, of a kind of which a
-	// row depends on the others: in a list of StorageClasses one is the default. Nil: the rows
-	// are those that Table makes of the objects, one by one.
+	// TableOfList makes the Table of several objects, for kinds whose rows depend on each
+	// other: in a list of StorageClasses one is the default. Nil: Table makes the row of each
+	// object by itself.
 	TableOfList func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error)
-	// ReadCells are the cells of the one row that Table makes of an object, read out of
-	// the object's JSON in this version. If they cannot be told without decoding all of
-	// it, ok is false. Nil: they never can.
+	// ReadCells reads the cells of the row that Table makes of an object from the object's
+	// JSON in this version. If that takes decoding the object, ok is false. Nil: it always
+	// does.
 	ReadCells func(ctx context.Context, text string) (cells []any, ok bool, err error)
 
 	Patches Patches
 
-	// MetadataIsValid tells of most metadata, cheaply, that it is valid, so that the
-	// pipeline need not validate it. The old object is nil for a create. Nil: it always
-	// has to.
+	// MetadataIsValid is a fast check that the metadata is valid, so that the pipeline need
+	// not validate it. It may return false for valid metadata, never true for invalid
+	// metadata. The old object is nil for a create. Nil: the pipeline always validates.
 	MetadataIsValid func(obj, old runtime.Object) bool
 
-	// ContentFirst says that objects have content that goes before them; nil: they
-	// have none.
+	// ContentFirst says that objects have content that must be deleted before them; nil:
+	// they have none.
 	ContentFirst *ContentFirst
 
-	// Deletion says what the kind does of its own when an object is deleted.
+	// Deletion says what is special about deleting an object of the kind.
 	Deletion Deletion
 
-	// Claims are what the objects take of the cluster; nil: nothing.
+	// Claims allocate what the objects need of the cluster, such as IP addresses; nil: they
+	// need nothing.
 	Claims *Claims
 
-	// MayWrite refuses an object by which the user in the context would grant more than that
-	// user may, after the object is as the write wants it. The current object is nil for a
+	// MayWrite refuses an object, in the final form of the write, by which the user in the
+	// context would grant more rights than the user has. The current object is nil for a
 	// create. Nil: every user who may send the request may write every object.
 	MayWrite func(ctx context.Context, obj, current runtime.Object) error
 
-	// FieldManager knows who owns which field of an object.
+	// FieldManager records who owns which field of an object.
 	FieldManager Fields
 	// Types are the field manager's types of the kind, for admission policies that merge
 	// objects of it; nil: policies cannot merge them.
@@ -84,16 +85,16 @@ type Version struct {
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
 
-	// Review answers a create in place of storing the object, and Action carries out what is
-	// sent; nil: the object is stored.
+	// Review answers a create without storing the object, and Action carries out the object
+	// that is sent. Both nil: the object is stored.
 	Review Review
 	Action *Action
 
-	// Missing says what this server lacks that would answer for the kind, as the end of
-	// a sentence: "no kubelet runs in it". Empty: it lacks nothing.
+	// Missing says why this server does not serve the kind, as the end of a sentence: "no
+	// kubelet runs in it". Empty: it serves the kind.
 	Missing string
 
-	// OpenAPI is what is published of the version; nil: nothing.
+	// OpenAPI is what OpenAPI publishes of the version; nil: nothing.
 	OpenAPI *OpenAPI
 }
 
@@ -103,35 +104,37 @@ type Version struct {
 // that one of its versions gives it.
 type Priority struct{ Group, Version int }
 
-// Review answers an object that asks a question with one that has the answer.
+// Review takes an object that asks a question, such as a SubjectAccessReview, and returns
+// it with the answer.
 type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error)
 
 // Subresource is a part of an object with an endpoint of its own.
 type Subresource struct {
 	Strategy registryrest.RESTUpdateStrategy
 	Verbs    []string
-	// Informed is as that of Version.
+	// Informed is like Version.Informed.
 	Informed func(Informed) registryrest.RESTUpdateStrategy
-	// FieldManager is that of requests to the subresource.
+	// FieldManager records who owns the fields that requests to the subresource set.
 	FieldManager Fields
 
-	// Kind is what discovery says that it speaks; empty: the kind of the object, or that
-	// of the projection.
+	// Kind is the kind that discovery shows for the subresource; empty: the kind of the
+	// object, or that of the projection.
 	Kind schema.GroupVersionKind
 
 	// Projection shows the object as another kind; nil: it is shown as itself.
 	Projection Projection
 
-	// Action carries out what is created at the subresource; nil: nothing is.
+	// Action carries out an object that is sent to the subresource; nil: the subresource
+	// takes none.
 	Action *Action
-	// Connection is what the subresource connects with; nil: with nothing.
+	// Connection is what the subresource connects the client to; nil: nothing.
 	Connection *Connection
 
-	// Missing is as that of Version.
+	// Missing is like Version.Missing.
 	Missing string
 }
 
-// KindOf is the kind that a subresource of the version speaks.
+// KindOf returns the kind of a subresource of the version.
 func (v *Version) KindOf(s *Subresource) schema.GroupVersionKind {
 	switch {
 	case s.Projection != nil:
@@ -144,13 +147,13 @@ func (v *Version) KindOf(s *Subresource) schema.GroupVersionKind {
 
 // Projection shows an object as another kind, and changes it through that.
 type Projection interface {
-	// View is the kind that the object is shown as. It has no strategy.
+	// View returns the version of the kind that the object is shown as. It has no strategy.
 	View() *Version
-	// Of is what the object is shown as.
+	// Of returns what the object is shown as.
 	Of(obj runtime.Object) (runtime.Object, error)
-	// Before is what a change starts from, with its managedFields.
+	// Before returns what a change starts from, with its managedFields.
 	Before(obj runtime.Object) (runtime.Object, error)
-	// Into is a copy of the object with the change written into it.
+	// Into returns a copy of the object with the change written into it.
 	Into(obj, projected runtime.Object) (runtime.Object, error)
 }
 
@@ -160,12 +163,12 @@ type Projection interface {
 //
 // It is safe for concurrent use.
 type Codec interface {
-	// New is an empty object to decode into.
+	// New returns an empty object to decode into.
 	New() runtime.Object
 
-	// Decode reads a request body with the given serializer, prunes and defaults
-	// it. What only a strict reader objects to (unknown and duplicate fields)
-	// comes as a strict decoding error beside the object.
+	// Decode reads a request body with the given serializer, and prunes and defaults the
+	// object. Unknown and duplicate fields come as a strict decoding error beside the
+	// object.
 	Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error)
 
 	// DecodeStored reads an object of the store, in whichever version it was
@@ -181,33 +184,32 @@ type Codec interface {
 	// the end.
 	Encode(obj runtime.Object) ([]byte, error)
 
-	// EncodeToStore is Encode for the store. It fills in what reading the object
-	// back would, so that the bytes are what readers see. Stored is what DecodeStored would
-	// read of them, the resourceVersion aside: the object itself or a copy. Without an
-	// object it takes reading the bytes to know.
+	// EncodeToStore is Encode for the store. It also fills in the defaults that reading the
+	// object back would, so that the bytes are what readers see. Stored is what
+	// DecodeStored would make of the bytes, apart from the resourceVersion: the object
+	// itself or a copy. If Stored has no object, only decoding the bytes can tell.
 	EncodeToStore(obj Decoded) (text []byte, stored Decoded, err error)
 
-	// View is what Encode makes of what DecodeStored reads. If that cannot be told
-	// without doing so, ok is false.
+	// View returns what Encode would make of what DecodeStored reads. If that takes
+	// decoding the record, ok is false.
 	View(record store.Record) (text string, ok bool)
 
-	// Copy is a copy of an object that may be altered and put through the pipeline. It
+	// Copy returns a copy of an object that may be altered and put through the pipeline. It
 	// may share with the object what no stage alters.
 	Copy(obj runtime.Object) runtime.Object
 
-	// Prune drops what the schema does not know from an object which somebody has
-	// changed since it was decoded.
+	// Prune drops unknown fields from an object that was changed after it was decoded.
 	Prune(obj runtime.Object) error
 
 	// Objects makes and converts objects of the kind in all its versions.
 	Objects() Objects
 
-	// Fields are the field selectors' values of an object.
+	// Fields returns the fields of an object that field selectors compare.
 	Fields(obj runtime.Object) (fields.Set, error)
 
-	// ReadField is the value that Fields has for the field, read out of the bytes of an
-	// object that is stored in this version, under its present schema. If it cannot be
-	// told without decoding the object, ok is false.
+	// ReadField reads the value that Fields has for a field from the bytes of an object
+	// that is stored in this version, under its present schema. If that takes decoding the
+	// object, ok is false.
 	ReadField(text, field string) (value string, ok bool)
 
 	// ConvertFieldLabel checks and translates one requirement of a field
@@ -222,19 +224,20 @@ type Strategy interface {
 	registryrest.RESTUpdateStrategy
 }
 
-// Informed is what a strategy is told of the objects of one write, beside the objects. The
-// strategy notes in Known what it does to the object, and what it finds out.
+// Informed is what is known of the objects of one write, for a strategy. The strategy
+// updates Known when it changes the object or finds something out.
 type Informed struct {
-	// Known is what is known of the object.
+	// Known is what is known of the new object.
 	Known *objectschema.Parts
 	// Was is what is known of the current object; nothing for a create.
 	Was objectschema.Parts
-	// ValidMetadata says that the object's metadata is what MetadataIsValid accepts.
+	// ValidMetadata says that MetadataIsValid has accepted the metadata of the object.
 	ValidMetadata bool
 }
 
-// ContentFirst is for kinds whose objects have content that must go before the object
-// itself: namespaces and definitions. A delete of such an object only begins its deletion.
+// ContentFirst is for kinds whose objects have content that must be deleted before the
+// object itself: namespaces and definitions. A delete of such an object only begins its
+// deletion.
 type ContentFirst struct {
 	// Begin records on obj that its deletion has begun.
 	Begin func(obj runtime.Object, now metav1.Time)
@@ -248,28 +251,28 @@ type ContentFirst struct {
 	SettlesDependents bool
 }
 
-// Deletion says how the objects of a kind are deleted. Its zero value is that of most kinds:
-// at once, and their dependents after them.
+// Deletion says how the objects of a kind are deleted. The zero value is for most kinds: an
+// object is deleted at once, and its dependents after it.
 type Deletion struct {
 	// Dependents says what becomes of an object's dependents if neither the request nor the
 	// object says it. Nil: they are deleted.
 	Dependents func(ctx context.Context) registryrest.GarbageCollectionPolicy
 
-	// Forbids refuses to delete the object of a name, if a request names it; one that deletes
-	// a collection it does not refuse. Nil: it refuses none.
+	// Forbids refuses a request to delete the object of a name. It is not asked about a
+	// request that deletes a collection. Nil: it refuses nothing.
 	Forbids func(name string) error
 
-	// Warning is what a client is told that asks for a deletion and leaves to the kind what
-	// becomes of dependents. Empty: nothing.
+	// Warning is for clients whose delete does not say what becomes of the dependents.
+	// Empty: there is no warning.
 	Warning string
 
-	// Graceful tells whether an object is only marked, because somebody has to end it first
-	// and deletes it then: a kubelet ends Pods. It sets the grace period in the options. Nil:
-	// no object is.
+	// Graceful tells whether a delete only marks the object, because something else has to
+	// end it and deletes it afterwards, as a kubelet does with Pods. It sets the grace period
+	// in the options. Nil: deletes are never graceful.
 	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 }
 
-// DeletionBy is what a strategy of upstream's says of deletion.
+// DeletionBy returns what a strategy of upstream's says about deletion.
 func DeletionBy(strategy any) Deletion {
 	var d Deletion
 	if s, ok := strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
@@ -281,45 +284,44 @@ func DeletionBy(strategy any) Deletion {
 	return d
 }
 
-// Claims are what objects take of the cluster that it has only once, such as the IP addresses
-// of Services. What an object has taken stands in the object, and is its own until it is
-// deleted or says otherwise.
+// Claims allocate what a cluster has only once, such as the IP addresses of Services. What an
+// object has claimed stands in the object. The object has it until it is deleted or gives it
+// up in an update.
 type Claims struct {
-	// Take takes what a new object, or the new state of the current one, asks for, and writes
-	// into it what it was given. It alters nothing but obj. A dry run takes nothing.
+	// Take allocates what obj asks for and writes it into obj. Obj is a new object or the new
+	// state of the current one. Take alters nothing else. A dry run allocates nothing.
 	//
-	// The caller calls settle once: with true when the object has been stored as it is then,
-	// so that what the current one had and it has not is free again; or with false, so that
-	// all that was taken is free again. If Take fails, nothing has been taken.
+	// The caller calls settle once. With true it says that the object has been stored: then
+	// what the current object had and the new one does not have is free again. With false
+	// all that was allocated is free again. If Take fails, nothing has been allocated.
 	Take func(ctx context.Context, obj, current runtime.Object, dryRun bool) (settle func(committed bool), err error)
 
-	// Release frees what an object has taken that has been deleted. It does not alter it.
+	// Release frees what a deleted object had claimed. It does not alter the object.
 	Release func(ctx context.Context, obj runtime.Object)
 }
 
-// Patches are the forms of a patch that a version takes beside JSON patch and
-// server-side apply, or takes by a shorter way.
+// Patches apply patches in ways that not all kinds have. Every version takes JSON patches,
+// merge patches and server-side apply.
 type Patches struct {
-	// StrategicMerge applies a strategic merge patch to an object. If it is to
-	// validate, unknown fields in the result come as a strict decoding error beside
-	// it. Nil: the kind does not take such patches, because no Go type says how its
-	// lists are merged.
+	// StrategicMerge applies a strategic merge patch to an object. With validate, unknown
+	// fields come as a strict decoding error beside the result. Nil: the kind does not take
+	// such patches, because no Go type says how its lists are merged.
 	StrategicMerge func(current runtime.Object, patch map[string]any, validate bool) (runtime.Object, error)
 
-	// Merge is the object with a merge patch merged into it, pruned and defaulted. It may
-	// share with the object what no stage alters, and takes over the patch. If unknown
-	// fields are to be reported, they come as a strict decoding error beside it. Nil: the
-	// patch is merged into the JSON of the object.
+	// Merge returns the object with a merge patch merged into it, pruned and defaulted. The
+	// result may share with the object what no stage alters. The caller must not use the
+	// patch afterwards. With reportUnknown, unknown fields come as a strict decoding error
+	// beside the result. Nil: the pipeline merges the patch into the JSON of the object.
 	Merge func(current Decoded, patch map[string]any, reportUnknown bool) (Decoded, error)
 }
 
-// GroupVersion names the version with its group.
+// GroupVersion returns the version with its group.
 func (v *Version) GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.Resource.Group, Version: v.Name}
 }
 
-// Wrote tells whether a custom object was written in this version, be it under an
-// earlier schema.
+// Wrote tells whether a custom object was written in this version, under the present schema
+// or an earlier one.
 func (v *Version) Wrote(record store.Record) bool {
 	return strings.HasPrefix(record.Tag, v.Name+"/")
 }
@@ -338,8 +340,7 @@ func (v *Version) GroupVersionResource() schema.GroupVersionResource {
 // this version can be served as.
 func (v *Version) AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool {
 	if target == nil {
-		// Protobuf is there for Tables and partial metadata alone where objects
-		// are maps.
+		// Custom resources have protobuf for Tables and partial metadata only.
 		return v.Typed || mimeSubType != "vnd.kubernetes.protobuf"
 	}
 	if target.Group != metav1.GroupName || (target.Version != "v1" && target.Version != "v1beta1") {

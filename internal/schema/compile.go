@@ -5,9 +5,9 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// Compile makes one tree of the two forms that upstream has of a schema: the
-// structural one says which fields there are, the other what validation asks. The tree
-// shares defaults with the structural schema, which must not be altered afterwards.
+// Compile makes one tree of upstream's two forms of a schema: the structural one says which
+// fields there are, the other how values are validated. The tree shares defaults with the
+// structural schema, which must not be altered afterwards.
 //
 // Either may be nil. Without a structural schema no field is known, so that settling an
 // object leaves its apiVersion, kind and metadata; without the other every value is
@@ -24,7 +24,7 @@ func Compile(structural *structuralschema.Structural, props *apiextensions.JSONS
 	return n
 }
 
-// structure takes over what a structural schema says, and what it says below.
+// structure copies a structural schema into the node, and the schemas below it.
 func (n *Node) structure(s *structuralschema.Structural) {
 	n.Type, n.IntOrString, n.Nullable = s.Type, s.XIntOrString, s.Nullable
 	n.PreserveUnknown, n.Embedded = s.XPreserveUnknownFields, s.XEmbeddedResource
@@ -64,8 +64,8 @@ func (n *Node) structure(s *structuralschema.Structural) {
 	}
 }
 
-// validate lays what validation asks beside the structure, node by node. The two have
-// the same form where both come from one schema.
+// validate adds the keywords to the tree, node by node. They have the same shape as the
+// structure where both come from one schema.
 func (n *Node) validate(k *keywords) {
 	n.keywords = k
 	for name, of := range k.properties {

@@ -10,7 +10,7 @@ const MaxDefaults = 16 << 20
 // ErrOverfull is the error of an object that lacks more than MaxDefaults bytes of defaults.
 var ErrOverfull = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
 
-// Err is ErrOverfull if the walk has stopped to fill in defaults.
+// Err returns ErrOverfull if the walk stopped filling in defaults.
 func (s Settled) Err() error {
 	if s.Overfull {
 		return ErrOverfull
@@ -18,7 +18,8 @@ func (s Settled) Err() error {
 	return nil
 }
 
-// mayFill tells whether the default of a field or an item still may be filled in, and counts it.
+// mayFill tells whether there is room for the default of a field or an item, and counts its
+// size.
 func (w *walker) mayFill(name string, n *Node) bool {
 	if w.filled > MaxDefaults {
 		return false
@@ -27,7 +28,7 @@ func (w *walker) mayFill(name string, n *Node) bool {
 	return w.filled <= MaxDefaults
 }
 
-// sizeOf is about how many bytes of JSON a value has.
+// sizeOf estimates how many bytes of JSON a value has.
 func sizeOf(value any) int {
 	const mark = 4 // quotes, commas, colons
 	size := mark

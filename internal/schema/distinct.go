@@ -1,8 +1,8 @@
 package schema
 
-// areDistinct tells of the items of a set or of a list that is a map that no two of them
-// have the same value, or the same keys. It does not compare objects and lists, for which
-// upstream has rules of its own, and takes all numbers for equal that may be.
+// areDistinct tells whether the items of a set all have different values, or the items of a
+// map-like list different keys. It returns false for objects and lists in a set, which
+// upstream compares by rules of its own, and for numbers that upstream may find equal.
 func (n *Node) areDistinct(list []any) bool {
 	if n.List == Set {
 		return len(list) <= 1 || areDistinctScalars(list)
@@ -16,7 +16,7 @@ func (n *Node) areDistinct(list []any) bool {
 		return true
 	}
 	if len(n.Keys) == 1 {
-		// Names, nearly always: they need no comparison of each with each.
+		// Keys are nearly always names, which need no comparison of each with each.
 		if len(list) > manyItems {
 			return areDistinctNames(list, n.Keys[0])
 		}
@@ -33,7 +33,7 @@ func (n *Node) areDistinct(list []any) bool {
 	return true
 }
 
-// manyItems is from how many items on a set is used to compare them.
+// manyItems is the number of items above which a Go map compares them.
 const manyItems = 16
 
 func areDistinctNames(list []any, key string) bool {
@@ -83,7 +83,7 @@ func (n *Node) mayBeOneItem(a, b map[string]any) bool {
 	return true
 }
 
-// mayBeEqual tells whether two values are equal, or may be so to upstream.
+// mayBeEqual tells whether upstream finds two values equal, or may do so.
 func mayBeEqual(a, b any) bool {
 	switch a := a.(type) {
 	case string:

@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// isCanonicalResource tells whether the fields that every resource has are in the one
-// form that reading and writing gives them.
+// isCanonicalResource tells whether reading the fields that every resource has and writing
+// them back would change nothing.
 func isCanonicalResource(obj map[string]any) bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if value, ok := obj[name]; ok {
@@ -27,9 +27,9 @@ func isCanonicalResource(obj map[string]any) bool {
 	return ok && len(fields) > 0 && metadata.IsCanonical(fields)
 }
 
-// isValidResource tells whether an embedded resource says what it is, and has valid
-// metadata: a name, a namespace, labels and annotations. Of other metadata it says
-// nothing.
+// isValidResource tells whether an embedded resource has an apiVersion, a kind and valid
+// metadata. It returns false for metadata other than a name, a namespace, labels and
+// annotations.
 func isValidResource(obj map[string]any) bool {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)

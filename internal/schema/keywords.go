@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// keywords are what a schema asks of a value when it is validated, and of the values in
-// it. They judge as upstream's validator does, or say that they cannot tell.
+// keywords are the rules that validation has for a value and for the values in it. They
+// judge as upstream's validator does, or say that they cannot tell.
 type keywords struct {
 	rare bool // a keyword that is not known here: nothing can be told
 
@@ -155,8 +155,8 @@ func (k *keywords) strings(p *apiextensions.JSONSchemaProps) {
 	}
 }
 
-// formatOf is the format that validation sees: upstream ignores those that it does not
-// know of a type.
+// formatOf returns the format that validation uses: upstream ignores formats that it does
+// not know for the type.
 func formatOf(p *apiextensions.JSONSchemaProps) string {
 	if p.Format == "" {
 		return ""
@@ -175,11 +175,11 @@ func formatOf(p *apiextensions.JSONSchemaProps) string {
 	return node.Format
 }
 
-// verdict is what can be told of a value.
+// verdict is what keywords say of a value.
 type verdict uint8
 
-// Of two verdicts the lesser one counts where both have to hold, and the greater one
-// where either will do.
+// Where two verdicts must both hold, the lesser one counts; where one is enough, the
+// greater one.
 const (
 	invalid verdict = iota
 	unknown
@@ -219,7 +219,7 @@ func (k *keywords) judge(value any) verdict {
 	return all
 }
 
-// own judges a value by what its node says of it, without the values in it.
+// own judges a value by the rules of its own node, without the values in it.
 func (k *keywords) own(value any) verdict {
 	if k == nil {
 		return valid
@@ -271,7 +271,7 @@ func (k *keywords) type_(value any) verdict {
 	case int64:
 		is = isInteger | isNumber
 	case float64:
-		// What is a whole number may be an integer, by upstream's measure of it.
+		// As in upstream, a number without a fraction may count as an integer.
 		if is = isNumber; k.types&(isInteger|isNumber) == isInteger && v == math.Trunc(v) {
 			return unknown
 		}
@@ -348,8 +348,8 @@ func areUnique(list []any) bool {
 	return true
 }
 
-// combined judges a value that is not null by the schemas that are combined with the
-// node. Upstream does not ratchet inside of them.
+// combined judges a value that is not null by the node's allOf, anyOf, oneOf and not.
+// Upstream does not ratchet inside them.
 func (k *keywords) combined(value any) verdict {
 	all := valid
 	if len(k.anyOf) > 0 {

@@ -1,7 +1,7 @@
 package schema
 
-// Node is the schema of one value: of an object, a field, an item of a list or a value
-// of a map. A nil *Node says nothing of the value.
+// Node is the schema of one value: an object, a field, an item of a list or a value of a
+// map. A nil *Node allows any value.
 //
 // A tree may refer to itself only through Items, Additional or Properties of types that
 // Kubernetes' own kinds have (JSONSchemaProps); walks follow the value, so they end.
@@ -30,7 +30,7 @@ type Node struct {
 	// no default.
 	Default any
 
-	// List says how the items of a list are owned and merged.
+	// List is the list type, which says how items are owned and merged.
 	List ListType
 	// Keys are the fields that tell the items of a map-like list apart, in the order of
 	// the schema.
@@ -38,14 +38,14 @@ type Node struct {
 	// AtomicMap says that a map belongs to one owner as a whole.
 	AtomicMap bool
 
-	// anyFields says that the schema has additionalProperties: true or false. Fields
-	// without a name in the schema stay then, but nothing that is inside of them.
+	// anyFields says that the schema has additionalProperties: true or false. Unknown
+	// fields stay then, but everything inside them is pruned.
 	anyFields bool
 	// defaults names the properties that have a default.
 	defaults []string
-	// defaultSize is about how many bytes of JSON the default has.
+	// defaultSize estimates how many bytes of JSON the default has.
 	defaultSize int
-	// below tells what there is in this node and below it.
+	// below says what this node and the nodes below it contain.
 	below contents
 	// keywords are what validation asks of a value; nil: nothing.
 	keywords *keywords

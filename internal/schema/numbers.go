@@ -6,22 +6,21 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// numberLimits are what a schema asks of numbers.
+// numberLimits are the rules that a schema has for numbers.
 type numberLimits struct {
 	rare       bool // a limit that upstream treats in a way of its own
 	min, max   *numberLimit
 	multipleOf int64 // 0: of anything
 }
 
-// numberLimit is the least or the greatest number. Upstream compares integers with the
-// whole part of it.
+// numberLimit is a minimum or a maximum. Upstream compares integers with its integer part.
 type numberLimit struct {
 	float     float64
 	integer   int64
 	exclusive bool
 }
 
-// maxExact is the integer up to which all have a float.
+// maxExact is the integer up to which a float64 can represent every integer.
 const maxExact = 1 << 53
 
 func newNumberLimit(limit *float64, exclusive bool) *numberLimit {
@@ -35,8 +34,8 @@ func newNumberLimit(limit *float64, exclusive bool) *numberLimit {
 	return l
 }
 
-// numbers compiles the limits of numbers. One that does not fit the type is an error to
-// upstream, whatever the value is.
+// numbers compiles the limits of numbers. Upstream reports a limit that does not fit the
+// type as an error, whatever the value is.
 func (k *keywords) numbers(p *apiextensions.JSONSchemaProps) {
 	if p.Minimum == nil && p.Maximum == nil && p.MultipleOf == nil {
 		return
@@ -90,7 +89,7 @@ func (l *numberLimits) float(v float64) verdict {
 	return valid
 }
 
-// enum are the values that a schema allows.
+// enum has the values that a schema allows.
 type enum struct {
 	texts  map[string]bool
 	others []any // numbers and booleans
@@ -113,8 +112,8 @@ func newEnum(values []apiextensions.JSON) *enum {
 	return e
 }
 
-// judge compares as upstream does, which converts a value to the type of each that is
-// allowed: an integer may be a number, and also a letter.
+// judge compares as upstream does. Upstream converts the value to the type of each allowed
+// value: an integer may match a float, and even a one-letter string.
 func (e *enum) judge(value any) verdict {
 	switch v := value.(type) {
 	case string:

@@ -10,9 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// Facts are what is known of an object, or a part of it, in which the schema finds
-// nothing to change. Each says that upstream's library would not complain; one that is
-// missing says nothing.
+// Facts are what is known of a settled object, or of a part of it. Each fact says that a
+// check of upstream's would find no error. A missing fact says nothing.
 type Facts uint8
 
 // The facts.
@@ -20,7 +19,8 @@ const (
 	// Valid says that validation by the schema accepts the value, also as an update of
 	// any other.
 	Valid Facts = 1 << iota
-	// Distinct says that no set has a value twice, and no list that is a map a key.
+	// Distinct says that no set has the same value twice, and no map-like list the same
+	// keys.
 	Distinct
 	// EmbeddedCanonical says that reading the metadata of embedded resources and
 	// writing it back changes nothing.
@@ -28,9 +28,9 @@ const (
 	// EmbeddedValid says that the embedded resources have an apiVersion, a kind and
 	// valid metadata.
 	EmbeddedValid
-	// Complete says that no default is missing, and that there is no null that may not be.
-	// A settled object need not be complete: a default may have nulls, which go when the
-	// object is settled the next time.
+	// Complete says that no default is missing, and that there is no forbidden null. A
+	// settled object need not be complete: a default may contain nulls, which are dropped
+	// when the object is settled the next time.
 	Complete
 
 	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete
@@ -39,17 +39,17 @@ const (
 // Has tells whether all of the facts are among these.
 func (f Facts) Has(facts Facts) bool { return f&facts == facts }
 
-// Parts are what is known of the parts of a whole object. They are told apart because a
-// write takes them from two objects: an update has the status of the current object, an
-// update of the status all else. Nothing is kept of the metadata, which each write
-// changes, nor of what the schema says of the object as a whole: both are looked at
-// again whenever somebody asks.
+// Parts are what is known of the parts of a whole object. The status is apart because a
+// write combines two objects: an update keeps the status of the current object, and an
+// update of the status keeps all the rest. Parts has no facts of the metadata, which each
+// write changes, and none of the rules for the object as a whole: both are always checked
+// again.
 type Parts struct {
 	Status Facts // of the value of status
 	Rest   Facts // of the values of all fields but status and metadata
 }
 
-// of are the facts of a field of a whole object.
+// of returns the facts of a field of a whole object.
 func (p Parts) of(field string) Facts {
 	switch field {
 	case "status":
@@ -60,7 +60,7 @@ func (p Parts) of(field string) Facts {
 	return p.Rest
 }
 
-// lose takes away facts that a field of a whole object does not bear out.
+// lose drops facts that do not hold for a field of a whole object.
 func (p *Parts) lose(field string, facts Facts) {
 	switch field {
 	case "status":
@@ -74,14 +74,14 @@ func (p *Parts) lose(field string, facts Facts) {
 // Action is what a walk does to an object.
 type Action uint8
 
-// The actions, in the order of upstream, which walks over the object for each.
+// The actions, in upstream's order. Upstream walks over the object once for each.
 const (
-	// Prune drops the fields that the schema does not know, as pruning.Prune.
+	// Prune drops unknown fields, as pruning.Prune does.
 	Prune Action = 1 << iota
-	// DropNulls drops the nulls that may neither be nor become a default, as
-	// defaulting.PruneNonNullableNullsWithoutDefaults.
+	// DropNulls drops nulls where the schema allows none and has no default, as
+	// defaulting.PruneNonNullableNullsWithoutDefaults does.
 	DropNulls
-	// Default fills in the defaults, as defaulting.Default.
+	// Default fills in the defaults, as defaulting.Default does.
 	Default
 )
 
@@ -94,13 +94,12 @@ type Walk struct {
 	// TrackUnknown says that the paths of the fields that are pruned are of interest.
 	TrackUnknown bool
 
-	// Known is what is known of the object. What is known is not asked again, and what is
-	// complete is not completed.
+	// Known is what is known of the object. The walk does not check again what is known,
+	// and does not look for defaults in what is complete.
 	Known Parts
-	// Like is an object that has been settled by the same schema, or nil. Of what the
-	// object shares with it (the very same maps and lists, and equal scalars) everything
-	// is so that is known of it. It is not altered: what is shared and has to be gets a
-	// copy.
+	// Like is an object that has been settled by the same schema, or nil. Known also holds
+	// for what the object shares with it: the very same maps and lists, and equal scalars.
+	// The walk does not alter Like: it copies shared parts before it changes them.
 	Like      map[string]any
 	LikeKnown Parts
 }
@@ -114,7 +113,7 @@ type Settled struct {
 	// Changed says that the object was altered.
 	Changed bool
 	// Overfull says that more than MaxDefaults bytes of defaults were missing. The walk has
-	// stopped to fill them in.
+	// stopped filling them in.
 	Overfull bool
 	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
 	// tracked.
@@ -162,7 +161,7 @@ func (n *Node) Settle(obj map[string]any, k Walk) Settled {
 	return Settled{n.asWhole(obj, facts), parts, w.changed, w.filled > MaxDefaults, w.unknown}
 }
 
-// Inspect finds out the facts that it is asked for, of a value of the node.
+// Inspect finds out which of the facts hold for a value of the node.
 func (n *Node) Inspect(value any, ask Facts) Facts {
 	if n == nil {
 		return ask
@@ -170,7 +169,7 @@ func (n *Node) Inspect(value any, ask Facts) Facts {
 	return new(walker).value(n, value, nil, 0, ask, false)
 }
 
-// concerns tells whether there is something to do or to ask below a node.
+// concerns tells whether there is something to do or to find out below a node.
 func (n *Node) concerns(do Action, ask Facts) bool {
 	return do&(Prune|DropNulls) != 0 || ask&Valid != 0 ||
 		ask&Complete != 0 || do&Default != 0 && n.below.defaults ||
@@ -178,9 +177,9 @@ func (n *Node) concerns(do Action, ask Facts) bool {
 		ask&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
 }
 
-// value walks over a value; like is the value that another object has in its place. What
-// becomes of a null is decided where it stands. The items of a list that preserves unknown
-// fields do so, too.
+// value walks over a value; like is the value in the same place of the other object. The
+// caller decides what becomes of a null. If a list preserves unknown fields, so do its
+// items.
 func (w *walker) value(n *Node, value, like any, do Action, ask Facts, preserve bool) Facts {
 	switch v := value.(type) {
 	case map[string]any:
@@ -192,7 +191,7 @@ func (w *walker) value(n *Node, value, like any, do Action, ask Facts, preserve 
 	return ask &^ n.doubts(value, ask)
 }
 
-// doubts are the facts that what the node says of the value itself does not bear out.
+// doubts returns the facts that do not hold for the value itself, without the values in it.
 func (n *Node) doubts(value any, ask Facts) Facts {
 	if ask&Valid == 0 || n.keywords == nil {
 		return 0
@@ -209,7 +208,7 @@ func (n *Node) doubts(value any, ask Facts) Facts {
 	return 0
 }
 
-// within is what there is to ask about the values in one of the node.
+// within returns the facts to find out about the values in a value of the node.
 func (n *Node) within(ask Facts) Facts {
 	if n.apart {
 		return ask &^ Valid
@@ -217,8 +216,8 @@ func (n *Node) within(ask Facts) Facts {
 	return ask
 }
 
-// fields walks over the fields of an object. Those that every resource has are not
-// pruned from one, nor is anything in them.
+// fields walks over the fields of an object. In a resource, apiVersion, kind and metadata
+// are not pruned, nor is anything in them.
 func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts, preserve bool) Facts {
 	facts, below := ask, n.within(ask)
 	if n.Embedded && ask&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
@@ -234,7 +233,7 @@ func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts,
 	return n.asWhole(obj, w.complete(n, obj, do, facts, below, nil))
 }
 
-// field walks over one field of an object, and returns the facts that it bears out.
+// field walks over one field of an object, and returns the facts that hold for it.
 func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, ask Facts, preserve bool) Facts {
 	shared := Facts(0)
 	if like != nil && json.Same(value, like) {
@@ -293,8 +292,8 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 }
 
 // complete looks at the defaults of the fields that an object does not have, and returns
-// what is left of the facts. Lost, if it is not nil, is told which facts a default does not
-// bear out, and the name of its field.
+// the facts that still hold. If lost is not nil, complete calls it with each such field and
+// the facts that do not hold for its default.
 func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below Facts, lost func(string, Facts)) Facts {
 	if do&Default == 0 && below&Complete == 0 {
 		return facts
@@ -317,7 +316,7 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 	return facts
 }
 
-// asWhole are the facts that remain of an object when the node judges it as a whole.
+// asWhole returns the facts that still hold after the rules for the object as a whole.
 func (n *Node) asWhole(obj map[string]any, facts Facts) Facts {
 	facts &^= n.doubts(obj, facts)
 	if facts&Distinct != 0 && n.below.mixed && n.below.lists {
@@ -424,7 +423,7 @@ func (w *walker) enterItem(i int) int {
 	return length
 }
 
-// unknownField notes the path of a field that is pruned.
+// unknownField records the path of a field that is pruned.
 func (w *walker) unknownField(name string) {
 	if !w.track {
 		return

@@ -6,7 +6,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// comparison is what a second object has more than a first, less, and otherwise.
+// comparison says what a second object has that a first one lacks, what it lacks, and what
+// it has with another value.
 type comparison struct{ added, removed, modified *Set }
 
 func (c comparison) filtered(f Filter) comparison {
@@ -16,7 +17,7 @@ func (c comparison) filtered(f Filter) comparison {
 	return comparison{f(c.added), f(c.removed), f(c.modified)}
 }
 
-// change is what became of one value: of the path to it, and below.
+// change says how one value changed: at its own path, and below.
 type change struct {
 	comparison
 	self changes
@@ -69,7 +70,8 @@ func (w *walk) compareMetadata(at place, was, is any) change {
 	return change{comparison: c.sets()}
 }
 
-// pairs calls f for the fields of two maps; what one does not have is absent.
+// pairs calls f for each field that one of two maps has. A value that a map does not have
+// is absent.
 func pairs(was, is map[string]any, f func(name string, l, r any)) {
 	both := 0
 	for name, l := range was {
@@ -97,7 +99,7 @@ func (w *walk) compareField(c *collector, p place, name string, l, r any) {
 		w.decline("a field that the schema does not have")
 		return
 	}
-	// Most values are texts that stay as they are.
+	// Most values are strings that have not changed.
 	if a, ok := l.(string); ok {
 		if b, ok := r.(string); ok && a == b && (at.Type == "string" || at.Type == "") {
 			return
@@ -127,7 +129,7 @@ func (c *collector) sets() comparison {
 	return comparison{newSet(c.added), newSet(c.removed), newSet(c.modified)}
 }
 
-// compareValue compares two values of a place, of which one may be absent.
+// compareValue compares two values of a place. One of them may be absent.
 func (w *walk) compareValue(p place, l, r any) change {
 	al, ar := w.atom(p, l), w.atom(p, r)
 	if w.declined != "" {
@@ -139,7 +141,7 @@ func (w *walk) compareValue(p place, l, r any) change {
 	case l == absent, al == ar:
 		return w.compareAs(p, handled(ar), l, r)
 	}
-	// The type has changed: what was is gone, what is came.
+	// The type has changed, so the old value is removed and the new one is added.
 	a, b := w.compareAs(p, handled(al), l, r), w.compareAs(p, handled(ar), l, r)
 	return change{
 		comparison{union(a.added, b.added), union(a.removed, b.removed), union(a.modified, b.modified)},
@@ -147,8 +149,8 @@ func (w *walk) compareValue(p place, l, r any) change {
 	}
 }
 
-// compareAs compares two values that are treated as of one shape. Of the one that is
-// of another shape nothing is seen.
+// compareAs compares two values as values of one shape. A value of another shape counts as
+// absent.
 func (w *walk) compareAs(p place, as shape, l, r any) change {
 	switch as {
 	case isMap:
@@ -193,12 +195,12 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 	return w.compareWhole(p, l, r)
 }
 
-// isSame tells of two maps that they are one: an apply shares what it does not change.
+// isSame tells whether two maps are the same map: an apply shares what it does not change.
 func isSame(a, b map[string]any) bool {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
 }
 
-// presence tells of a value that is there in one object alone.
+// presence says whether a value was added or removed, if only one object has it.
 func presence(l, r any) changes {
 	switch {
 	case l == absent:
@@ -209,7 +211,7 @@ func presence(l, r any) changes {
 	return 0
 }
 
-// compareWhole compares two values that belong to one owner each.
+// compareWhole compares two values that are each owned as a whole.
 func (w *walk) compareWhole(p place, l, r any) change {
 	if p.Node != anything && p.Node != untyped {
 		w.checkInside(p, l)
@@ -224,7 +226,7 @@ func (w *walk) compareWhole(p place, l, r any) change {
 	return change{}
 }
 
-// checkInside looks through the fields or items of a value.
+// checkInside checks the fields or items of a value.
 func (w *walk) checkInside(p place, v any) {
 	switch v.(type) {
 	case map[string]any, []any:

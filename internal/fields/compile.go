@@ -8,8 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// Compile makes a tree of a type as structured-merge-diff knows it, which is how
-// upstream knows the types of OpenAPI. It tells of types that a tree cannot show.
+// Compile makes the tree of a type of structured-merge-diff, which is upstream's form of
+// OpenAPI types. It fails for types that a tree cannot represent.
 func Compile(types *smdschema.Schema, name string) (*Tree, error) {
 	c := compiler{types: types, done: map[reference]*schema.Node{}}
 	root, err := c.named(reference{name: name})
@@ -19,7 +19,7 @@ func Compile(types *smdschema.Schema, name string) (*Tree, error) {
 	return NewTypedTree(root), nil
 }
 
-// reference is a use of a named type, which may be owned otherwise than the type says.
+// reference is a use of a named type. It may override how the type is owned.
 type reference struct {
 	name string
 	as   smdschema.ElementRelationship
@@ -138,7 +138,7 @@ func (c *compiler) fillMap(n *schema.Node, m *smdschema.Map) error {
 			return fmt.Errorf("field %s: %w", field.Name, err)
 		}
 		if field.Default != nil && (shapesOf(of) == isScalar || of.IntOrString) {
-			// Only the defaults of keys count here, which are scalars.
+			// Only the defaults of keys matter here, and they are scalars.
 			withDefault := *of
 			withDefault.Default = field.Default
 			of = &withDefault

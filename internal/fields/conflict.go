@@ -10,15 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conflict is what a manager owns that somebody else applies otherwise.
+// conflict is a field that a manager owns and that another one applies with a different
+// value.
 type conflict struct {
 	owner  *entry
 	fields *Set
 }
 
-// refusal is the error of an apply that is refused for conflicts, by the identifiers
-// of the owners. (Upstream's causes come in no order.) Read says that the owners were
-// read from managedFields.
+// refusal returns the error of an apply that is refused because of conflicts, ordered by
+// the identifiers of the owners. (Upstream's causes have no order.) Read says that the
+// owners were read from managedFields.
 func refusal(conflicts []conflict, read bool) error {
 	slices.SortFunc(conflicts, func(a, b conflict) int { return strings.Compare(a.owner.identifier(), b.owner.identifier()) })
 	var causes []metav1.StatusCause
@@ -48,7 +49,7 @@ func pathString(path []element, read bool) string {
 	return b.String()
 }
 
-// String is the owner as messages of conflicts show it.
+// String formats the owner as in the messages of conflicts.
 func (e *entry) String() string {
 	s := fmt.Sprintf("%q", e.manager)
 	if e.subresource != "" {
@@ -60,7 +61,7 @@ func (e *entry) String() string {
 	return s
 }
 
-// identifier is what upstream tells owners apart by, and orders them.
+// identifier returns the text by which upstream identifies and orders owners.
 func (e *entry) identifier() string {
 	owner := metav1.ManagedFieldsEntry{
 		Manager: e.manager, Operation: metav1.ManagedFieldsOperationType(e.operation), APIVersion: e.apiVersion, Subresource: e.subresource,

@@ -16,22 +16,23 @@ type Engine struct {
 
 	// Trees are those of all versions of the kind, by apiVersion.
 	Trees map[string]*Tree
-	// Reset leave out what requests to the object or the subresource do not change, and
-	// hence do not own, by apiVersion.
+	// Reset leaves out the fields that requests to the object or the subresource cannot
+	// change, and so do not own, by apiVersion.
 	Reset map[string]Filter
-	// Matching says that a Reset may leave out an item of a list and keep what is below it.
+	// Matching says that a Filter of Reset may leave out an item of a list and keep what is
+	// below it.
 	Matching bool
-	// Convert makes of an object what it is in another version. It does not alter it.
+	// Convert returns an object in another version. It does not alter the object.
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
-	// Empty is an object of the kind with nothing in it. Of a kind with a Go type that is
-	// what an empty value of the type is encoded to. Nil: it has apiVersion and kind alone.
+	// Empty is an empty object of the kind. For a kind with a Go type, it is the JSON of an
+	// empty value of the type. Nil: it has nothing but apiVersion and kind.
 	Empty map[string]any
-	// Listed says that the owners are wanted as Managed.List, for objects with Go types. If
-	// not, they are wanted as Managed.Tree.
+	// Listed says that results have Managed.List, for objects with Go types. Otherwise they
+	// have Managed.Tree.
 	Listed bool
 }
 
-// empty is an object of the kind with nothing in it.
+// empty returns an empty object of the kind.
 func (e *Engine) empty() map[string]any {
 	if e.Empty != nil {
 		return e.Empty
@@ -42,16 +43,16 @@ func (e *Engine) empty() map[string]any {
 // Result is the outcome of a write. If the engine declined, there is no outcome, and the
 // caller has to ask upstream's field manager.
 type Result struct {
-	// Declined says why the engine cannot tell; empty: it can.
+	// Declined says why the engine declined; empty: it did not.
 	Declined string
 	// Managed are the owners from now on.
 	Managed *Managed
-	// Object is what an apply makes of the live object, with which it shares what did
-	// not change, metadata.managedFields included; nil: it does not change it.
+	// Object is the outcome of an apply. It shares with the live object what has not
+	// changed, including metadata.managedFields. Nil: the apply does not change the object.
 	Object map[string]any
 }
 
-// pair is the live object and what it becomes in one version.
+// pair is the live object and the new one in one version.
 type pair struct {
 	apiVersion string
 	live, obj  map[string]any
@@ -61,7 +62,7 @@ type pair struct {
 	hollow  bool // the object has an empty list that does not show in sets
 }
 
-// pass is one write while its outcome is worked out.
+// pass is the computation of one write.
 type pass struct {
 	*Engine
 	now      string
@@ -100,7 +101,7 @@ func (p *pass) took(w *walk) {
 	}
 }
 
-// isOne tells of an object that it is of the kind in the engine's version.
+// isOne tells whether an object is of the engine's kind and version.
 func (e *Engine) isOne(obj map[string]any) bool {
 	return obj["apiVersion"] == e.APIVersion && obj["kind"] == e.Kind
 }
@@ -113,7 +114,7 @@ func (p *pass) tree(apiVersion string) *Tree {
 	return tree
 }
 
-// in is the live object in a version.
+// in returns the pair of a version, with the live object in that version.
 func (p *pass) in(apiVersion string) *pair {
 	for _, known := range p.pairs {
 		if known.apiVersion == apiVersion {
@@ -142,7 +143,7 @@ func (p *pass) convert(obj map[string]any, apiVersion string) map[string]any {
 	return converted
 }
 
-// reconcile makes of the entries what they are under the present schemas.
+// reconcile adapts the entries to the present schemas.
 func (p *pass) reconcile(entries []*entry) []*entry {
 	var out []*entry
 	for i, e := range entries {
@@ -176,7 +177,7 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 	return out
 }
 
-// compare compares the live object with what it becomes, in the version of the engine.
+// compare compares the live object with the new one, in the version of the engine.
 func (p *pass) compare(obj map[string]any) *pair {
 	in := p.in(p.APIVersion)
 	if p.declined == "" {
@@ -200,13 +201,13 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 	p.took(&w)
 }
 
-// settle takes the resets out of a comparison.
+// settle removes from a comparison what Reset leaves out.
 func (p *pass) settle(in *pair) {
 	in.comparison = in.comparison.filtered(p.Reset[in.apiVersion])
 	in.changed = union(in.modified, in.added)
 }
 
-// versioned is the comparison in the version of an entry.
+// versioned returns the comparison in the version of an entry.
 func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
 	in := p.in(apiVersion)
 	switch {
@@ -223,7 +224,7 @@ func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
 	return in
 }
 
-// with is a copy of an entry with another set.
+// with returns a copy of an entry with another set.
 func (e *entry) with(set *Set) *entry {
 	if set == e.set {
 		return e
@@ -234,7 +235,7 @@ func (e *entry) with(set *Set) *entry {
 	return &changed
 }
 
-// at is a copy of an entry with another time.
+// at returns a copy of an entry with another time.
 func (e *entry) at(time string) *entry {
 	if time == e.time {
 		return e

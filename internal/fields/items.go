@@ -6,18 +6,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// items are the items of a set or a map-like list with what tells them apart.
+// items has the items of a set or a map-like list, with their keys.
 type items struct {
 	values []any
 	names  []string // of the keys, sorted; nil: a set
 	keys   []any    // by item, then by key; absent: the item does not have the key
 }
 
-// fewItems are so few that to compare each with each is quicker than a map.
+// fewItems is the number of items up to which comparing each with each is faster than a
+// map.
 const fewItems = 8
 
-// index tells the items of a list apart. It declines lists in which two items are the
-// same; they are invalid, but for those that were there before a rule.
+// index reads the keys of the items of a list. It declines a list in which items repeat.
+// Such a list is invalid, unless it is older than the rule.
 func (w *walk) index(p place, list []any) items {
 	it := items{values: list}
 	if len(list) == 0 {
@@ -75,7 +76,7 @@ func (w *walk) index(p place, list []any) items {
 	return it
 }
 
-// width is how many keys tell an item.
+// width returns the number of keys of an item.
 func (it items) width() int { return max(1, len(it.names)) }
 
 func (it items) same(i int, other items, j int) bool {
@@ -115,7 +116,7 @@ func (it items) repeats() bool {
 	return false
 }
 
-// places are where the items are, by their first key; the last one comes first.
+// places has the positions of the items, by their first key, the last one first.
 type places struct {
 	last  map[any]int
 	chain []int // by item: the one before with the same first key; -1: none
@@ -135,7 +136,7 @@ func (it items) places() places {
 	return p
 }
 
-// normal is the same for keys that are equal.
+// normal returns the same value for keys that are equal.
 func normal(v any) any {
 	if n, ok := v.(int64); ok {
 		return float64(n)
@@ -143,7 +144,7 @@ func normal(v any) any {
 	return v
 }
 
-// find is the place of the item in it that is the same as one of other; -1: none.
+// find returns the position of the item that has the same keys as item j of other, or -1.
 func (it items) find(p places, j int, other items) int {
 	i, ok := p.last[normal(other.keys[j*it.width()])]
 	for ok && i >= 0 {
@@ -155,7 +156,7 @@ func (it items) find(p places, j int, other items) int {
 	return -1
 }
 
-// match gives for each item the place of the same one in other; -1: there is none.
+// match returns for each item the position of the item of other with the same keys, or -1.
 func (it items) match(other items) []int {
 	at := make([]int, len(it.values))
 	few := len(other.values) <= fewItems
@@ -183,7 +184,7 @@ func (it items) match(other items) []int {
 	return at
 }
 
-// element is the element of an item.
+// element returns the path element of an item.
 func (it items) element(w *walk, i int) element {
 	var e element
 	ok := false

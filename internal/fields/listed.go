@@ -14,7 +14,7 @@ import (
 )
 
 // ParseList reads metadata.managedFields of an object with a Go type. It keeps the list, so
-// the caller must not alter it afterwards. It is not ok where ParseManaged is not.
+// the caller must not alter it afterwards. Ok is false where that of ParseManaged is.
 func ParseList(list []metav1.ManagedFieldsEntry) (m *Managed, ok bool) {
 	if len(list) == 0 {
 		return Nobody, true
@@ -73,7 +73,8 @@ func parseListed(of *metav1.ManagedFieldsEntry) (e *entry, canonical, ok bool) {
 	return e, bytes.Equal(text, raw), true
 }
 
-// makeList makes the list, of which entries that have not changed keep their part.
+// makeList makes the list. Entries that have not changed keep the part that they have made
+// before.
 func (m *Managed) makeList() {
 	m.list = make([]metav1.ManagedFieldsEntry, len(m.entries))
 	for i, e := range m.entries {
@@ -100,12 +101,13 @@ func (e *entry) makeListed() {
 	}
 }
 
-// List is metadata.managedFields of an object with a Go type. What hangs on its entries is
-// shared and must not be altered; the list is the caller's own. Nil: there is none.
+// List returns metadata.managedFields of an object with a Go type, or nil if there is none.
+// The list is the caller's own. What its entries point to is shared and must not be
+// altered.
 func (m *Managed) List() []metav1.ManagedFieldsEntry { return slices.Clone(m.list) }
 
-// IsList tells whether these are the owners that the list names. It may be false of a list
-// that names them in other words.
+// IsList tells whether a list names these owners. It may return false for a list that says
+// the same in other words.
 func (m *Managed) IsList(list []metav1.ManagedFieldsEntry) bool {
 	return slices.EqualFunc(m.list, list, func(a, b metav1.ManagedFieldsEntry) bool {
 		return a.Manager == b.Manager && a.Operation == b.Operation && a.APIVersion == b.APIVersion && a.Subresource == b.Subresource &&
@@ -117,8 +119,7 @@ func isSameFields(a, b *metav1.FieldsV1) bool {
 	return a == b || a != nil && b != nil && a.Equal(*b)
 }
 
-// BeforeList is Before for an object with a Go type, of which these are the
-// metadata.managedFields.
+// BeforeList is Before for an object with a Go type and these metadata.managedFields.
 func (e *Engine) BeforeList(claimed []metav1.ManagedFieldsEntry, managed *Managed) (m *Managed, ok bool) {
 	switch {
 	case claimed == nil || e.Subresource != "" || len(claimed) > 0 && managed.IsList(claimed):

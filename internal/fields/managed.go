@@ -12,13 +12,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// The operations by how a manager came to own fields.
+// The operations by which a manager comes to own fields.
 const (
 	Apply  = "Apply"
 	Update = "Update"
 )
 
-// Managed are the owners of the fields of one object, in the order of
+// Managed has the owners of the fields of one object, in the order of
 // metadata.managedFields. It is immutable.
 type Managed struct {
 	entries []*entry
@@ -42,23 +42,22 @@ type entry struct {
 	fields map[string]any             // fieldsV1 of it
 	listed *metav1.ManagedFieldsEntry // as in metadata.managedFields of a Go type; nil: not made yet
 	text   string                     // fieldsV1 of it
-	// settled is the tree under which the set needs no change.
+	// settled is the tree for which reconcile has found nothing to change in the set.
 	settled *Tree
 }
 
 // forget drops what was made of an entry whose set has changed.
 func (e *entry) forget() { e.tree, e.fields, e.listed, e.text = nil, nil, nil, "" }
 
-// isOf tells whether two entries are of the same owner: there is one entry for each.
-// Who applies has one for all versions.
+// isOf tells whether two entries belong to the same owner, which has only one entry. A
+// manager that applies has one entry for all versions.
 func (e *entry) isOf(o *entry) bool {
 	return e.manager == o.manager && e.operation == o.operation && e.subresource == o.subresource &&
 		(e.operation == Apply || e.apiVersion == o.apiVersion)
 }
 
-// ParseManaged reads the JSON tree of metadata.managedFields. It keeps the tree, so the
-// caller must not alter it afterwards. It is not ok where upstream would find fault with it, or where it is
-// too odd to be sure.
+// ParseManaged reads the JSON tree of metadata.managedFields. It keeps the tree, so the caller must
+// not alter it afterwards. Ok is false if upstream might refuse the tree.
 func ParseManaged(tree []any) (m *Managed, ok bool) {
 	if len(tree) == 0 {
 		return Nobody, true
@@ -127,8 +126,8 @@ func parseEntry(value any) (e *entry, canonical, ok bool) {
 	return e, canonical, true
 }
 
-// ownsServerMade tells of a set that has what walks leave out. Only a request that sets
-// managedFields by hand can make one.
+// ownsServerMade tells whether a set has fields that walks leave out. Only a request that
+// sets managedFields by hand can make such a set.
 func ownsServerMade(s *Set) bool {
 	for _, n := range s.list() {
 		if n.item != nil {
@@ -152,7 +151,7 @@ func compareEntries(a, b *entry) int {
 		strings.Compare(a.apiVersion, b.apiVersion), strings.Compare(a.subresource, b.subresource))
 }
 
-// newManaged are the owners with these entries, which it takes and sorts.
+// newManaged makes the Managed of these entries. It keeps and sorts the slice.
 func newManaged(entries []*entry, listed bool) *Managed {
 	if len(entries) == 0 {
 		return Nobody
@@ -173,7 +172,7 @@ func newManaged(entries []*entry, listed bool) *Managed {
 	return m
 }
 
-// isMade tells whether the owners are there in the form that is wanted.
+// isMade tells whether the list or the tree has been made.
 func (m *Managed) isMade(listed bool) bool {
 	if listed {
 		return m.list != nil
@@ -201,13 +200,13 @@ func (e *entry) makeTree() {
 	}
 }
 
-// Tree is the JSON tree of metadata.managedFields; nil: there is none. The tree is
-// shared and must not be altered.
+// Tree returns the JSON tree of metadata.managedFields, or nil if there is none. The tree
+// is shared and must not be altered.
 func (m *Managed) Tree() []any { return m.tree }
 
-// Before are the owners that a write other than an apply starts from: those that the
-// request sets in the object, if it may, or else those of the live object. It is not ok
-// where ParseManaged is not.
+// Before returns the owners that an update starts from: those that the request sets in the
+// object, if it sets any, or else those of the live object. Ok is false where that of
+// ParseManaged is.
 func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bool) {
 	metadata, ok := obj["metadata"].(map[string]any)
 	if !ok {
@@ -231,14 +230,14 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 	return ParseManaged(claimed)
 }
 
-// Is tells whether these are the owners that a JSON tree of metadata.managedFields names.
-// The very same list need not be looked through.
+// Is tells whether a JSON tree of metadata.managedFields names these owners. It is fast for
+// the very same tree.
 func (m *Managed) Is(tree []any) bool {
 	return m.IsTree(tree) || len(tree) == len(m.tree) && json.SemanticallyEqual(tree, m.tree)
 }
 
-// IsTree tells whether a JSON tree of metadata.managedFields is that of these owners: made
-// of the very same entries.
+// IsTree tells whether a JSON tree of metadata.managedFields consists of the very same
+// entries as that of these owners.
 func (m *Managed) IsTree(tree []any) bool {
 	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
 		is, ok1 := a.(map[string]any)
@@ -247,10 +246,10 @@ func (m *Managed) IsTree(tree []any) bool {
 	})
 }
 
-// AreIn tells whether all that is owned is owned in this version.
+// AreIn tells whether all entries are in this version.
 func (m *Managed) AreIn(apiVersion string) bool {
 	return !slices.ContainsFunc(m.entries, func(e *entry) bool { return e.apiVersion != apiVersion })
 }
 
-// IsNobody tells that there are no owners.
+// IsNobody tells whether there are no owners.
 func (m *Managed) IsNobody() bool { return len(m.entries) == 0 }

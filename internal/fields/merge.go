@@ -7,10 +7,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// merged is what a configuration makes of a value.
+// merged is the outcome of merging a configuration into a value.
 type merged struct {
 	value any
-	// same values are the live ones, not only equal ones.
+	// same says that the value is the live one itself, not only equal to it.
 	same bool
 }
 
@@ -20,7 +20,7 @@ func (w *walk) merge(live, config map[string]any) merged {
 	return w.mergeMaps(w.tree.place(), live, config)
 }
 
-// mergeValue merges two values, of which one may be absent.
+// mergeValue merges two values. One of them may be absent.
 func (w *walk) mergeValue(p place, l, r any) merged {
 	switch {
 	case r == absent:
@@ -58,8 +58,8 @@ func (w *walk) mergeValue(p place, l, r any) merged {
 	return replaced(l, r)
 }
 
-// replaced is the second value, or the first one if the two have the same JSON. Here 1 and
-// 1.0 differ, unlike in equal.
+// replaced returns the second value, or the first one if the two have the same JSON. Unlike
+// in equal, 1 and 1.0 differ here.
 func replaced(l, r any) merged {
 	if json.SemanticallyEqual(l, r) {
 		return merged{l, true}
@@ -120,7 +120,7 @@ func (w *walk) mergeLists(p place, live, config []any) merged {
 		out = append(out, m.value)
 	}
 
-	// next is the first item of the configuration that is live, too, and still to come.
+	// next is the first of the remaining items of the configuration that is also live.
 	next := -1
 	advance := func() {
 		for next++; next < len(config) && inLive[next] < 0; next++ {

@@ -6,12 +6,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// own is the set of the fields that an object has, which an applier of it owns. It leaves
-// out the fields that no manager ever owns (see isServerMade), unless the walk is to see
-// everything. It declines what upstream would refuse in a configuration.
+// own returns the set of the fields of an object, which a manager that applies the object
+// owns. It leaves out the fields that no manager ever owns (see isServerMade), unless the
+// walk sees everything. It declines what upstream would refuse in a configuration.
 //
-// Like is a set that it may be: what is the same is shared, so that who applies the same
-// fields again has the very same set.
+// Like is a set that the result may equal. The result shares what is the same, so that a
+// manager that applies the same fields again gets the very same set.
 func (w *walk) own(obj map[string]any, like *Set) *Set {
 	root := w.tree.place()
 	b := building{like: like}
@@ -72,7 +72,8 @@ func (w *walk) ownField(b *building, at place, named bool, name string, value an
 	}
 }
 
-// ownValue is what is owned of a value: itself, and what is below it.
+// ownValue returns what is owned of a value: whether the value itself is, and the set below
+// it.
 func (w *walk) ownValue(p place, v any, like *Set) (self bool, below *Set) {
 	s := w.atom(p, v)
 	if w.declined != "" {
@@ -113,8 +114,8 @@ func (w *walk) ownItems(p place, list []any, like *Set) *Set {
 	return b.set()
 }
 
-// building is a set while it is built. As long as it is like another one it notes no
-// more than which nodes of that it has.
+// building is a set under construction. As long as it equals a part of another set, it only
+// records which nodes of that set it has.
 type building struct {
 	like  *Set
 	has   uint64 // the nodes of like, by their place
@@ -122,7 +123,7 @@ type building struct {
 	built bool // nodes has them all
 }
 
-// under is what is below a node, which may be nil.
+// under returns what is below a node, which may be nil.
 func (n *node) under() *Set {
 	if n == nil {
 		return nil
@@ -130,7 +131,7 @@ func (n *node) under() *Set {
 	return n.below
 }
 
-// isLike notes a node that like has, too: known is the one with the same element.
+// isLike records a node if like has the same one: known is its node with the same element.
 func (b *building) isLike(known *node, member bool, below *Set) bool {
 	if b.built {
 		return false
@@ -147,7 +148,7 @@ func (b *building) isLike(known *node, member bool, below *Set) bool {
 	return false
 }
 
-// build gives up being like another set.
+// build stops sharing with the other set and copies its nodes.
 func (b *building) build() {
 	b.built = true
 	b.nodes = make([]node, 0, max(len(b.like.list())+1, 4))

@@ -6,14 +6,14 @@ import "slices"
 // at least one path. It is immutable.
 type Set struct{ nodes []node }
 
-// node is an element with what of the set is at it and below it.
+// node is an element, and what the set has at it and below it.
 type node struct {
 	element
 	member bool // the path that ends here
 	below  *Set // the paths that go on
 }
 
-// NewSet is the set of the paths that consist of one field each.
+// NewSet makes the set of paths that consist of one of these fields each.
 func NewSet(names ...string) *Set {
 	var nodes []node
 	for _, name := range names {
@@ -22,7 +22,8 @@ func NewSet(names ...string) *Set {
 	return newSet(nodes)
 }
 
-// newSet is the set with these nodes, which it takes and sorts. Elements must differ.
+// newSet makes the set with these nodes. It keeps and sorts the slice. Their elements must
+// differ.
 func newSet(nodes []node) *Set {
 	if len(nodes) == 0 {
 		return nil
@@ -44,7 +45,7 @@ func (s *Set) list() []node {
 	return s.nodes
 }
 
-// get is the node of an element; nil: there is none.
+// get returns the node of an element, or nil.
 func (s *Set) get(e element) *node {
 	nodes := s.list()
 	i, ok := slices.BinarySearchFunc(nodes, e, func(n node, e element) int { return compareElements(n.element, e) })
@@ -54,7 +55,7 @@ func (s *Set) get(e element) *node {
 	return &nodes[i]
 }
 
-// getField is the node of a field; nil: there is none.
+// getField returns the node of a field, or nil.
 func (s *Set) getField(name string) *node {
 	nodes := s.list()
 	lo, hi := 0, len(nodes)
@@ -94,7 +95,8 @@ func (s *Set) contains(other *Set) bool {
 	return true
 }
 
-// union has the paths of both. It is one of them if that has them all.
+// union returns the paths of both sets. The result is one of the sets if that has all of
+// them.
 func union(a, b *Set) *Set {
 	switch {
 	case b.contains(a):
@@ -132,7 +134,7 @@ func unite(a, b *Set) *Set {
 	return &Set{append(out, b.nodes[j:]...)}
 }
 
-// intersection has the paths that are in both.
+// intersection returns the paths that are in both sets.
 func intersection(a, b *Set) *Set {
 	if a == nil || b == nil {
 		return nil
@@ -160,11 +162,11 @@ func intersection(a, b *Set) *Set {
 	return &Set{out}
 }
 
-// difference has the paths of a that are not in b. What is below a path of b stays.
-// It is a itself if nothing goes.
+// difference returns the paths of a that are not in b. Paths below a path of b stay. The
+// result is a itself if nothing is removed.
 func difference(a, b *Set) *Set { return subtract(a, b, false) }
 
-// differenceBelow is difference, but what is below a path of b goes with it.
+// differenceBelow is difference that also removes what is below a path of b.
 func differenceBelow(a, b *Set) *Set { return subtract(a, b, true) }
 
 func subtract(a, b *Set, below bool) *Set {
@@ -206,8 +208,9 @@ func subtract(a, b *Set, below bool) *Set {
 	return &Set{out}
 }
 
-// each calls f for the paths of the set in the order of upstream's messages: those
-// that end at a level come before those that go on. The path is used again.
+// each calls f for the paths of the set in the order of upstream's messages: at each level,
+// the paths that end there come before those that go on. The slice is reused for the next
+// path.
 func (s *Set) each(path []element, f func([]element)) {
 	for _, n := range s.list() {
 		if n.member {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Update is who owns what once an object has become another by a write that is no
-// apply. For a create the live object has no more than apiVersion and kind.
+// Update computes the owners after a create, an update or a patch. For a create, the live
+// object has nothing but apiVersion and kind.
 //
-// Was are the owners before: those that the request sets itself, if it may, or else
-// those of the live object. metadata.managedFields of the objects are not looked at.
+// Was has the owners before, as Before returns them. Update does not look at
+// metadata.managedFields of the objects.
 func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, now time.Time) Result {
 	if len(was.entries) == 0 && hasUID(live) {
 		return Result{Managed: Nobody} // its fields are not managed yet
@@ -22,12 +22,12 @@ func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, 
 	return p.updated(obj, was, manager)
 }
 
-// Views are the live object and what it becomes, in a version. What is the same in both
-// may be missing from both: fields, and entries of maps, but no items of lists.
+// Views returns the live object and the new one in a version. It may leave out of both what
+// is the same in both: fields and entries of maps, but not items of lists.
 type Views func(apiVersion string) (live, obj map[string]any, err error)
 
-// UpdateViews is Update for objects that are not at hand as trees, of a live object whose
-// fields are managed, or one that is created.
+// UpdateViews is Update for objects that are not trees. The fields of the live object must
+// be managed already, or the object must be new.
 func (e *Engine) UpdateViews(views Views, was *Managed, manager string, now time.Time) Result {
 	p := e.passAt(now)
 	p.views = views
@@ -42,7 +42,7 @@ func (p *pass) updated(obj map[string]any, was *Managed, manager string) Result 
 	return Result{Managed: p.managed(entries, was)}
 }
 
-// managed are the owners with these entries; the former ones if they are the same.
+// managed returns the Managed of these entries: the former one if the entries are the same.
 func (e *Engine) managed(entries []*entry, was *Managed) *Managed {
 	if slices.Equal(entries, was.entries) && was.isMade(e.Listed) {
 		return was
@@ -56,7 +56,7 @@ func hasUID(obj map[string]any) bool {
 	return uid != ""
 }
 
-// update works out the entries after an update. It does not alter those it is given.
+// update computes the entries after an update. It does not alter the given ones.
 func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*entry {
 	if manager == "" {
 		manager = "unknown"
@@ -92,14 +92,14 @@ func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*e
 	return p.cap(out)
 }
 
-// maxUpdaters is how many entries of updates there may be.
+// maxUpdaters is the largest number of entries of updates.
 const maxUpdaters = 10
 
-// ancient is who owns what the oldest updaters owned that are too many.
+// ancient is the manager that takes over the oldest entries when there are too many.
 const ancient = "ancient-changes"
 
-// cap unites the oldest entries of updates while there are too many: those of each
-// version in one.
+// cap merges the oldest entries of updates while there are too many, into one entry for
+// each version.
 func (p *pass) cap(entries []*entry) []*entry {
 	var updaters []*entry
 	for _, e := range entries {

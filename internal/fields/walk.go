@@ -2,15 +2,15 @@ package fields
 
 import "github.com/fakecluster/fakecluster/internal/schema"
 
-// walk is one look at objects. It declines what upstream would refuse, or what is too
-// odd to be sure of; then nothing that it found is of use.
+// walk is one walk over objects. It declines what upstream would refuse, and what is too
+// unusual to be sure of. Nothing that it has found counts then.
 type walk struct {
 	tree     *Tree
 	declined string // why; empty: it goes on
-	// hollow says that the walk met an empty list whose items are owned one by one: a list
-	// that does not show in sets.
+	// hollow says that the walk has met an empty list whose items are owned one by one.
+	// Such a list does not show in sets.
 	hollow bool
-	// defaulted says that an item was told by the default of a key.
+	// defaulted says that an item was identified by the default of one of its keys.
 	defaulted bool
 	// everything says that own sees all fields, also those that no manager ever owns.
 	everything bool
@@ -44,8 +44,8 @@ func (w *walk) shapeOf(v any) shape {
 	return isNull
 }
 
-// atom is the shape as which a value of a place is treated. Null and nothing are
-// treated as whatever the schema allows for.
+// atom returns the shape that a value of a place is treated as. Null and absent values get
+// whatever shape the schema allows.
 func (w *walk) atom(p place, v any) shape {
 	allowed := shapesOf(p.Node)
 	s := w.shapeOf(v)
@@ -83,7 +83,7 @@ func isScalarOf(n *schema.Node, v any) bool {
 	return ok
 }
 
-// handled is the one shape that a value with these is treated as.
+// handled returns the one of these shapes that a value is treated as.
 func handled(s shape) shape {
 	switch {
 	case s&isMap != 0:
@@ -94,8 +94,7 @@ func handled(s shape) shape {
 	return isList
 }
 
-// check looks through a value for what upstream would refuse. Most values are of a
-// schema that takes anything.
+// check declines a value that upstream would refuse.
 func (w *walk) check(p place, v any) {
 	w.atom(p, v)
 	if w.declined != "" {

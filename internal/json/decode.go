@@ -9,9 +9,9 @@ import (
 // maxPlainDepth is how deep plain JSON may nest.
 const maxPlainDepth = 64
 
-// Decode reads a JSON object as sigs.k8s.io/json does, with integers as int64,
-// in half of its time. It knows plain JSON alone: no field twice, no depths, no
-// halves of characters. Of any other it says that it does not know, and never that it is
+// Decode reads a JSON object as sigs.k8s.io/json does, with integers as int64, in half the
+// time. It reads plain JSON only: without duplicate fields, deep nesting or unpaired
+// surrogates. For any other text it returns false, which does not mean that the text is
 // wrong. The strings are parts of the text.
 func Decode(text string) (map[string]any, bool) {
 	d := NewReader(text)
@@ -148,7 +148,7 @@ func (d *Reader) string() (string, bool) {
 	return "", false
 }
 
-// escaped reads the rest of a string that began at a place and has come to an escape.
+// escaped reads the rest of a string that began at from, at its first escape.
 func (d *Reader) escaped(from int) (string, bool) {
 	text := append(make([]byte, 0, 64), d.text[from:d.at]...) // on the stack, if there is no more
 	for d.at < len(d.text) {
@@ -183,11 +183,11 @@ func (d *Reader) escaped(from int) (string, bool) {
 	return "", false
 }
 
-// escapes are the bytes that stand behind a backslash for others.
+// escapes has the characters that letters stand for behind a backslash.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// rune reads the digits of a character, and those of the second half of one that takes
-// two. It does not know halves without their other.
+// rune reads the digits of an escaped character, and those of the second surrogate if it
+// takes two. It returns false for an unpaired surrogate.
 func (d *Reader) rune() (rune, bool) {
 	r, ok := d.hex()
 	if !ok || !utf16.IsSurrogate(r) {

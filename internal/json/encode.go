@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// Encode is json.Marshal for what unstructured objects are made of, byte for
-// byte, in a third of its time. What it does not know it leaves to json.Marshal.
+// Encode is json.Marshal for unstructured objects, byte for byte, in a third of the time.
+// It leaves values that it does not know to json.Marshal.
 func Encode(obj map[string]any) ([]byte, error) {
 	text, _, err := EncodeAndCompare(obj)
 	return text, err
 }
 
-// EncodeAndCompare is Encode, and tells whether reading the text gives the same object. A
-// whole number that is no integer in Go, for example, is one when it is read: 1.0 becomes 1.
+// EncodeAndCompare is Encode, and also tells whether decoding the text gives the same
+// object. A float64 without a fraction, for example, becomes an integer: 1.0 is read as 1.
 func EncodeAndCompare(obj map[string]any) (text []byte, same bool, err error) {
 	e := encoder{make([]byte, 0, 2048), true}
 	err = e.value(obj)
 	return e.text, e.same, err
 }
 
-// encoder prints values behind a text.
+// encoder appends values to a text.
 type encoder struct {
 	text []byte
 	same bool // what is printed so far reads as it is
@@ -107,7 +107,7 @@ func (e *encoder) string(s string) {
 	e.text = append(append(b, s[from:]...), '"')
 }
 
-// isPlain are the bytes that stand in JSON as they are.
+// isPlain has the ASCII characters that JSON does not escape.
 var isPlain = func() (plain [utf8.RuneSelf]bool) {
 	for c := range plain {
 		switch c {
@@ -119,17 +119,17 @@ var isPlain = func() (plain [utf8.RuneSelf]bool) {
 	return plain
 }()
 
-// shortEscapes are the bytes that a letter stands for behind a backslash.
+// shortEscapes has the letters that stand for characters behind a backslash.
 var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// field is one of an object.
+// field is a field of an object.
 type field struct {
 	name  string
 	value any
 }
 
-// object prints the fields in the order of their names. It gathers them with their
-// values, so that none has to be looked up.
+// object prints the fields in the order of their names. It collects names and values
+// together, so that it need not look up the values.
 func (e *encoder) object(m map[string]any) error {
 	if len(m) == 0 {
 		e.text = append(e.text, "{}"...)

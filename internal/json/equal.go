@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Equal is reflect.DeepEqual for what unstructured objects are made of, in a
-// fifth of its time.
+// Equal is reflect.DeepEqual for the values of unstructured objects, in a fifth of the
+// time.
 func Equal(a, b any) bool { return equal(a, b, true) }
 
-// SemanticallyEqual is equality.Semantic.DeepEqual for what unstructured objects are made
-// of: a nil map equals an empty one, and so do lists.
+// SemanticallyEqual is equality.Semantic.DeepEqual for the values of unstructured objects:
+// a nil map equals an empty one, and a nil list an empty one.
 func SemanticallyEqual(a, b any) bool { return equal(a, b, false) }
 
 // EqualBut tells whether two objects have the same fields with semantically equal values.
@@ -30,8 +30,8 @@ func EqualBut(but string, a, b map[string]any) bool {
 	return true
 }
 
-// Same tells of two values that they are one and need not be compared: the very same map
-// or list, or equal scalars. Of maps and lists in different places it says no.
+// Same tells whether two values are the very same map or list, or equal scalars. It returns
+// false for maps and lists that are equal but not the same.
 func Same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

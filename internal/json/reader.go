@@ -2,19 +2,19 @@ package json
 
 import "unicode/utf8"
 
-// Reader reads plain JSON value by value, for a caller that knows what it expects. Each
-// method reads one value, or says that it does not know it; then the reader is of no use any
-// more. What plain JSON is, [Decode] says. Strings are parts of the text.
+// Reader reads plain JSON value by value, for a caller that knows what it expects. [Decode]
+// says what plain JSON is. Each method reads one value. Once a method has returned false,
+// the reader must not be used any more. Strings are parts of the text.
 type Reader struct {
 	text  string
 	at    int
 	depth int
 }
 
-// NewReader is a reader at the begin of a text.
+// NewReader makes a reader at the beginning of a text.
 func NewReader(text string) *Reader { return &Reader{text: text} }
 
-// Peek is the first byte of the next value, or 0 at the end of the text.
+// Peek returns the first byte of the next value, or 0 at the end of the text.
 func (d *Reader) Peek() byte {
 	d.space()
 	if d.at >= len(d.text) {
@@ -42,8 +42,8 @@ func (d *Reader) String() (string, bool) {
 	return d.string()
 }
 
-// Object reads an object. The function reads the value of each field, and says whether
-// it could. The caller has to see for itself that no field is there twice.
+// Object reads an object. It calls field to read the value of each field; field returns
+// false if it cannot. The caller has to check for duplicate fields itself.
 func (d *Reader) Object(field func(name string) bool) bool {
 	return d.each('{', '}', func() bool {
 		name, ok := d.String()
@@ -51,10 +51,10 @@ func (d *Reader) Object(field func(name string) bool) bool {
 	})
 }
 
-// List reads a list. The function reads each item, and says whether it could.
+// List reads a list. It calls item to read each item; item returns false if it cannot.
 func (d *Reader) List(item func() bool) bool { return d.each('[', ']', item) }
 
-// each reads what stands between two brackets, with commas in between.
+// each reads values between two brackets, with commas between them.
 func (d *Reader) each(open, closing byte, one func() bool) bool {
 	if d.Peek() != open || d.depth > maxPlainDepth {
 		return false
@@ -86,7 +86,7 @@ func (d *Reader) Number() (string, bool) {
 	return d.text[from:d.at], ok
 }
 
-// Raw reads any value and returns its text. Objects in it may have a field twice.
+// Raw reads any value and returns its text. It does not check for duplicate fields.
 func (d *Reader) Raw() (string, bool) {
 	d.space()
 	from := d.at
@@ -94,7 +94,7 @@ func (d *Reader) Raw() (string, bool) {
 	return d.text[from:d.at], ok
 }
 
-// skip reads any value, and makes nothing of it.
+// skip reads any value and drops it.
 func (d *Reader) skip() bool {
 	switch d.Peek() {
 	case '{':

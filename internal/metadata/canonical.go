@@ -1,8 +1,7 @@
 package metadata
 
-// IsCanonical tells whether metadata is in the one form that reading it into an
-// ObjectMeta and writing it back gives. If it says so there is no need to do
-// that, which takes longer than all else that decoding does.
+// IsCanonical tells whether reading metadata into an ObjectMeta and writing it back would
+// change nothing. Doing so takes longer than all the rest of decoding.
 func IsCanonical(metadata map[string]any) bool {
 	for key, value := range metadata {
 		ok := false

@@ -1,6 +1,6 @@
-// Package metadata tells of the metadata of unstructured objects what reading it into an
-// ObjectMeta would tell, without doing so: that it is in the one form that writing it
-// back would give, and that it is valid.
+// Package metadata checks the metadata of unstructured objects without reading it into an
+// ObjectMeta: whether it is canonical, so that reading it and writing it back would change
+// nothing, and whether it is valid.
 //
 // A check says yes only where upstream's libraries do, and its no means that it cannot
 // tell. For example, Kubernetes validates the name of an owner by regular expressions;

@@ -6,8 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Names are validated by regular expressions, which take a tenth of the time of a
-// create. These tell the usual ones without, and ask upstream about the others.
+// Upstream validates names by regular expressions, which take a tenth of the time of a
+// create. These functions recognize usual names without them, and ask upstream about the
+// others.
 
 // IsSubdomain tells whether a name is a DNS subdomain, as the names of most kinds are.
 func IsSubdomain(s string) bool {
@@ -31,8 +32,8 @@ func isQualifiedName(s string) bool {
 	return isPlainName(name) && (!qualified || isPlainSubdomain(prefix)) || len(validation.IsQualifiedName(s)) == 0
 }
 
-// isPlainSubdomain tells of lower-case letters and digits, with dots and hyphens
-// between them, that they are that and no longer than a label.
+// isPlainSubdomain tells whether a text consists of lower-case letters and digits, with
+// single dots and hyphens between them, and is no longer than a label.
 func isPlainSubdomain(s string) bool {
 	between := true // at the beginning, after a dot or hyphen
 	for i := range len(s) {
@@ -48,8 +49,7 @@ func isPlainSubdomain(s string) bool {
 	return !between && len(s) <= validation.DNS1123LabelMaxLength
 }
 
-// isPlainName tells the same of letters and digits with dots, hyphens and
-// underscores between them.
+// isPlainName is isPlainSubdomain for letters of both cases, with underscores as well.
 func isPlainName(s string) bool {
 	between := true
 	for i := range len(s) {

@@ -1,9 +1,9 @@
 package metadata
 
 // IsTime tells whether a text is a time as a server writes it, in UTC and in whole seconds,
-// such as 2006-01-02T15:04:05Z. Such times are in order if their texts are.
+// such as 2006-01-02T15:04:05Z. Such texts sort like their times.
 //
-// It declines what is rare: times before 1971, among them the zero time, which a server
+// It returns false for rare times: those before 1971, such as the zero time, which a server
 // writes as null, and the 29th of February.
 func IsTime(s string) bool {
 	const form = "dddd-dd-ddTdd:dd:ddZ"
@@ -20,7 +20,8 @@ func IsTime(s string) bool {
 		s[11:13] <= "23" && s[14:16] <= "59" && s[17:19] <= "59"
 }
 
-// lastDay is the last day that a month has in every year; empty: there is no such month.
+// lastDay returns the last day that a month has in every year, or the empty text if there
+// is no such month.
 func lastDay(month string) string {
 	switch month {
 	case "01", "03", "05", "07", "08", "10", "12":

@@ -11,9 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// IsValid tells whether the metadata of an object is valid, as an update of the metadata
-// that it was; of a new object that is nil. It says so of the metadata that nearly all
-// objects have, and of metadata that an update left as it was.
+// IsValid tells whether the metadata of an object is valid as an update of the old
+// metadata, which is nil for a new object. It returns true for the metadata of nearly all
+// objects, and false where only upstream can tell.
 func IsValid(is, was map[string]any, namespaced bool) bool {
 	for key, value := range is {
 		ok := false
@@ -43,7 +43,7 @@ func IsValid(is, was map[string]any, namespaced bool) bool {
 			return false
 		}
 	}
-	// What an update must not take away, it has to have.
+	// An update must keep what it may not remove.
 	for key := range was {
 		switch key {
 		case "labels", "annotations", "managedFields", "generation", "finalizers", "ownerReferences":
@@ -56,7 +56,7 @@ func IsValid(is, was map[string]any, namespaced bool) bool {
 	return is["name"] != nil && (is["namespace"] != nil) == namespaced
 }
 
-// isValid tells whether a name is valid and, in an update, the one there was.
+// isValid tells whether a name is valid and, in an update, unchanged.
 func isValid(value any, check func(string) bool, was map[string]any, key string) bool {
 	if was != nil {
 		return value == was[key]
@@ -88,8 +88,7 @@ func AreValidAnnotations(value any) bool {
 	return ok && size <= limit
 }
 
-// areValidManagers tells whether managedFields holds nothing that validation
-// could refuse.
+// areValidManagers tells whether validation accepts managedFields.
 func areValidManagers(value any) bool {
 	return isList(value, func(entry any) bool {
 		m, ok := entry.(map[string]any)

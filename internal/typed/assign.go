@@ -9,12 +9,12 @@ import (
 	ownjson "github.com/fakecluster/fakecluster/internal/json"
 )
 
-// Assign changes an object whose JSON is the tree was, so that its JSON is the tree is. It
-// leaves alone what is the same map or list in both trees, and follows what is not down to
-// the fields that differ. The object must be the caller's own, with all that hangs on it.
+// Assign changes an object from the tree was, which is its JSON, to the tree is. It skips
+// maps and lists that are the same in both trees, and changes only fields that differ. The
+// object and all that it points to must be the caller's own.
 //
-// If the object cannot be what the tree says (a field that the type does not have, a value
-// of another type) it returns an error, and the object is of no use.
+// If the tree does not fit the type (an unknown field, a value of another type), Assign
+// returns an error, and the object must not be used any more.
 func Assign(obj any, was, is map[string]any) error {
 	v, p, err := structOf(obj)
 	if err != nil {
@@ -116,8 +116,8 @@ func (p *plan) assignEntries(v reflect.Value, was, is map[string]any) error {
 	return nil
 }
 
-// assignItems makes a new list. An item that is the same map as a former one is that one;
-// another one is changed from the former one in its place.
+// assignItems makes a new list. It reuses the former item for an item that is the same map.
+// Other items are changed from the former item at the same index.
 func (p *plan) assignItems(v reflect.Value, was, is []any) error {
 	out := reflect.MakeSlice(p.of, len(is), len(is))
 	taken := make([]bool, len(was))
@@ -157,7 +157,7 @@ func (p *plan) assignItems(v reflect.Value, was, is []any) error {
 	return nil
 }
 
-// set makes a value what a tree says.
+// set sets a value to what a tree says.
 func (p *plan) set(v reflect.Value, is any) error {
 	v.SetZero()
 	switch to := is.(type) {

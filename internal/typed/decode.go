@@ -15,10 +15,10 @@ import (
 )
 
 // Decode reads the JSON of an object into an empty one, as sigs.k8s.io/json does, in one pass
-// over the text. It is not ok if the text is anything but the plain JSON of such an object:
-// if there is an unknown field, a field twice, a value of another type. Then the object is of
-// no use, and the caller asks sigs.k8s.io/json, which knows the words. The strings of the
-// object are parts of the text.
+// over the text. Ok is false if the text is not the plain JSON of such an object, for example
+// because of an unknown field, a duplicate field or a value of another type. Then the object
+// must not be used, and the caller calls sigs.k8s.io/json, which words the error. The strings
+// of the object are parts of the text.
 func Decode(text string, obj any) (ok bool) {
 	v, p, err := structOf(obj)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *plan) decodeScalar(r *json.Reader, v reflect.Value) bool {
 	return kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), v.Addr().Interface()) == nil
 }
 
-// decodeTime reads a time, which has the local zone then.
+// decodeTime reads a time and moves it to the local time zone.
 func decodeTime(r *json.Reader, v reflect.Value, layout string) bool {
 	s, ok := r.String()
 	if !ok {

@@ -13,16 +13,16 @@ import (
 // ErrUnsettled says that two lists may have the same JSON and differ as Go values.
 var ErrUnsettled = errors.New("a list has values that are not as JSON is read")
 
-// Differ returns of the trees of two objects of one type what differs. A field that is the
-// same in both is in neither, and so is an entry of a map. A list that differs is there as
-// a whole; items that are the same at the same place are one value in both. For example,
-// of {spec: {replicas: 1, paused: true}} and {spec: {replicas: 2, paused: true}} it returns
-// {spec: {replicas: 1}} and {spec: {replicas: 2}}.
+// Differ returns the trees of what differs between two objects of one type. Fields and
+// entries of maps that are the same in both are in neither tree. A list that differs is in
+// both as a whole; items that are the same at the same index are the same value in both.
+// For example, for {spec: {replicas: 1, paused: true}} and {spec: {replicas: 2, paused:
+// true}} it returns {spec: {replicas: 1}} and {spec: {replicas: 2}}.
 //
-// Upstream compares lists that belong to one owner as Go values, so that an empty list in
-// one differs from a nil list, though JSON has neither. If there is such a value in a list,
-// the error is ErrUnsettled. What was read from JSON has it only if the JSON says, for
-// example, "namespaces: []".
+// Upstream compares atomic lists as Go values, so that inside them an empty list differs
+// from a nil list, although the JSON has neither. If there is such a value in a list, the
+// error is ErrUnsettled. An object that was read from JSON has one only if the JSON says
+// so, for example as "namespaces: []".
 func Differ(a, b any) (x, y map[string]any, err error) {
 	v, p, err := structOf(a)
 	if err != nil {
@@ -54,7 +54,7 @@ type comparison struct {
 	unsettled bool // see ErrUnsettled
 }
 
-// differ has of two values what differs.
+// differ returns what differs between two values.
 func (d *comparison) differ(p *plan, a, b reflect.Value) (x, y any, differ bool, err error) {
 	switch p.kind {
 	case isPointer:
@@ -87,7 +87,7 @@ func (d *comparison) differ(p *plan, a, b reflect.Value) (x, y any, differ bool,
 	return x, y, differ, err
 }
 
-// both are the trees of two values that differ.
+// both returns the trees of two values that differ.
 func (p *plan) both(a, b reflect.Value) (x, y any, differ bool, err error) {
 	if x, err = p.tree(a); err == nil {
 		y, err = p.tree(b)
@@ -95,8 +95,8 @@ func (p *plan) both(a, b reflect.Value) (x, y any, differ bool, err error) {
 	return x, y, true, err
 }
 
-// isSame tells of two values, most of which are the same, that they are. They may be the
-// same if it does not.
+// isSame is a fast check whether two values are the same, which most are. It may return
+// false for the same values.
 func (p *plan) isSame(a, b reflect.Value) bool {
 	switch p.kind {
 	case isText:
@@ -289,7 +289,7 @@ func (p *plan) listsAreAsRead(v reflect.Value) bool {
 // isSameQuantity compares quantities as Go values.
 func isSameQuantity(a, b apiresource.Quantity) bool { return a == b || reflect.DeepEqual(a, b) }
 
-// isHollow tells of a value that is a list or a map with nothing in it, and not nil.
+// isHollow tells whether a value is a list or a map that is empty but not nil.
 func isHollow(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -298,7 +298,7 @@ func isHollow(v reflect.Value) bool {
 	return false
 }
 
-// isAsRead tells whether a value is what reading its JSON gives: settled, see Settle.
+// isAsRead tells whether a value is settled (see Settle).
 func (p *plan) isAsRead(v reflect.Value) bool {
 	switch p.kind {
 	case isPointer:

@@ -90,7 +90,7 @@ func (p *plan) encodeItems(b []byte, v reflect.Value) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// entry is one of a map.
+// entry is an entry of a map.
 type entry struct {
 	name  string
 	value reflect.Value
@@ -148,7 +148,7 @@ func (p *plan) encodeScalar(b []byte, v reflect.Value) ([]byte, error) {
 			return append(b, raw...), nil
 		}
 	}
-	// Among them are floats, which encoding/json prints in a form of its own.
+	// This includes floats, which encoding/json prints in a form of its own.
 	text, err := json.Marshal(addressable(v).Addr().Interface())
 	return append(b, text...), err
 }
@@ -161,12 +161,12 @@ func appendTime(b []byte, t time.Time, layout string) []byte {
 	return append(b, '"')
 }
 
-// rawFields is the text of a FieldsV1.
+// rawFields returns the text of a FieldsV1.
 func rawFields(v reflect.Value) []byte {
 	return addressable(v).Addr().Interface().(*metav1.FieldsV1).GetRawBytes()
 }
 
-// isCompact tells of a text that it is JSON which encoding/json prints as it is.
+// isCompact tells whether a text is JSON that encoding/json prints as it is.
 func isCompact(raw []byte) bool {
 	if !isPrintedAsIs(raw) {
 		return false
@@ -176,8 +176,9 @@ func isCompact(raw []byte) bool {
 	return ok && r.End()
 }
 
-// isPrintedAsIs tells of JSON that encoding/json prints it as it is: there is no white space
-// in it, even inside of strings, and nothing that is escaped for HTML.
+// isPrintedAsIs tells whether encoding/json prints a piece of JSON as it is. It returns
+// false if there is white space, even inside strings, or a character that is escaped for
+// HTML.
 func isPrintedAsIs(raw []byte) bool {
 	for _, c := range raw {
 		if !stays[c] {
@@ -187,8 +188,8 @@ func isPrintedAsIs(raw []byte) bool {
 	return len(raw) > 0
 }
 
-// stays are the bytes that encoding/json prints as they are wherever they stand in JSON. The
-// characters U+2028 and U+2029 begin with the byte 0xe2.
+// stays has the bytes that encoding/json never escapes. The characters U+2028 and U+2029,
+// which it escapes, begin with the byte 0xe2.
 var stays = func() (all [256]bool) {
 	for c := range all {
 		switch c {

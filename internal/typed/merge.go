@@ -8,11 +8,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// Merge merges a JSON merge patch (RFC 7386) into an object. It looks at what the patch names
-// and at nothing else. The object must be the caller's own, with all that hangs on it, and
-// settled (see [Settle]); the patch may be altered. If the object cannot be what the patch
-// says (a field that the type does not have, a value of another type), Merge returns an
-// error, and the object is of no use.
+// Merge merges a JSON merge patch (RFC 7386) into an object. It looks only at what the patch
+// names. The object and all that it points to must be the caller's own, and settled (see
+// [Settle]). Merge may alter the patch. If the patch does not fit the type (an unknown field,
+// a value of another type), Merge returns an error, and the object must not be used any more.
 func Merge(obj any, patch map[string]any) error {
 	v, p, err := structOf(obj)
 	if err != nil {
@@ -46,7 +45,7 @@ func (p *plan) mergeFields(v reflect.Value, patch map[string]any) error {
 
 var errItself = errors.New("the type decodes itself")
 
-// merge merges what a patch says of a value, which is not null.
+// merge merges a patch, which is not null, into a value.
 func (p *plan) merge(v reflect.Value, patch any) error {
 	switch patch := patch.(type) {
 	case map[string]any:
@@ -71,7 +70,7 @@ func (p *plan) merge(v reflect.Value, patch any) error {
 	return p.set(v, patch)
 }
 
-// elemOfPointers is the plan of what a pointer points to in the end.
+// elemOfPointers follows pointers to pointers, and returns the plan of what they point to.
 func (p *plan) elemOfPointers() *plan {
 	for p.kind == isPointer {
 		p = p.elem

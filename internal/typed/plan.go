@@ -65,12 +65,12 @@ func (f *field) in(v reflect.Value) reflect.Value {
 	return v.FieldByIndex(f.index)
 }
 
-// isLeftOut tells of a value of the field that the JSON does not have it.
+// isLeftOut tells whether the JSON leaves out a value of the field.
 func (f *field) isLeftOut(v reflect.Value) bool {
 	return f.omitEmpty && isEmpty(v) || f.omitZero != nil && f.omitZero(v)
 }
 
-// isEmpty is what encoding/json leaves out under omitempty.
+// isEmpty tells whether encoding/json leaves out a value under omitempty.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
@@ -81,10 +81,10 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// plans keeps the plans of types. There are some 2,000 types in the API.
+// plans keeps the plans of types. The API has some 2,000 types.
 var plans = content.NewCache[reflect.Type, *plan](4096)
 
-// planOf is the plan of a type.
+// planOf returns the plan of a type.
 func planOf(t reflect.Type) (*plan, error) {
 	if known, ok := plans.Get(t); ok {
 		return known, nil
@@ -97,7 +97,7 @@ func planOf(t reflect.Type) (*plan, error) {
 	return plans.Put(t, made, 1), nil
 }
 
-// maxFields is how many fields a struct may have.
+// maxFields is the largest number of fields of a struct.
 const maxFields = 128
 
 // planner makes the plans of a type and of all types in it, which may be recursive.
@@ -244,7 +244,7 @@ func (p *planner) fields(t reflect.Type, above []int) []field {
 	return out
 }
 
-// fieldsOf is how many fields a struct has, with those of the structs that are inlined.
+// fieldsOf returns the number of fields of a struct, including those of inlined structs.
 func fieldsOf(t reflect.Type) int {
 	n := 0
 	for i := range t.NumField() {
@@ -258,7 +258,7 @@ func fieldsOf(t reflect.Type) int {
 	return n
 }
 
-// zeroOf tells of the values of a type whether omitzero leaves them out.
+// zeroOf returns the function that tells whether omitzero leaves out a value of a type.
 func zeroOf(t reflect.Type) func(reflect.Value) bool {
 	type zeroer interface{ IsZero() bool }
 	asks := reflect.TypeFor[zeroer]()
@@ -275,7 +275,7 @@ func zeroOf(t reflect.Type) func(reflect.Value) bool {
 	return reflect.Value.IsZero
 }
 
-// addressable is the value, or a copy of it that has an address.
+// addressable returns the value, or a copy of it that has an address.
 func addressable(v reflect.Value) reflect.Value {
 	if v.CanAddr() {
 		return v

@@ -9,9 +9,10 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Settle makes of an object what reading the JSON of it would give, defaults aside. The
-// object must be the caller's own, with all that hangs on it, and JSON can be printed of it.
-// It is not ok if it takes reading the JSON.
+// Settle changes an object to what encoding it as JSON and decoding that would give, without
+// defaults. The object and all that it points to must be the caller's own, and JSON must be
+// able to encode it. Ok is false if Settle cannot tell; then the caller has to go through
+// JSON.
 func Settle(obj any) (ok bool) {
 	v, p, err := structOf(obj)
 	return err == nil && p.settle(v)
@@ -66,7 +67,7 @@ func settleItself(v reflect.Value) bool {
 	return json.Unmarshal(text, v.Addr().Interface()) == nil
 }
 
-// isSettled tells of a type that all its values are settled.
+// isSettled tells whether all values of a type are settled.
 func (p *plan) isSettled() bool {
 	switch p.kind {
 	case isBool, isInteger, isUnsigned, isFloat, isBytes:
@@ -111,7 +112,8 @@ func (p *plan) settleEntries(v reflect.Value) bool {
 	return true
 }
 
-// settleTime cuts a time as its JSON does. What is read has the local time zone.
+// settleTime truncates a time as its JSON does, and moves it to the local time zone, as
+// decoding does.
 func settleTime(v reflect.Value, to time.Duration) {
 	t := v.Field(0).Addr().Interface().(*time.Time)
 	if !t.IsZero() {

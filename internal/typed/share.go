@@ -2,10 +2,9 @@ package typed
 
 import "reflect"
 
-// Share has an object use the memory of another one of its type wherever both are the same,
-// down to every bit. Who compares them then sees at once that a list or a map is the same.
-// The object must be the caller's own, with all that hangs on it, and from then on nothing
-// may alter it.
+// Share makes an object use the memory of another one of its type wherever both are exactly
+// the same. A comparison then sees at once that a list or a map is the same. The object and
+// all that it points to must be the caller's own, and nothing may alter it afterwards.
 func Share(obj, with any) {
 	v, p, err := structOf(obj)
 	if err != nil {
@@ -16,7 +15,8 @@ func Share(obj, with any) {
 	}
 }
 
-// share tells whether two values are the same, and has the first use the second's memory.
+// share tells whether two values are the same, and if so makes the first use the second's
+// memory.
 func (p *plan) share(v, w reflect.Value) (same bool) {
 	switch p.kind {
 	case isPointer:

@@ -13,7 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Tree is the JSON of an object, which a pointer to a struct is given as.
+// Tree returns the JSON of an object as a tree. The object is a pointer to a struct.
 func Tree(obj any) (map[string]any, error) {
 	v, p, err := structOf(obj)
 	if err != nil {
@@ -26,7 +26,7 @@ func Tree(obj any) (map[string]any, error) {
 	return tree.(map[string]any), nil
 }
 
-// structOf is the struct that obj points to.
+// structOf returns the struct that obj points to.
 func structOf(obj any) (reflect.Value, *plan, error) {
 	v := reflect.ValueOf(obj)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -103,7 +103,7 @@ func (p *plan) tree(v reflect.Value) (any, error) {
 	return p.scalar(v)
 }
 
-// scalar is the JSON of what is no map and no list of fields.
+// scalar returns the JSON of a value that is neither a map nor a list.
 func (p *plan) scalar(v reflect.Value) (any, error) {
 	switch p.kind {
 	case isBytes:

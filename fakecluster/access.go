@@ -11,12 +11,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// Access is what a user has asked a cluster for. From it follows the Role that the user needs.
+// Access is what a user has asked a cluster for. It tells which Role the user needs.
 type Access struct {
 	User string
-	// Requests are those of the user, allowed or not, each once and in the order of the first
-	// time. Of more than 10,000 different requests of all users the names of objects are left
-	// out in further ones.
+	// Requests are the requests of the user, allowed or not, each once and in the order in
+	// which they first came. When all users together have made 10,000 different requests, the
+	// names of objects are left out of further ones.
 	Requests []AccessRequest
 }
 
@@ -27,9 +27,10 @@ type AccessRequest struct {
 	// where the request named none.
 	Group, Resource, Subresource string
 	Namespace, Name              string
-	// Path is that of a request for no resource, such as /metrics; empty for others.
+	// Path is the path of a request that is not for a resource, such as /metrics; empty for
+	// others.
 	Path string
-	// Allowed says whether the user was allowed it. If that has changed, there are two
+	// Allowed says whether the request was allowed. If that has changed, there are two
 	// AccessRequests.
 	Allowed bool
 }
@@ -58,10 +59,9 @@ func (a Access) needs() []auth.Asked {
 	return auth.OwnRights(asked)
 }
 
-// Rules returns the fewest rules that allow all requests and, their verbs and resources apart,
-// nothing more. Names of objects and namespaces are not in them: they are those of a
-// ClusterRole. What every user may do in a new cluster, such as to discover what is served, is
-// left out.
+// Rules returns the fewest rules that allow the verbs and resources of all requests and no
+// others. They are rules for a ClusterRole: they name neither namespaces nor objects. They
+// leave out what every user may do in a new cluster, such as to discover what is served.
 func (a Access) Rules() []rbacv1.PolicyRule { return auth.LeastRules(a.needs()) }
 
 // RoleDiff is the difference between what a user has asked for and what rules allow.
@@ -69,9 +69,10 @@ type RoleDiff struct {
 	// Missing are the fewest rules that allow what the user has asked for and the compared
 	// rules do not allow.
 	Missing []rbacv1.PolicyRule
-	// Unused are the parts of the compared rules that the user has never needed. A wildcard has
-	// been needed if it has allowed anything, and list by whoever watches: clients of today
-	// begin with a watch, and list where a server cannot stream the present objects.
+	// Unused are the parts of the compared rules that the user has never needed. A wildcard is
+	// needed if it has allowed anything. The verb list is needed by everybody who watches:
+	// present clients begin with a watch, but list first where a server cannot stream the
+	// present objects.
 	Unused []rbacv1.PolicyRule
 }
 

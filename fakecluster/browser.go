@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// refuseBrowsers refuses what a page in a browser on this machine could send to the socket of a
-// cluster. A page does not know the token, and this is a second wall. A browser says where a page
-// comes from, and a page cannot change what it says:
+// refuseBrowsers refuses requests that a web page in a browser on this machine could send to the
+// socket of a cluster. A page does not know the token; this is a second line of defence. A
+// browser says where a page comes from, and the page cannot change that:
 //
 //   - A request that a page of another site sends has an Origin of another host, or a
 //     Sec-Fetch-Site that says so.
@@ -25,8 +25,8 @@ import (
 // Other programs send neither Origin nor Sec-Fetch-Site, and call the cluster by an address or
 // name of this machine, also through kubectl proxy or a tunnel.
 //
-// A cluster with certificates of its own (WithAPIServerFlags) has any name: a browser would not get
-// past the certificate under another one.
+// A cluster whose certificate comes from WithAPIServerFlags may be called by any name, because a
+// browser refuses a certificate for another name.
 func refuseBrowsers(anyName bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if why := foreign(req, anyName); why != "" {
@@ -42,7 +42,7 @@ func refuseBrowsers(anyName bool, next http.Handler) http.Handler {
 	})
 }
 
-// foreign says what gives a request away as that of a page in a browser; empty: nothing does.
+// foreign returns the reason why a request comes from a page in a browser, or the empty text.
 func foreign(req *http.Request, anyName bool) string {
 	if !anyName && !isOwnHost(req.Host) {
 		return fmt.Sprintf("%.100q is no name of this machine", req.Host)
@@ -58,7 +58,7 @@ func foreign(req *http.Request, anyName bool) string {
 	return ""
 }
 
-// ownNames are those that a cluster's certificate is for.
+// ownNames are the names in a cluster's certificate.
 var ownNames = []string{"localhost", loopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 
 // isOwnHost tells whether a Host header names this machine, by an address that no DNS can point

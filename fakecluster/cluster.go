@@ -136,8 +136,8 @@ func New(opts ...Option) (*Cluster, error) {
 	return c, nil
 }
 
-// verifyMemory is the environment variable by which the tests of fakecluster itself have
-// all of their clusters prove that nothing alters the decoded objects that they keep.
+// verifyMemory is an environment variable for the tests of fakecluster itself. With it,
+// clusters check that nothing alters the decoded objects that they keep.
 const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // open makes the listener or the transport of the clients, and the clients.
@@ -162,7 +162,7 @@ type secure struct {
 	authority   []byte // that signed it, as PEM
 }
 
-// secured is what the servers of all clusters have for TLS. It is made once in a process.
+// secured makes what the servers of all clusters need for TLS, once in a process.
 var secured = sync.OnceValues(func() (s secure, err error) {
 	authority, err := auth.OfProcess()
 	if err != nil {
@@ -262,10 +262,10 @@ func (c *Cluster) URL() string {
 	return c.access.URL
 }
 
-// Kubeconfig returns a kubeconfig file, for kubectl and other programs in other processes.
-// They send a token over HTTPS only, so the first call opens an HTTPS listener on a loopback
-// port unless the cluster has one already. It fails if there is none and the cluster is closed,
-// or if the port cannot be opened.
+// Kubeconfig returns a kubeconfig file, for kubectl and other programs in other processes. They
+// send a token over HTTPS only, so the first call opens an HTTPS listener on a loopback port
+// unless the cluster has one already. It fails if that port cannot be opened, or if the cluster
+// is closed and has no such listener.
 func (c *Cluster) Kubeconfig() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

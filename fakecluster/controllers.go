@@ -32,12 +32,12 @@ const (
 	// takes back what objects have been charged with once they are deleted or use less. Without
 	// it a quota limits nothing, as with envtest, unless a client writes its status.
 	ResourceQuotaController Controller = "resourcequota-controller"
-	// ServiceAccountController makes the ServiceAccount default in each namespace, again when it
-	// has been deleted. With it the admission plugin ServiceAccount is on, which gives Pods
-	// their account and its token.
+	// ServiceAccountController creates the ServiceAccount default in each namespace, and creates
+	// it again when it is deleted. With it the admission plugin ServiceAccount is on, which
+	// gives Pods their account and its token.
 	ServiceAccountController Controller = "serviceaccount-controller"
 	// RootCAPublisher publishes the certificate of the cluster's authority in the ConfigMap
-	// kube-root-ca.crt in each namespace, and mends it.
+	// kube-root-ca.crt in each namespace, and restores it when somebody changes it.
 	RootCAPublisher Controller = "root-ca-certificate-publisher-controller"
 	// RoleAggregation gives ClusterRoles with an aggregationRule the rules of those that it
 	// selects. Without it admin, edit and view, among others, have no rules.
@@ -45,25 +45,24 @@ const (
 	// EndpointsController keeps the Endpoints of Services with a selector in line with the Pods
 	// that are ready.
 	EndpointsController Controller = "endpoints-controller"
-	// EndpointSliceController does so for EndpointSlices. It leaves out Pods whose Node is not
-	// there, as a real one does.
+	// EndpointSliceController does the same for EndpointSlices. Like the real one, it leaves
+	// out Pods whose Node does not exist.
 	EndpointSliceController Controller = "endpointslice-controller"
-	// DisruptionController keeps the status of PodDisruptionBudgets, by which evictions are
-	// decided.
+	// DisruptionController keeps the status of PodDisruptionBudgets, which decides about
+	// evictions.
 	DisruptionController Controller = "disruption-controller"
 	// PVCProtection lets a PersistentVolumeClaim that is being deleted go when no Pod uses it,
 	// and says in the condition Unused of one that is bound whether any does.
 	PVCProtection Controller = "persistentvolumeclaim-protection-controller"
 	// PVProtection lets a PersistentVolume that is being deleted go when it is not bound.
 	PVProtection Controller = "persistentvolume-protection-controller"
-	// TTLAfterFinished deletes Jobs when they have been finished for ttlSecondsAfterFinished.
-	// A timer is set for that moment and no other; in a testing/synctest bubble it goes by the
-	// bubble's clock. The deletion is in the foreground, so it ends only with the
-	// GarbageCollector.
+	// TTLAfterFinished deletes Jobs when they have been finished for ttlSecondsAfterFinished,
+	// by a timer for that moment. In a testing/synctest bubble the timer goes by the bubble's
+	// clock. The deletion is in the foreground, so only the GarbageCollector completes it.
 	TTLAfterFinished Controller = "ttl-after-finished-controller"
-	// CSRCleaner deletes CertificateSigningRequests an hour after they were issued, denied or
-	// have failed, a day after nothing has become of them, and when their certificate expires,
-	// each by a timer of that kind.
+	// CSRCleaner deletes a CertificateSigningRequest an hour after it was issued, was denied
+	// or has failed, a day after its creation if none of that has happened, and when its
+	// certificate expires. It sets a timer for that moment, as TTLAfterFinished does.
 	CSRCleaner Controller = "certificatesigningrequest-cleaner-controller"
 )
 
@@ -72,7 +71,7 @@ func DefaultControllers() []Controller {
 	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
-// AllControllers returns all controllers that there are, in the order in which they act after a
+// AllControllers returns all controllers of fakecluster, in the order in which they act after a
 // write.
 func AllControllers() []Controller {
 	var all []Controller
@@ -82,10 +81,10 @@ func AllControllers() []Controller {
 	return all
 }
 
-// WithControllers says which controllers of kube-controller-manager act, and no others do. With
-// none, the cluster is an API server alone, as with envtest: a namespace that is deleted stays
-// Terminating with all that is in it. A controller that fakecluster does not have is an error.
-// To add one to those that act by default:
+// WithControllers says which controllers of kube-controller-manager act; no others do. Without
+// any, the cluster is an API server alone, as with envtest: a deleted namespace stays
+// Terminating with all its content. A controller that fakecluster does not have is an error. To
+// add one to the default controllers:
 //
 //	fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
 //
@@ -103,7 +102,7 @@ func (s *settings) acting() []string {
 	return namesOf(acting)
 }
 
-// checkControllers returns an error for a controller that there is not.
+// checkControllers returns an error for an unknown controller.
 func (s *settings) checkControllers() error {
 	all := AllControllers()
 	for _, c := range s.controllers {

@@ -96,7 +96,7 @@ func WithConversion(definition string, h http.Handler) Option {
 	return func(s *settings) { s.conversions = append(s.conversions, conversion{definition, h}) }
 }
 
-// checkConversions returns an error for conversions that cannot be.
+// checkConversions returns an error for impossible conversions.
 func (s *settings) checkConversions() error {
 	seen := map[string]bool{}
 	for _, c := range s.conversions {
@@ -113,7 +113,7 @@ func (s *settings) checkConversions() error {
 	return nil
 }
 
-// isNil tells of a handler that there is none, as a nil ConversionFunc is none.
+// isNil tells whether a handler is nil, or a nil ConversionFunc.
 func isNil(h http.Handler) bool {
 	f, ok := h.(ConversionFunc)
 	return h == nil || ok && f == nil

@@ -25,11 +25,12 @@
 //
 // # Users
 //
-// [Cluster.RESTConfig] is for an administrator, who may do everything. [Cluster.ConfigFor] is for
-// any other user and [Cluster.ServiceAccountConfig] for a service account. These may do what the
-// Roles in the cluster allow that are bound to them, as on a real server with RBAC, so a test
-// can run an operator under the Role that it has in production. [WithAuthorization] turns that
-// off. [Cluster.CheckRole] compares what a user has asked for with the manifests of a Role. All of them may impersonate others, if they are allowed to.
+// [Cluster.RESTConfig] is for an administrator, who may do everything. [Cluster.ConfigFor] is for any
+// other user and [Cluster.ServiceAccountConfig] for a service account. These users may do what the
+// Roles that are bound to them allow, as on a real server with RBAC, so a test can run an operator
+// under the Role that it has in production. [WithAuthorization] turns that off. [Cluster.CheckRole]
+// compares what a user has asked for with the manifests of a Role. A user may impersonate others if a
+// Role allows it.
 //
 // # Isolation and concurrency
 //
@@ -38,8 +39,8 @@
 // can see change. [Cluster.Fork] copies a running cluster.
 //
 // All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
-// work is done in the call of a request. Exceptions are [TTLAfterFinished], [CSRCleaner] and
-// [DisruptionController], if they act: what is due at a certain time is done then, by a timer for
-// that moment. With [InProcess] everything works inside a testing/synctest bubble, by the bubble's
-// clock.
+// work is done in the call of a request. There are three exceptions, all of them off by default:
+// the controllers [TTLAfterFinished], [CSRCleaner] and [DisruptionController] set a timer for the
+// moment at which they have to act. With [InProcess] everything works inside a testing/synctest
+// bubble, by the bubble's clock.
 package fakecluster

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/clientgo"
 )
 
-// limits are those of a cluster's sockets.
+// limits are the limits of a cluster's sockets.
 type limits struct {
 	// header is how long a client may take to send the header of a request. Its body has the
 	// time of the request.

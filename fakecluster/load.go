@@ -25,7 +25,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
-// load creates what the options ask for.
+// load creates the objects that the options ask for.
 func (c *Cluster) load(ctx context.Context) error {
 	for _, path := range c.settings.crdPaths {
 		if err := c.loadDefinitions(ctx, path); err != nil {
@@ -70,8 +70,8 @@ func (c *Cluster) load(ctx context.Context) error {
 	return nil
 }
 
-// loadDefinitions installs the definitions in a file, or in the files of a folder, and leaves
-// other kinds alone.
+// loadDefinitions installs the definitions in a file, or in the files of a folder, and
+// ignores other kinds.
 func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 	found := false
 	err := eachManifest("CRD path", root, func(m manifest) error {
@@ -149,7 +149,8 @@ func isAPIService(kind schema.GroupVersionKind) bool {
 	return kind.Group == apiregistrationv1.GroupName && kind.Kind == "APIService"
 }
 
-// prepareManifest has the conversion webhook of a definition reach what the options say.
+// prepareManifest makes the conversion webhook of a definition reach the handlers of the
+// options.
 func (c *Cluster) prepareManifest(m manifest) (manifest, error) {
 	converts := gjson.GetBytes(m.text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
 	if !converts && len(c.settings.conversions) == 0 {
@@ -172,7 +173,7 @@ func (c *Cluster) prepareDefinition(u *unstructured.Unstructured) error {
 	return c.convert(u)
 }
 
-// install creates a definition of the text it has in its manifest.
+// install creates a definition from the text of its manifest.
 func (c *Cluster) install(ctx context.Context, m manifest) error {
 	kind := m.GroupVersionKind()
 	if err := c.servesDefinitions(kind, m.GetName()); err != nil {
@@ -226,7 +227,7 @@ func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructure
 	return u, nil
 }
 
-// keepsItsStatus tells whether the status of a kind is the server's own business.
+// keepsItsStatus tells whether only the server itself sets the status of a kind.
 func keepsItsStatus(kind schema.GroupKind) bool {
 	return kind == apiextensionsv1.Kind("CustomResourceDefinition") || kind == schema.GroupKind{Kind: "Namespace"} ||
 		kind == schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
@@ -259,7 +260,7 @@ func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) erro
 		return nil
 	}
 	created.Object["status"] = status
-	// Not found is the subresource: the kind has none, and no place for a status.
+	// NotFound means that the kind has no subresource status.
 	if _, err := client.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("writing the status: %w", err)
 	}

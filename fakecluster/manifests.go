@@ -12,11 +12,12 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// WithManifests creates everything in manifest files and folders, which are as those of
-// WithCRDPaths. A List is what is in it. The order is the one that installing needs, whatever that
-// of the files: definitions, namespaces, what other objects refer to (classes, service accounts,
-// limits), all others, and last what judges writes or serves versions (webhooks, policies,
-// APIServices). Those of the same step come in the order of the files.
+// WithManifests creates everything in manifest files and folders. The paths are read as those of
+// WithCRDPaths, and the items of a List are created one by one. Objects are created in the order
+// that installing needs, whatever the order of the files: definitions, namespaces, what other
+// objects refer to (classes, service accounts, limits), all others, and last what judges writes or
+// serves versions (webhooks, policies, APIServices). Objects of the same step are created in the
+// order of the files.
 //
 // Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a
 // namespace goes to "default", and a status is ignored. It is an error if a path does not exist, if
@@ -37,7 +38,7 @@ const (
 	judgesLast
 )
 
-// stepOf is the step in which objects of a kind are installed.
+// stepOf returns the step in which objects of a kind are installed.
 func stepOf(kind schema.GroupKind) int {
 	switch kind.Group {
 	case "apiextensions.k8s.io":
@@ -87,7 +88,7 @@ func (c *Cluster) loadManifests(ctx context.Context, last bool) error {
 	return nil
 }
 
-// unfold is what is in a manifest: itself, or the items of a List.
+// unfold returns the items of a List, or else the manifest itself.
 func unfold(m manifest) ([]manifest, error) {
 	if m.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "List"}) {
 		return []manifest{m}, nil

@@ -99,8 +99,8 @@ func (s *settings) check() error {
 	return s.checkControllers()
 }
 
-// inBubble tells whether the caller is in a testing/synctest bubble, by the time: it begins at
-// midnight UTC 2000-01-01 there, and no test runs for years.
+// inBubble tells whether the caller is in a testing/synctest bubble. The time of a bubble
+// begins at midnight UTC 2000-01-01, and no test lets years pass.
 func inBubble() bool { return time.Now().Year() < 2020 }
 
 // WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
@@ -108,7 +108,7 @@ func inBubble() bool { return time.Now().Year() < 2020 }
 // .yaml, .yml or .json. A file may have several documents. Files named kustomization.yaml or
 // kustomization.yml are skipped.
 //
-// Objects of other kinds are left alone; WithManifests creates them too.
+// Objects of other kinds are ignored; WithManifests creates them too.
 //
 // It is an error if a path does not exist, if there is no definition in it, if the server refuses
 // a definition, or if one is in apiextensions.k8s.io/v1beta1 and WithLegacyAPIs is not given. The
@@ -156,7 +156,7 @@ func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("Namesp
 //	fakecluster.WithAdmissionPlugins("AlwaysPullImages", "NodeRestriction")
 //
 // An unknown name is an error. So are EventRateLimit and ImagePolicyWebhook, which need a
-// configuration file. To turn on what is on by default changes nothing.
+// configuration file. Naming a plugin that is on by default changes nothing.
 //
 // Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.
@@ -169,8 +169,9 @@ func WithAdmissionPlugins(names ...string) Option {
 //
 //	fakecluster.WithoutAdmissionPlugins("PodSecurity", "LimitRanger")
 //
-// ValidatingAdmissionPolicy, MutatingAdmissionWebhook and their like are among them. An unknown
-// name is an error, and one that WithAdmissionPlugins turns on.
+// The plugins for policies and webhooks, such as ValidatingAdmissionPolicy and
+// MutatingAdmissionWebhook, can be turned off as well. An unknown name is an error, and so is
+// one that WithAdmissionPlugins turns on.
 //
 // Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.
@@ -218,23 +219,23 @@ func WithRuntimeConfig(versions ...string) Option {
 // Default: plain HTTP/1.1.
 func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
-// WithClock has the cluster take the time from a function of the test's own: the
-// creationTimestamps, deletionTimestamps and times in managedFields of objects, the times of audit
-// events, and the time by which tokens expire. What controllers do because time has passed is
-// done by the next write after that time. How long requests and watches take is measured by the
-// time of the process. Several goroutines may call the function at the same time. A nil function
-// is an error. The option can be given once.
+// WithClock makes a function the clock of the cluster. From it come the creationTimestamps,
+// deletionTimestamps and times in managedFields of objects, the times of audit events, and the
+// time by which tokens expire. When a controller has to act at a certain time, it acts at the next
+// write after that time. Timeouts of requests and watches go by the time of the process. Several
+// goroutines may call the function at the same time. A nil function is an error. The option can be
+// given once.
 //
 // Default: time.Now, which is the bubble's time in a testing/synctest bubble.
 func WithClock(now func() time.Time) Option {
 	return once("WithClock", func(s *settings) { s.now = now })
 }
 
-// WithScheme says which kinds the typed objects of WithObjects are that do not name their
-// apiVersion and kind themselves: those of an operator's own API, for example. The kinds of
+// WithScheme adds a scheme by which WithObjects finds the apiVersion and kind of typed
+// objects that do not name them, such as those of an operator's own API. The kinds of
 // client-go's scheme and of apiextensions are known without it. The option can be given once.
 //
-// Default: a typed object of another kind has to name its apiVersion and kind.
+// Default: typed objects of other kinds have to name their apiVersion and kind.
 func WithScheme(scheme *runtime.Scheme) Option {
 	return once("WithScheme", func(s *settings) { s.scheme = scheme })
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// newPipe is a connection through memory. Unlike net.Pipe it holds what is written
-// until it is read, as sockets do: TLS says goodbye to whoever does not listen any more.
+// newPipe makes a connection through memory. Unlike net.Pipe it buffers what is written
+// until it is read, as sockets do: when TLS closes a connection, it still writes to a peer
+// that may not read any more.
 func newPipe() (client, server net.Conn) {
 	there, back := newStream(), newStream()
 	return &pipeEnd{in: back, out: there}, &pipeEnd{in: there, out: back}
@@ -51,7 +52,7 @@ type stream struct {
 
 func newStream() *stream { return &stream{changed: make(chan struct{})} }
 
-// change wakes who reads. The caller holds the lock.
+// change wakes readers. The caller holds the lock.
 func (s *stream) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})

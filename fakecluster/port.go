@@ -8,7 +8,7 @@ import (
 )
 
 // WithPort says on which port of 127.0.0.1 the cluster listens. It is an error if the port is in
-// use. A fork listens on a port of its own. The option cannot be combined with InProcess, nor with
+// use. A fork listens on a port of its own. The option cannot be combined with InProcess or with
 // the flag --secure-port.
 //
 // Default: a port that the system chooses.
@@ -16,7 +16,7 @@ func WithPort(port int) Option {
 	return once("WithPort", func(s *settings) { s.port = &port })
 }
 
-// checkPort returns an error for a port that cannot be, and has the cluster listen on it otherwise.
+// checkPort returns an error for an impossible port. Otherwise the cluster will listen on it.
 func (s *settings) checkPort() error {
 	switch {
 	case s.port == nil:

@@ -4,8 +4,8 @@ package fakecluster
 
 import "net"
 
-// reservePort finds a free port of 127.0.0.1 for somebody else to listen on. Nothing keeps the
-// system from giving it to another one meanwhile.
+// reservePort finds a free port of 127.0.0.1 for another listener. Nothing keeps the system
+// from giving the port to somebody else meanwhile.
 func reservePort() (port int, free func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

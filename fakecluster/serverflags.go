@@ -29,26 +29,26 @@ import (
 //
 //	fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16", "--client-ca-file=ca.crt")
 //
-// A flag does what it does on a real server. What is about etcd, caches, limits and logs is
-// accepted and has no effect. A flag that changes what clients see, and that fakecluster does not
-// have, is an error that says what is missing, unless it has the value that a real server has
-// without it. An unknown flag is an error. Without a flag its option counts, and the default of
-// that.
+// A flag does what it does on a real server. Flags about etcd, caches, limits and logs are
+// accepted and have no effect. A flag that would change what clients see, but that fakecluster
+// does not have, is an error that says what is missing, unless it has its default value. An
+// unknown flag is an error. What no flag says comes from the other options and their defaults.
 //
-// With a flag of --bind-address, --secure-port, --cert-dir, --client-ca-file, --tls-* and
+// With any of the flags --bind-address, --secure-port, --cert-dir, --client-ca-file, --tls-* and
 // --disable-http2-serving the cluster serves HTTPS, as with WithTLS. It listens on loopback
-// addresses only. A fork listens on a port of its own. RESTConfig may do everything in any mode of
-// authorization, and trusts whatever certificate is configured.
+// addresses only. A fork listens on a port of its own. The user of RESTConfig may do everything in
+// any mode of authorization, and trusts the configured certificate.
 //
-// The option may be given more than once; the flags are one command line. What flags and other
-// options say both, as --authorization-mode and WithAuthorization do, is an error.
+// The option may be given more than once; the flags are one command line. It is an error if a
+// flag and another option say the same thing, as --authorization-mode and WithAuthorization
+// do.
 //
 // Default: none.
 func WithAPIServerFlags(flags ...string) Option {
 	return func(s *settings) { s.apiServerFlags = append(s.apiServerFlags, flags...) }
 }
 
-// flagged is what the flags of kube-apiserver say, beside what there are options for.
+// flagged is what the flags of kube-apiserver say and no option does.
 type flagged struct {
 	users    rest.Users
 	accounts rest.Accounts
@@ -63,7 +63,7 @@ type flagged struct {
 	http1        bool                    // HTTP/1.1 alone
 }
 
-// serving are the flags that have a cluster serve HTTPS.
+// serving are the flags with which a cluster serves HTTPS.
 var serving = []string{
 	"bind-address", "secure-port", "cert-dir", "client-ca-file", "tls-cert-file", "tls-private-key-file",
 	"tls-min-version", "tls-cipher-suites", "disable-http2-serving",
@@ -191,7 +191,7 @@ func (s *settings) readUsers(flags *serverflags.Flags) error {
 		}
 		s.flags.modes = flags.List("authorization-mode")
 	}
-	// As a real server does: nobody is to be anonymous and to be allowed everything.
+	// As on a real server, nobody is both anonymous and allowed everything.
 	s.flags.users.Anonymous = flags.Given("anonymous-auth") && flags.Bool("anonymous-auth") && !slices.Contains(s.modes(), auth.AlwaysAllow)
 	return nil
 }
@@ -278,8 +278,8 @@ func (s *settings) readAudit(flags *serverflags.Flags) error {
 	return nil
 }
 
-// appended is a file that each write opens and appends to: forks write to it as well, and no end of
-// a cluster has to close it.
+// appended is the path of a file that each write opens and appends to, so that forks can write to
+// it as well and no cluster has to close it.
 type appended string
 
 // Write implements io.Writer.
@@ -292,12 +292,12 @@ func (path appended) Write(p []byte) (int, error) {
 	return n, errors.Join(err, file.Close())
 }
 
-// loopbackName is the name by which the cluster's own clients ask for the certificate that they
-// trust, whatever certificate the flags say. It is a real server's.
+// loopbackName is the server name with which the cluster's own clients get the certificate that
+// they trust, whatever the flags say. A real server uses the same name.
 const loopbackName = "apiserver-loopback-client"
 
-// configureTLS configures a listener with the cluster's own certificate, or with that of the flags.
-// Then the cluster's own clients have to ask for the server by a name.
+// configureTLS configures a listener with the cluster's own certificate or, if there are any, with
+// those of the flags. In the second case the cluster's own clients have to ask for serverName.
 func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
 	config = &cryptotls.Config{
 		Certificates: f.certificates, ClientAuth: cryptotls.RequestClientCert, MinVersion: f.minVersion, CipherSuites: f.ciphers,

@@ -117,7 +117,7 @@ func (s *services) Handles(namespace, name string, port int32) bool {
 }
 
 // trustAPIService fills in the caBundle of an APIService that points to a handler, unless it
-// wants no certificate to be checked.
+// has insecureSkipTLSVerify.
 func (s *services) trustAPIService(u *unstructured.Unstructured) {
 	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
 	to, ok := spec["service"].(map[string]any)

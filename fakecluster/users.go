@@ -10,7 +10,7 @@ import (
 type Authorization string
 
 const (
-	// RBAC allows what the Roles and ClusterRoles allow that are bound to the user.
+	// RBAC allows what the Roles and ClusterRoles that are bound to the user allow.
 	RBAC Authorization = "RBAC"
 	// AlwaysAllow allows everything to every user.
 	AlwaysAllow Authorization = "AlwaysAllow"
@@ -20,27 +20,26 @@ const (
 // everything, and requests without credentials are refused with 401. An unknown mode is an
 // error.
 //
-// Default: RBAC, as with envtest. kubeadm has kube-apiserver decide about kubelets by the mode
-// Node as well, which fakecluster does not have: here a node, which is a user of the group
+// Default: RBAC, as with envtest. In a cluster of kubeadm there is also the mode Node, for
+// kubelets, which fakecluster does not have. Here a node, which is a user of the group
 // system:nodes, may do what is bound to that group, and at first that is nothing.
 func WithAuthorization(mode Authorization) Option {
 	return once("WithAuthorization", func(s *settings) { s.authorization = mode })
 }
 
-// WithAuthenticator has an authenticator of the test's own say who makes a request that has none of
-// the cluster's credentials, as a webhook for tokens would on a real server. Its users have the
-// groups that it gives them, and no others. Several goroutines may call it at the same time. The
-// option can be given once.
+// WithAuthenticator adds an authenticator for requests that have none of the cluster's credentials,
+// as a webhook for tokens would on a real server. Its users have the groups that it gives them, and
+// no others. Several goroutines may call it at the same time. The option can be given once.
 //
 // Default: such a request is refused with 401.
 func WithAuthenticator(a authenticator.Request) Option {
 	return once("WithAuthenticator", func(s *settings) { s.authenticator = a })
 }
 
-// WithAuthorizer has an authorizer of the test's own decide what users may do, in place of the
-// Roles, as a webhook would on a real server. Members of system:masters, RESTConfig among them, may
-// do everything all the same. Several goroutines may call it at the same time. The option can be
-// given once, and excludes WithAuthorization.
+// WithAuthorizer makes an authorizer decide what users may do, in place of the Roles, as a webhook
+// would on a real server. Members of system:masters, which include the user of RESTConfig, may
+// still do everything. Several goroutines may call it at the same time. The option can be given
+// once, and excludes WithAuthorization.
 //
 // Default: what WithAuthorization says.
 func WithAuthorizer(a authorizer.Authorizer) Option {
@@ -73,8 +72,8 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 // As long as there is none, requests are answered with 401, as those of a Pod whose
 // ServiceAccount has been deleted. The configuration is good for forks of the cluster as well.
 //
-// A token as a Pod has one, which is a JSON Web Token and expires, is the answer to a create
-// of the subresource token of the ServiceAccount.
+// For a token like that of a Pod, which is a JSON Web Token and expires, create the
+// subresource token of the ServiceAccount.
 func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Config {
 	cfg := c.access.RESTConfig()
 	cfg.BearerToken = c.server.TokenForServiceAccount(namespace, name)

@@ -25,9 +25,9 @@ import (
 // WithCRDPaths. The cluster fills in the caBundle of all of them.
 //
 // The configurations are installed last, because the server can run only after the cluster
-// has started; the objects of WithObjects are not shown to it. The cluster calls the server
-// over a socket, so this does not work in a testing/synctest bubble. The option may be given
-// more than once.
+// has started; the webhooks are not called for the objects of WithObjects. The cluster calls
+// the server over a socket, so this does not work in a testing/synctest bubble. The option
+// may be given more than once.
 //
 // Default: no webhooks.
 func WithWebhookPaths(paths ...string) Option {

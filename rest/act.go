@@ -12,7 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// action is what the request asks for if it creates something that is not stored, or nil.
+// action returns the action that the request asks for, or nil if a create stores its
+// object.
 func (r *request) action() *resource.Action {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil {
 		return s.Action
@@ -20,7 +21,7 @@ func (r *request) action() *resource.Action {
 	return r.version.Action
 }
 
-// act carries out the body.
+// act carries out an action, such as an eviction, with the object in the body.
 func act(r *request) error {
 	options, err := r.createOptions()
 	if err != nil {
@@ -53,7 +54,7 @@ func act(r *request) error {
 	return nil
 }
 
-// createOptions are in the query.
+// createOptions reads and checks the options of a create.
 func (r *request) createOptions() (*metav1.CreateOptions, error) {
 	options := &metav1.CreateOptions{}
 	if err := r.parseQuery(options); err != nil {

@@ -10,9 +10,9 @@ import (
 )
 
 // Admission judges each write, in two phases. An error refuses the write and is the answer of
-// the request. Several goroutines may call it, one for each write that is under way.
+// the request. Several goroutines may call it, one for each write in progress.
 type Admission interface {
-	// Mutate may have the object replaced, and may refuse the write. It is called twice if a
+	// Mutate may replace the object, and may refuse the write. It is called twice if a
 	// webhook, a policy or Mutate itself asks to be reinvoked.
 	Mutate(ctx context.Context, w AdmissionWrite) error
 	// Validate may refuse the write.
@@ -20,18 +20,18 @@ type Admission interface {
 }
 
 // AdmissionWrite is a write that an [Admission] judges. Its attributes say who wants to do
-// what to which object; the objects may be shared and must not be altered. They are of the
-// type that the server works with, and its interfaces convert them to the version of the
+// what to which object. The objects may be shared and must not be altered. They are of the
+// type that the server works with; the ObjectInterfaces convert them to the version of the
 // request.
 type AdmissionWrite interface {
 	admission.Attributes
 	admission.ObjectInterfaces
-	// Replace sets the object to one that Mutate has made, in any version. Who makes it sets
-	// its defaults, by GetObjectDefaulter.
+	// Replace sets the object to one that Mutate has made, in any version. Mutate has to set
+	// its defaults first, with GetObjectDefaulter.
 	Replace(obj runtime.Object) error
 }
 
-// judge asks an Admission. It implements restadmission.Plugin.
+// judge is an Admission as a restadmission.Plugin.
 type judge struct{ Admission }
 
 // Mutate implements restadmission.Plugin.

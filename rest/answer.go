@@ -14,8 +14,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// view shows objects as the client asked for them. It is made when there is something to
-// show: what is wrong with the options of a Table is found out after the object is read.
+// view makes the View that shows objects as the client asked for them. As on a real server,
+// this comes after the object has been read, so that errors in the options of a Table come
+// last.
 func (r *request) view() (*view.View, error) {
 	var options *metav1.TableOptions
 	if target := r.form.Convert; target != nil && target.Kind == "Table" {
@@ -61,18 +62,18 @@ func (r *request) answerList(p view.Page, items []string) error {
 // accept it.
 const gzipThreshold = 128 * 1024
 
-// How much of an answer is joined before it is written: what takes the writes, a socket or
-// a client in this process, takes few large ones much faster.
+// An answer is written in pieces of this size, because few large writes to a socket or to a
+// client in this process are much faster than many small ones.
 const (
 	chunk      = 128 * 1024
 	smallChunk = 8 * 1024
 )
 
-// buffers are the buffers of a server that answers are joined in.
+// buffers has the buffers in which a server joins the pieces of answers.
 type buffers struct{ small, large sync.Pool }
 
-// writer is a buffered writer for an answer of the given size. The answer is written before
-// done is called.
+// writer returns a buffered writer for an answer of the given size. The caller writes the
+// answer, and then calls done.
 func (b *buffers) writer(w io.Writer, size int) (joined *bufio.Writer, done func()) {
 	pool, room := &b.large, chunk
 	if size <= smallChunk {

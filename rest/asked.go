@@ -1,6 +1,6 @@
 package rest
 
-// Asked is something that a user has asked for, in the words of RBAC.
+// Asked is a request of a user, in the words of RBAC.
 type Asked struct {
 	Verb string
 	// Group, Resource and Subresource say what the verb is for.
@@ -10,8 +10,8 @@ type Asked struct {
 	Allowed                      bool
 }
 
-// Asked returns what a user has asked for until now, each request once and in the order of the
-// first time. What the user with the cluster's own token asks for is not recorded.
+// Asked returns the requests of a user until now, each once and in the order in which they
+// first came. Requests with the cluster's own token are not recorded.
 func (s *Server) Asked(user string) []Asked {
 	known := s.access.Of(user)
 	asked := make([]Asked, len(known))

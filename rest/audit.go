@@ -24,9 +24,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// audit puts an event of each request into the trail. It holds the answer back until the
-// event is there: a client that has read an answer finds its event. The answer to a watch
-// cannot be held; its first event is there before the header of the answer leaves.
+// audit records an event of each request in the trail. It holds the answer back until the
+// event is there, so that a client that has read an answer finds its event. The answer to a
+// watch cannot be held back; its first event is there before the header of the answer
+// leaves.
 func (t *trail) audit(now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
 		if t == nil {
@@ -84,8 +85,7 @@ func logRequest(ctx context.Context, req *http.Request, info *apirequest.Request
 	})
 }
 
-// logDeprecation says in the event of a request that the version which is asked for is on its
-// way out.
+// logDeprecation says in the event of a request that the requested version is deprecated.
 func logDeprecation(ctx context.Context, v *resource.Version) {
 	if len(v.Warnings) == 0 {
 		return
@@ -119,7 +119,7 @@ func logPanic(ctx context.Context, p any) {
 	event.ProcessEventStage(ctx, auditinternal.StagePanic)
 }
 
-// auditedAnswer reads along in an answer, for its event.
+// auditedAnswer records the answer of a request for its event.
 type auditedAnswer struct {
 	http.ResponseWriter
 	ctx   context.Context
@@ -129,7 +129,7 @@ type auditedAnswer struct {
 	code    int // 0: nothing has been answered yet
 	body    bytes.Buffer
 
-	// status and object are what was answered, where those who answered have told.
+	// status and object are set by tellStatus and tellContent.
 	status *metav1.Status
 	object string
 }
@@ -144,15 +144,15 @@ func answerFrom(ctx context.Context) *auditedAnswer {
 	return a
 }
 
-// tellStatus tells the event of a request, if it has one, of the Status in the answer.
+// tellStatus records the Status in an answer, if the request has an event.
 func tellStatus(ctx context.Context, obj runtime.Object) {
 	if a := answerFrom(ctx); a != nil {
 		a.status, _ = obj.(*metav1.Status)
 	}
 }
 
-// tellContent tells the event of a request, if it has one, of an answer whose form on the wire
-// may be another than JSON, or compressed. The object is the JSON that the content was made of.
+// tellContent records the object in an answer, if the request has an event. The bytes of the
+// answer may not be JSON, or be compressed. Object is the JSON that the content was made of.
 func tellContent(ctx context.Context, content view.Content, object string) {
 	a := answerFrom(ctx)
 	if a == nil {

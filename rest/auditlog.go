@@ -19,18 +19,18 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// AuditLog is a log of the requests to a server: what kube-apiserver writes by its flags
+// AuditLog is a log of the requests to a server: what kube-apiserver writes with its flags
 // --audit-policy-file and --audit-log-path.
 type AuditLog struct {
-	// Policy says which requests are told, and how much of them.
+	// Policy says which requests are logged, and how much of them.
 	Policy *auditinternal.Policy
-	// To is where the events are written, each as a line of JSON, before the answer that they tell
-	// of leaves the server.
+	// To receives the events, each as a line of JSON, before the answer of their request leaves
+	// the server.
 	To io.Writer
 }
 
-// auditLog writes events. Unlike a real server it judges a request by the policy when there is
-// something to tell, because the event of a request begins before its user is known.
+// auditLog writes events. Unlike a real server it applies the policy when it writes an event,
+// because the event of a request begins before its user is known.
 type auditLog struct {
 	policy audit.PolicyRuleEvaluator
 
@@ -46,7 +46,7 @@ func newAuditLog(l *AuditLog) *auditLog {
 	return &auditLog{policy: policy.NewPolicyRuleEvaluator(l.Policy), to: l.To, started: map[types.UID]bool{}}
 }
 
-// write writes what the policy wants to have told of an event.
+// write writes what the policy wants of an event.
 func (l *auditLog) write(e *auditinternal.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *auditLog) write(e *auditinternal.Event) error {
 	return l.line(e)
 }
 
-// received is the event of the moment when a request came in.
+// received makes the event of the stage RequestReceived.
 func received(e *auditinternal.Event) *auditinternal.Event {
 	r := e.DeepCopy()
 	r.Stage, r.StageTimestamp = auditinternal.StageRequestReceived, e.RequestReceivedTimestamp
@@ -101,7 +101,7 @@ func (l *auditLog) line(e *auditinternal.Event) error {
 	return nil
 }
 
-// attributesOf are what a policy judges a request by.
+// attributesOf returns the attributes of a request by which a policy judges it.
 func attributesOf(e *auditinternal.Event) authorizer.Attributes {
 	path, _, _ := strings.Cut(e.RequestURI, "?")
 	a := authorizer.AttributesRecord{
@@ -114,7 +114,8 @@ func attributesOf(e *auditinternal.Event) authorizer.Attributes {
 	return a
 }
 
-// withoutManagedFields is an object, or a list of some, without who owns which field.
+// withoutManagedFields removes the managedFields from an object, or from the items of a
+// list.
 func withoutManagedFields(obj *runtime.Unknown) *runtime.Unknown {
 	if obj == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// authenticate puts into the context who makes a request, and refuses those whose user it
-// does not know. A real server takes a request without credentials for one of system:anonymous,
+// authenticate puts the user of a request into its context, and refuses requests without a
+// known user. A real server accepts requests without credentials as those of system:anonymous,
 // unless its flag --anonymous-auth is false.
 func authenticate(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {

@@ -37,9 +37,9 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 	})
 }
 
-// decide asks whether the user of a request may do something, and remembers that the user asked
-// for it. The error is the answer of a real server. Only the question whether the request
-// may be served at all is told to its event.
+// decide decides whether the user of a request may do something, and records that the user
+// asked for it. The error is the answer of a real server. With tell, the audit event of the
+// request says what was decided.
 func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool) error {
 	decision, reason, err := s.authorizer.Authorize(ctx, a)
 	s.access.Note(a, decision == authorizer.DecisionAllow)
@@ -68,8 +68,8 @@ func logDecision(ctx context.Context, decision, reason string) {
 	}
 }
 
-// mayCreate refuses the creation of an object by an update or an apply, for which the user has
-// been asked whether it may update or patch.
+// mayCreate decides whether an update or an apply may create the object. The filter has only
+// decided about update or patch.
 func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error {
 	by, ok := apirequest.UserFrom(ctx)
 	if !ok || by == auth.Admin {

@@ -24,7 +24,7 @@ import (
 // maxBodyBytes is the limit of a request's body, upstream's default.
 const maxBodyBytes = 3 * 1024 * 1024
 
-// announcedBytes is how much of the announced length of a body is believed.
+// announcedBytes is the most that is allocated for the announced length of a body.
 const announcedBytes = 256 * 1024
 
 // readBody reads the body, once.
@@ -33,12 +33,12 @@ func (r *request) readBody() ([]byte, error) {
 		return r.body, nil
 	}
 	limited := http.MaxBytesReader(r.w, r.http.Body, maxBodyBytes)
-	// A client may announce what it likes; what it sends is what counts.
+	// A client may announce any length; only what it sends counts.
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.http.ContentLength, 0), announcedBytes)+bytes.MinRead))
 	connection := http.NewResponseController(r.w)
 	if deadline, ok := r.ctx.Deadline(); ok {
-		// A client that does not go on sending keeps the request no longer than a handler
-		// could. Not every transport knows deadlines.
+		// A client that stops sending cannot keep the request for longer than a handler
+		// could. Not every transport has deadlines.
 		_ = connection.SetReadDeadline(deadline)
 	}
 	_, err := read.ReadFrom(limited)
@@ -101,7 +101,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 	return obj, nil
 }
 
-// decodeError says what the body should have been.
+// decodeError says what is wrong with the body.
 func decodeError(err error, want string, kind *schema.GroupVersionKind, body []byte) error {
 	if kind != nil && kind.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want, err))
@@ -109,7 +109,7 @@ func decodeError(err error, want string, kind *schema.GroupVersionKind, body []b
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want, err, excerpt(body)))
 }
 
-// excerpt is the beginning of a body, in hexadecimal if it is no JSON.
+// excerpt returns the beginning of a body, in hexadecimal if it is not JSON.
 func excerpt(body []byte) string {
 	const length = 30
 	if len(body) == 0 {

@@ -13,8 +13,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// catalogue is what a server serves: the built-in kinds and those of the definitions in the
-// store. Its zero value has to be given all fields but current, and to be refreshed.
+// catalogue has the kinds that a server serves: the built-in ones and those of the
+// definitions in the store. To make one, set all fields but current, and call inherit and
+// refresh.
 type catalogue struct {
 	store       *store.Store
 	builtin     []*resource.Resource // in the order of discovery
@@ -28,13 +29,13 @@ type catalogue struct {
 // Load is what is served now.
 func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
 
-// inherit begins with what another catalogue has compiled.
+// inherit starts with definitions that another catalogue has compiled.
 func (c *catalogue) inherit(definitions []*resource.Definition) {
 	c.current.Store(resource.NewCatalogue(0, c.builtin, definitions))
 }
 
-// refresh brings the catalogue up to date with the definitions in the store. Of several
-// goroutines that do so at once the one with the newest definitions wins, and none waits.
+// refresh brings the catalogue up to date with the definitions in the store. If several
+// goroutines call it at once, the newest definitions win, and none of them waits.
 func (c *catalogue) refresh() error {
 	for {
 		was := c.Load()
@@ -55,8 +56,8 @@ func (c *catalogue) refresh() error {
 	}
 }
 
-// compile makes the catalogue of the definitions. What is in the former one and
-// has not changed is taken over.
+// compile makes the catalogue of the definitions. It reuses the entries of the former
+// catalogue that have not changed.
 func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*resource.Catalogue, error) {
 	all := make([]*resource.Definition, 0, len(definitions.Records))
 	for _, record := range definitions.Records {
@@ -83,8 +84,8 @@ func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*r
 	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
 }
 
-// since is the revision that the history of a definition's objects begins with: the one that
-// established the definition. Later changes of the definition do not move it.
+// since returns the revision with which the history of a definition's objects begins: the
+// one that established the definition. Later changes of the definition do not move it.
 func since(was *resource.Catalogue, d *resource.Definition, record store.Record) int64 {
 	former := was.Definition(d.Name)
 	switch {
@@ -92,7 +93,7 @@ func since(was *resource.Catalogue, d *resource.Definition, record store.Record)
 		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
 		return former.Resource.Since
 	case former == nil && was.Revision == 0:
-		return record.Created // all that is known of a store that has been filled before
+		return record.Created // the best guess for a store that has been filled before
 	default:
 		return record.Revision
 	}

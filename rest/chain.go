@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// admissionChain is what a server asks about writes: what is configured in the store, and
-// functions.
+// admissionChain has the admission chain of a server: the plugins that are compiled in,
+// what is configured in the store, and functions.
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
@@ -22,18 +22,18 @@ type admissionChain struct {
 	current atomic.Pointer[admission.Chain]
 }
 
-// Load is what is asked now.
+// Load returns the present chain.
 func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
 
-// call has functions asked as well. It is not safe beside refresh.
+// call adds functions to the chain. It must not run at the same time as refresh.
 func (c *admissionChain) call(functions admission.Plugin) {
 	chain := *c.Load()
 	chain.Functions = functions
 	c.current.Store(&chain)
 }
 
-// refresh brings the chain up to date with its configuration in the store. Of several
-// goroutines that do so at once the one with the newest configuration wins, and none waits.
+// refresh brings the chain up to date with its configuration in the store. If several
+// goroutines call it at once, the newest configuration wins, and none of them waits.
 func (c *admissionChain) refresh() error {
 	for {
 		was := c.Load()
@@ -51,7 +51,8 @@ func (c *admissionChain) refresh() error {
 	}
 }
 
-// compile is the chain of what is stored now; nil if that is the former one.
+// compile makes the chain of the present configuration, or returns nil if that has not
+// changed.
 func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error) {
 	revision := c.store.Revision()
 	if revision <= was.Revision {
@@ -81,8 +82,8 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 	return is, err
 }
 
-// inherit has a fork begin with the chain of the server it was forked from, whose compiled
-// policies hold for the records of the fork, too.
+// inherit gives a fork the chain of the server that it was forked from. The compiled
+// policies are valid for the records of the fork, too.
 func (c *admissionChain) inherit(from *admission.Chain) error {
 	inherited := c.with(from)
 	inherited.Policies, inherited.Webhooks = from.Policies, from.Webhooks
@@ -90,7 +91,8 @@ func (c *admissionChain) inherit(from *admission.Chain) error {
 	return c.refresh()
 }
 
-// with is a chain of the plugins that are compiled in and of the functions of another one.
+// with makes a chain of the plugins that are compiled in and of the functions of another
+// chain.
 func (c *admissionChain) with(of *admission.Chain) *admission.Chain {
 	chain := c.inTree
 	chain.Functions = of.Functions

@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// cluster is the server as package admission sees it.
+// cluster implements admission.Cluster.
 type cluster struct {
 	store      *store.Store
 	catalogue  *catalogue
@@ -89,8 +89,8 @@ func (c cluster) List(v *resource.Version, namespace string, selector labels.Sel
 	return matching, nil
 }
 
-// judged is an object of the version as its strategy works on it, the other way round
-// of shown.
+// judged converts an object to the type that the version's strategy works on. It is the
+// reverse of shown.
 func judged(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 	out := v.Codec.New()
 	if reflect.TypeOf(obj) == reflect.TypeOf(out) {
@@ -107,8 +107,8 @@ func (c cluster) AuthenticateRequest(req *http.Request) (*authenticator.Response
 // Authorizer implements admission.Cluster.
 func (c cluster) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
 
-// shown is an object as the version shows it: what its strategy works on may be of
-// an internal type.
+// shown converts an object to the type of the version. Its strategy may work on an internal
+// type.
 func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 	kind := v.Kind()
 	if obj.GetObjectKind().GroupVersionKind() == kind {

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// connection is what the subresource of the request connects with, or nil.
+// connection returns the connection of the requested subresource, or nil.
 func (r *request) connection() *resource.Connection {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil {
 		return s.Connection
@@ -20,7 +20,7 @@ func (r *request) connection() *resource.Connection {
 	return nil
 }
 
-// connect answers what the connection has to say.
+// connect serves a connection, such as the log of a pod or an attempt to exec.
 func connect(r *request) error {
 	connection := r.connection()
 	query := r.http.URL.Query()
@@ -46,7 +46,7 @@ func connect(r *request) error {
 	return nil
 }
 
-// pathBehind is the path behind the subresource, which begins with a slash unless it is empty.
+// pathBehind returns the path behind the subresource. It is empty or begins with a slash.
 func (r *request) pathBehind() string {
 	path := ""
 	if len(r.info.Parts) > 3 {

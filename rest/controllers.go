@@ -34,7 +34,7 @@ func (c forControllers) Of(v *resource.Version, record store.Record) (runtime.Ob
 	return shown(v, current.Object)
 }
 
-// Before is Of, but for the memory, which keeps one state of each object.
+// Before is Of without the memory, which keeps only one state of each object.
 func (c forControllers) Before(v *resource.Version, record store.Record) (runtime.Object, error) {
 	obj, err := v.Codec.DecodeStored(record)
 	if err != nil {

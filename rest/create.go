@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// create makes a new object of the body.
+// create creates the object in the body.
 func create(r *request) error {
 	if r.version.Action != nil {
 		return act(r)
@@ -29,7 +29,8 @@ func create(r *request) error {
 	}))
 }
 
-// review answers what the body asks. Admission is not asked about what is not stored.
+// review answers the review in the body, such as a SubjectAccessReview. It does not call
+// admission, because nothing is stored.
 func (r *request) review(options *metav1.CreateOptions) error {
 	sent, err := r.decode(r.version, options.FieldValidation)
 	if err != nil {

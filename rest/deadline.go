@@ -22,8 +22,8 @@ const (
 	writeTimeout   = 34 * time.Second
 )
 
-// isLongRunning tells of the requests that no time limit ends: watches, and connections to
-// what runs in a cluster. The lists are kube-apiserver's.
+// isLongRunning tells whether a request has no time limit: watches, and connections to what
+// runs in a cluster. The lists are kube-apiserver's.
 var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
 
@@ -51,7 +51,7 @@ func limitTime(next http.Handler) http.Handler {
 	})
 }
 
-// limitOf is the time that a request may take, and its answer when it takes longer.
+// limitOf returns the time that a request may take, and the error if it takes longer.
 func limitOf(req *http.Request) (timeout time.Duration, late error, err error) {
 	wanted, err := timeoutOf(req)
 	if err != nil {
@@ -67,7 +67,7 @@ func limitOf(req *http.Request) (timeout time.Duration, late error, err error) {
 	return timeout, late, nil
 }
 
-// timeoutOf is the timeout in the query; 0 if there is none.
+// timeoutOf returns the timeout in the query, or 0 if there is none.
 func timeoutOf(req *http.Request) (time.Duration, error) {
 	if !strings.Contains(req.URL.RawQuery, "timeout=") {
 		return 0, nil
@@ -93,14 +93,14 @@ func writesOne(info *apirequest.RequestInfo) bool {
 	}
 }
 
-// errAllotted is the end of a request that took longer than its client wanted to wait, or
-// than a request may take.
+// errAllotted is the error of a request that took longer than its client wanted to wait, or
+// than any request may take.
 var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 
-// errLate is the end of a write that took longer than a write may take.
+// errLate is the error of a write that took longer than a write may take.
 var errLate = apierrors.NewTimeoutError("request did not complete within requested timeout - "+context.DeadlineExceeded.Error(), 0)
 
-// orTimeout is the error of a request, or that it ran out of time.
+// orTimeout replaces the error of a request that has run out of time.
 func orTimeout(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
@@ -111,10 +111,10 @@ func orTimeout(ctx context.Context, err error) error {
 	return errLate
 }
 
-// writeAllotted answers a request with errAllotted. On a real server a filter in front of
-// all handlers does, which knows no media types: it sends the Status in JSON as a text,
-// without its kind. client-go cannot read that, and says that "the server was unable to
-// return a response in the time allotted".
+// writeAllotted answers a request with errAllotted. On a real server, a filter in front of
+// all handlers does that, and it does not negotiate: it sends the Status as JSON without
+// its kind, with the media type text/plain. client-go cannot read that, and says that "the
+// server was unable to return a response in the time allotted".
 func writeAllotted(w http.ResponseWriter, req *http.Request) {
 	tellStatus(req.Context(), toStatus(errAllotted))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -38,8 +38,8 @@
 //
 // # Locks
 //
-// No lock is held while a request is judged, while a webhook is called or while an answer is
-// written. The catalogue and the chain of admission are immutable values that are swapped
+// No lock is held while a request is processed, while a webhook is called or while an answer
+// is written. The catalogue and the chain of admission are immutable values that are swapped
 // atomically. The mutexes of the trail, of the warnings and of the webhook clients are held
 // for a few statements each, and never two at a time.
 package rest

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// filter puts something before a handler: it answers a request itself, or passes it on.
+// filter wraps a handler: it answers a request itself, or passes it on.
 type filter func(next http.Handler) http.Handler
 
-// filters are what a request passes on its way to the handler, in this order. There is no
-// other place where a filter is put before anything.
+// filters returns the filters that a request passes on its way to the handler, in this
+// order. No other code wraps a handler.
 func (s *Server) filters() []filter {
 	return []filter{
 		recoverPanics,
@@ -26,7 +26,7 @@ func (s *Server) filters() []filter {
 	}
 }
 
-// behind is a handler behind filters.
+// behind puts filters before a handler.
 func behind(filters []filter, h http.Handler) http.Handler {
 	for _, f := range slices.Backward(filters) {
 		h = f(h)

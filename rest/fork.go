@@ -12,7 +12,7 @@ import (
 // definitions. What these say never changes, and what they remember follows from their content
 // (see packages resource and crd), so neither server can tell that the other one exists.
 //
-// If this server is in the middle of something, such as establishing a definition, the fork
+// If this server has not completed something, such as establishing a definition, the fork
 // completes it for itself.
 func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
 	options := s.options

@@ -19,14 +19,15 @@ func (e *missingError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented", Message: e.message}
 }
 
-// missingPaths are paths outside of the API that a real server has, and what is missing here.
+// missingPaths are paths outside the API that a real server has, with the reason why this one
+// does not.
 var missingPaths = map[string]string{
 	"metrics": "it measures nothing",
 	"logs":    "it has no log files",
 	"debug":   "the process is that of the test, and can be looked into there",
 }
 
-// gaps tells of what clients have asked for and a real server would have served: each once.
+// gaps tells what clients have asked for and only a real server serves: each thing once.
 type gaps struct {
 	mu   sync.Mutex
 	told map[string]bool
@@ -37,7 +38,7 @@ func newGaps() *gaps {
 	return &gaps{told: map[string]bool{}, tell: func(message string) { klog.Info(message) }}
 }
 
-// note tells of an error that is about a gap. Other errors are none of its business.
+// note tells an error that is about a gap. It ignores other errors.
 func (g *gaps) note(err error) {
 	var missing *missingError
 	if !errors.As(err, &missing) {
@@ -51,8 +52,7 @@ func (g *gaps) note(err error) {
 	}
 }
 
-// fail tells of something that a reaction to a write could not do. Unlike a gap, it is told each
-// time.
+// fail tells that a reaction to a write has failed. Unlike a gap, this is told each time.
 func (g *gaps) fail(message string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,10 +61,10 @@ func (g *gaps) fail(message string) {
 	}
 }
 
-// TellGaps has a function told what clients ask for that a real server would serve and this
-// one does not: each thing once. It is also told what the server's own controllers tried and
-// could not do. Without a call of TellGaps, klog is told. When TellGaps
-// returns, the former function is not called any more. A nil function ends the telling.
+// TellGaps sets the function that is called when a client asks for something that a real
+// server would serve and this one does not, once for each such thing. It is also called when
+// one of the server's own controllers fails. At first these messages go to klog. When
+// TellGaps returns, the former function is not called any more. Nil: messages are dropped.
 func (s *Server) TellGaps(tell func(message string)) {
 	s.gaps.mu.Lock()
 	defer s.gaps.mu.Unlock()

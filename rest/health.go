@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// healthChecks are the checks of a real server that stand for something that a cluster has. All
-// of them are fulfilled as long as the server answers.
+// healthChecks are those checks of a real server that stand for something that a cluster has.
+// All of them pass as long as the server answers.
 var healthChecks = []string{
 	"ping", "log", "etcd", "poststarthook/crd-informer-synced", "poststarthook/start-system-namespaces-controller",
 	"poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes",
@@ -45,7 +45,7 @@ func answerHealth(users *auth.Authenticator) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch req.URL.Path {
 			case "/healthz", "/livez", "/readyz":
-				// A copy, because who authenticates a request takes the token out of it.
+				// A copy, because authentication removes the token from the request.
 				if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok {
 					break
 				}
@@ -59,7 +59,7 @@ func answerHealth(users *auth.Authenticator) filter {
 	}
 }
 
-// isHealthCheck tells whether a path asks whether the server is up, or for a single check.
+// isHealthCheck tells whether a path is one of the health checks, or of a single check.
 func isHealthCheck(path string) bool {
 	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return root == "healthz" || root == "livez" || root == "readyz"

@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 )
 
-// hooks are the clients that call admission webhooks, each made when it is needed.
+// hooks has the clients that call admission webhooks. Each is made when it is first needed.
 type hooks struct {
 	manager func() (*webhook.ClientManager, error)
 
@@ -36,7 +36,7 @@ func newHooks(outside crd.Outside) *hooks {
 	})}
 }
 
-// client is the client of a webhook.
+// client returns the client of a webhook.
 func (h *hooks) client(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
 	m, err := h.manager()
 	if err != nil {
@@ -52,8 +52,7 @@ func (h *hooks) client(config webhook.ClientConfig) (*clientrest.RESTClient, err
 	return client, nil
 }
 
-// close lets go of the connections that are kept to webhooks which outlive the
-// server.
+// close closes the idle connections to webhooks, which may outlive the server.
 func (h *hooks) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

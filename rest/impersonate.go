@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// impersonate makes a request that of another user, if its header says so and its user may.
-// It is upstream's filter, a new one for each request: upstream's remembers for ten seconds who
-// was allowed to impersonate whom.
+// impersonate turns a request into one of another user, if its header says so and its user may
+// impersonate that user. It makes upstream's filter anew for each request, because upstream's
+// remembers its decisions for ten seconds.
 func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

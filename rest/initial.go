@@ -8,8 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// fill gives a store what every cluster has from its start. A store that has been written to
-// gets what it lacks of that.
+// fill creates the initial objects of a cluster. In a store that has been written to, it
+// creates those that are missing.
 func (s *Server) fill(kinds builtin.Options) error {
 	uid := func() string { return string(s.writes.Random.UID()) }
 	newest := s.store.Revision()

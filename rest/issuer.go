@@ -9,7 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// The paths of the documents by which others verify the tokens of service accounts.
+// The paths of the documents with which other programs verify the tokens of service
+// accounts.
 const (
 	issuerPath = "/.well-known/openid-configuration"
 	keysPath   = "/openid/v1/jwks"

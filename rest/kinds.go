@@ -20,7 +20,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// forKinds is the server as the code of built-in kinds sees it.
+// forKinds implements builtin.Cluster, which the code of built-in kinds works on.
 type forKinds struct {
 	cluster
 	controllers *reactions
@@ -33,7 +33,7 @@ type forKinds struct {
 
 var _ builtin.Cluster = forKinds{}
 
-// resource is a built-in resource.
+// resource returns a built-in resource.
 func (k forKinds) resource(of schema.GroupResource) (*resource.Resource, error) {
 	res := k.catalogue.Load().Resource(of.Group, of.Resource)
 	if res == nil {
@@ -126,7 +126,8 @@ func (k forKinds) Drop(ctx context.Context, of schema.GroupResource, namespace, 
 	return k.direct(ctx, of, namespace, name, write.Drop{Check: check})
 }
 
-// direct makes a write that is a part of a client's request, and returns a copy of the object.
+// direct carries out a write that is a part of a client's request, and returns a copy of the
+// object.
 func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
 	res, err := k.resource(of)
 	if err != nil {
@@ -170,7 +171,8 @@ func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
 // Now implements builtin.Cluster.
 func (k forKinds) Now() time.Time { return k.now().Time }
 
-// forPlugins is the server as the admission plugins see it that are compiled into kube-apiserver.
+// forPlugins implements intree.Cluster, for the admission plugins that are compiled into
+// kube-apiserver.
 type forPlugins struct {
 	cluster
 	controllers *reactions

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 )
 
-// network is the services as the aggregator sees them.
+// network implements aggregation.Network over the services of a cluster.
 type network struct{ services webhook.ServiceResolver }
 
 // Reaches implements aggregation.Network.

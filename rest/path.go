@@ -13,8 +13,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// parsePath reads out of the path what a request asks for, and puts it into the context as
-// upstream's RequestInfo.
+// parsePath puts what the path of a request asks for into its context, as upstream's
+// RequestInfo.
 func parsePath(next http.Handler) http.Handler {
 	paths := &apirequest.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
@@ -29,12 +29,12 @@ func parsePath(next http.Handler) http.Handler {
 	})
 }
 
-// longQuery is the length from which on a query that cannot be read is not logged.
+// longQuery is the length from which a query that cannot be parsed is not logged.
 const longQuery = 2048
 
-// quiet is the request as it is to be read by upstream, which logs the whole query if it cannot
-// read the options of a list in it: a selector may have a megabyte. Then all that it takes from
-// the query is whether it is a watch.
+// quiet shortens the query of a request for upstream, which logs the whole query if it cannot
+// parse the list options in it, and a selector may have a megabyte. Apart from such options,
+// upstream takes from the query only whether it is a watch.
 func quiet(req *http.Request) *http.Request {
 	if len(req.URL.RawQuery) < longQuery {
 		return req
@@ -53,7 +53,7 @@ func quiet(req *http.Request) *http.Request {
 	return &brief
 }
 
-// infoOf is what parsePath has found out.
+// infoOf returns what parsePath has put into the context.
 func infoOf(req *http.Request) *apirequest.RequestInfo {
 	info, _ := apirequest.RequestInfoFrom(req.Context())
 	return info

@@ -108,8 +108,8 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	}
 }
 
-// openAPI makes the OpenAPI documents of catalogues. It keeps those that it has made last, and
-// what they have in common with the next ones.
+// openAPI makes the OpenAPI documents of catalogues. It keeps the last ones, because the next
+// ones share parts with them.
 type openAPI struct {
 	last atomic.Pointer[openapi.Documents]
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// projection is what shows the object as another kind at the requested
-// subresource, or nil.
+// projection returns what shows the object as another kind at the requested subresource, or
+// nil.
 func (r *request) projection() resource.Projection {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil {
 		return s.Projection
@@ -14,8 +14,8 @@ func (r *request) projection() resource.Projection {
 	return nil
 }
 
-// viewed is the version in which the request speaks: that of the object, or of
-// what the subresource shows it as.
+// viewed returns the version of the objects in the request and its answer: that of the
+// object, or of the kind that the subresource shows it as.
 func (r *request) viewed() *resource.Version {
 	if a := r.action(); a != nil {
 		return a.View
@@ -26,7 +26,8 @@ func (r *request) viewed() *resource.Version {
 	return r.version
 }
 
-// project is the JSON that the request shows for the JSON of an object.
+// project turns the JSON of an object into that of the kind which the requested subresource
+// shows.
 func (r *request) project(text string) (string, error) {
 	p := r.projection()
 	if p == nil {

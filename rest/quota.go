@@ -17,8 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// quotas are the ResourceQuotas of a server: what its writes are charged to, and what the
-// controller of quotas measures.
+// quotas has the ResourceQuotas of a server. Its writes are charged to them, and a
+// controller measures them.
 type quotas struct {
 	cluster
 	resource *resource.Resource
@@ -51,7 +51,7 @@ func (q quotas) Count(r *resource.Resource, namespace string) (int, error) {
 	return scan.Len() + int(scan.Remaining), err
 }
 
-// decode is a quota as clients see it. It is a copy of its own.
+// decode returns a copy of a quota, in the type that clients see.
 func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	v := written(q.resource)
 	current, err := q.memory.Decode(v, record)
@@ -65,7 +65,7 @@ func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	return obj.DeepCopyObject().(*corev1.ResourceQuota), nil
 }
 
-// Charge is that of write.Pipeline.
+// Charge is write.Quotas.Charge.
 func (r reactions) Charge(ctx context.Context, w *restadmission.Write, records []store.Record) ([]store.Update, error) {
 	all := make([]corev1.ResourceQuota, len(records))
 	of := map[string]store.Record{}
@@ -93,8 +93,8 @@ func (r reactions) Charge(ctx context.Context, w *restadmission.Write, records [
 	return updates, nil
 }
 
-// stageCharge is the update that writes the new status of a quota. On a real server it is a
-// request that the server sends to itself, and admission judges it.
+// stageCharge makes the update that writes the new status of a quota. On a real server it
+// is a request that the server sends to itself, and admission judges it.
 func (r reactions) stageCharge(ctx context.Context, record store.Record, rq *corev1.ResourceQuota) (*store.Update, error) {
 	w := apiServer.write(r.quotas.resource, rq.Namespace, rq.Name)
 	w.Subresource, w.Revision = "status", record.Revision
@@ -110,7 +110,7 @@ func (r reactions) stageCharge(ctx context.Context, record store.Record, rq *cor
 	committed := update.Committed
 	update.Committed = func(record store.Record) {
 		committed(record)
-		// An error would be one of the audit trail's alone: the write has been made.
+		// An error could only come from the audit trail: the write has been committed.
 		_ = r.trail.record(ctx, r.now().Time, apiServer.userAgent(), "update", w, func(context.Context) (write.Result, error) {
 			text, err := view.Text(w.Version, record)
 			return write.Result{Version: w.Version, Text: text, Object: rq}, err
@@ -170,7 +170,7 @@ func (r reactions) QuotasConcerned(c lifecycle.Change) ([]string, error) {
 	return keys, nil
 }
 
-// naming are the keys of the quotas in all namespaces that name a resource.
+// naming returns the keys of the quotas in all namespaces that name a resource.
 func (q quotas) naming(name string) ([]string, error) {
 	list, err := q.store.List(q.resource.Prefix, store.ListOptions{})
 	var keys []string

@@ -33,8 +33,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// aftermath does what follows from a commit. It first brings admission up to date with
-// its configuration; then the controllers react.
+// aftermath does what follows a commit. It first brings admission up to date with its
+// configuration; then the controllers react.
 type aftermath struct {
 	chain     *admissionChain
 	aggregate *aggregation.Registry
@@ -56,7 +56,8 @@ func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
 	a.reactor.React(ctx, c)
 }
 
-// reactions shows the server to package lifecycle.
+// reactions implements lifecycle.Server: it carries out the writes of the server's own
+// controllers.
 type reactions struct {
 	store      *store.Store
 	memory     *resource.Memory
@@ -112,8 +113,8 @@ func (r reactions) List(res *resource.Resource, namespace string) ([]store.Recor
 	return list.Records, err
 }
 
-// Ignores says that the garbage collector does not follow the object. Those are Events,
-// which the collector of a real server does not watch either.
+// Ignores tells whether the garbage collector ignores an object: Events, which the
+// collector of a real server does not watch either.
 func (r reactions) Ignores(key string) bool {
 	events := r.catalogue.Load().Resource("", "events")
 	return events != nil && strings.HasPrefix(key, events.Prefix)
@@ -198,8 +199,8 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 	return r.carryOut(ctx, garbageCollector, "patch", w)
 }
 
-// metadataPatch is a merge patch with what a change makes of an object's finalizers and
-// owners. The object is altered.
+// metadataPatch makes a merge patch of what a change does to the finalizers and owners of
+// an object, which it alters.
 func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -217,7 +218,7 @@ func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, erro
 	return json.Marshal(map[string]any{"metadata": patch})
 }
 
-// orNull is a list, or the null that takes it away.
+// orNull returns a list, or the null that removes an empty one.
 func orNull[T any](list []T) any {
 	if len(list) == 0 {
 		return nil
@@ -264,7 +265,7 @@ func (r reactions) APIServicesOf(namespace, service string) []string {
 	return r.aggregate.Of(namespace, service)
 }
 
-// controller is who makes writes that follow from others.
+// controller is the identity of one of the server's own controllers.
 type controller struct {
 	user    user.Info
 	manager string // of the fields that it sets; also the program that it is part of
@@ -286,7 +287,8 @@ var (
 	quotaController     = managed("resourcequota-controller")
 )
 
-// managed is a part of kube-controller-manager, which has a service account of its own.
+// managed returns a controller of kube-controller-manager, which has a service account of
+// its own.
 func managed(serviceAccount string) controller {
 	return controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
 		Name:   "system:serviceaccount:kube-system:" + serviceAccount,
@@ -294,7 +296,7 @@ func managed(serviceAccount string) controller {
 	}}
 }
 
-// keeperOf is the controller that writes to the objects of a resource.
+// keeperOf returns the controller that writes to the objects of a resource.
 func (r reactions) keeperOf(res *resource.Resource) controller {
 	switch res.GroupResource() {
 	case r.namespaces.GroupResource():
@@ -318,7 +320,7 @@ func (c controller) write(res *resource.Resource, namespace, name string) write.
 	return w
 }
 
-// preferred is the version that a client uses if it learns kinds from discovery.
+// preferred returns the version that a client uses if it learns kinds from discovery.
 func preferred(res *resource.Resource) *resource.Version {
 	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
 		return res.Versions[i]
@@ -326,7 +328,7 @@ func preferred(res *resource.Resource) *resource.Version {
 	return res.Storage
 }
 
-// written is the version that the server itself writes in: the stored one, if it is
+// written returns the version that the server itself writes in: the stored one, if it is
 // served.
 func written(res *resource.Resource) *resource.Version {
 	if res.Storage.Served {
@@ -360,7 +362,7 @@ func (r reactions) carryOut(ctx context.Context, by controller, verb string, w w
 	return err
 }
 
-// send is carryOut that leaves the answer of admission as it is.
+// send is carryOut without the translation of admission's answers.
 func (r reactions) send(ctx context.Context, by controller, verb string, w write.Request) (result write.Result, err error) {
 	err = r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
 		var err error

@@ -7,8 +7,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// recoverPanics answers for a handler that panicked. A panic is a defect of the server, and
-// the test's process lives on to report it.
+// recoverPanics answers a request whose handler has panicked. A panic is a bug in the
+// server; the process of the test survives it and can report it.
 func recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		defer func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// request is a request for a resource, as its verb sees it.
+// request is a request for a resource, as verbs get it.
 type request struct {
 	http *http.Request
 	w    http.ResponseWriter

@@ -116,8 +116,8 @@ func (r *request) findVersion() error {
 	return nil
 }
 
-// inScope tells whether the path names a namespace exactly if the resource has
-// them; a list or watch may go across all.
+// inScope tells whether the path names a namespace if the resource is namespaced, and none
+// if it is not. A list or watch may leave it out.
 func (r *request) inScope(res *resource.Resource) bool {
 	if !res.Namespaced {
 		return r.info.Namespace == "" || res.NamespaceOfItself
@@ -125,7 +125,7 @@ func (r *request) inScope(res *resource.Resource) bool {
 	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
 }
 
-// find finds the verb of the resource or subresource.
+// find returns the verb of the resource or subresource.
 func (s resources) find(r *request) (verb, error) {
 	res, name := r.version.Resource, r.info.Verb
 	if r.info.Subresource == "" {
@@ -156,7 +156,8 @@ func (s resources) find(r *request) (verb, error) {
 	return serve, nil
 }
 
-// fitsPath tells whether the path, from the resource on, is one that the verb is served at.
+// fitsPath tells whether the verb is served at the path, of which parts begin with the
+// resource.
 func fitsPath(verb string, parts []string) bool {
 	switch verb {
 	case "create", "list", "deletecollection":

@@ -27,12 +27,12 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Options of a Server. The zero value of each but Token is good.
+// Options configure a Server. Token must be set; all other fields have useful zero values.
 type Options struct {
 	// Token is the bearer token of the user who may do everything. Other credentials follow
 	// from it. It must not be empty.
 	Token string
-	// Users are those that the server knows beside the users of its own credentials.
+	// Users are the users that the server knows besides those of its own credentials.
 	Users Users
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts
@@ -46,43 +46,42 @@ type Options struct {
 	// the same order; nil: they are random.
 	Seed *uint64
 	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
-	// can be referred to by URL alone.
+	// can be referred to by URL only.
 	Services webhook.ServiceResolver
 	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
-	// AuditLog is a log that requests are told to, as its policy says. The events that AuditEvents
-	// has are of the level RequestResponse then, whatever AuditLevel says, unless there are none.
-	// Nil: there is no log.
+	// AuditLog is a log of requests, as its policy says. With a log, the events of AuditEvents
+	// have the level RequestResponse, whatever AuditLevel says, unless AuditLevel is None. Nil:
+	// there is no log.
 	AuditLog *AuditLog
-	// Admission is called for each write after the webhooks and policies that the cluster
-	// is configured with, except for the initial objects; nil: nothing is called.
+	// Admission is called for each write after the webhooks and policies of the cluster. It
+	// is not called for the initial objects. Nil: nothing is called.
 	Admission Admission
-	// EnableAdmissionPlugins are plugins that are off by default and are to be on, and
-	// DisableAdmissionPlugins those that are to be off, named as in kube-apiserver's flags
+	// EnableAdmissionPlugins turns on plugins that are off by default, and
+	// DisableAdmissionPlugins turns plugins off, by the names of kube-apiserver's flags
 	// --enable-admission-plugins and --disable-admission-plugins.
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
-	// VerifyMemory has the server check, whenever it uses a decoded object that it has kept,
-	// that nothing has altered it. It is for the tests of fakecluster itself: requests take
-	// several times as long.
+	// VerifyMemory makes the server check that nothing alters the decoded objects that it
+	// keeps. It is for the tests of fakecluster itself: requests take several times as long.
 	VerifyMemory bool
-	// LegacyAPIs serves versions that a server of this release does not serve any more, as
-	// the last releases that had them did.
+	// LegacyAPIs serves versions that a server of this release no longer serves, as the
+	// last releases that had them did.
 	LegacyAPIs bool
-	// RuntimeConfig are versions that are off by default and are to be served, worded
-	// as the flag of kube-apiserver: "resource.k8s.io/v1beta2=true".
+	// RuntimeConfig turns on versions that are off by default, in the words of
+	// kube-apiserver's flag --runtime-config: "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
 	// Network says where the server and its services are.
 	Network Network
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
 	// answered with status 429, which asks the client to try again after a second.
 	MaxWatches int
-	// Controllers are the controllers of kube-controller-manager that act, by the names that its
-	// flag --controllers knows them by; nil: none. Those that there are: see ControllerNames.
+	// Controllers are the controllers of kube-controller-manager that act, by the names of its
+	// flag --controllers. [ControllerNames] lists them. Nil: none.
 	Controllers []string
 }
 
-// ControllerNames are the names that Options.Controllers may have.
+// ControllerNames returns the names that Options.Controllers may have.
 func ControllerNames() []string {
 	var names []string
 	for _, c := range lifecycle.AllControllers() {
@@ -158,8 +157,8 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	return k, nil
 }
 
-// New makes a server over a store that New fills with what every cluster has
-// from its start, unless it is there already. Close ends it; the store stays the
+// New makes a server over a store. It creates the initial objects of a cluster in the
+// store, unless they are there already. Close ends the server; the store stays the
 // caller's.
 func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
@@ -261,7 +260,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	return server, nil
 }
 
-// maxWatches is how many watches there may be at a time.
+// maxWatches is the largest number of watches at a time.
 func (s *Server) maxWatches() int64 {
 	if s.options.MaxWatches > 0 {
 		return int64(s.options.MaxWatches)
@@ -269,9 +268,9 @@ func (s *Server) maxWatches() int64 {
 	return maxWatches
 }
 
-// Close ends all watches and refuses further requests. It does not wait for
-// those in flight: they end with the connection or transport that carries them.
-// It waits for what controllers do because time has passed.
+// Close ends all watches and refuses further requests. It does not wait for requests in
+// flight: they end with the connection or transport that carries them. It waits for
+// controllers whose timer has gone off.
 func (s *Server) Close() {
 	s.close()
 	s.hooks.close()
@@ -284,14 +283,14 @@ func (s *Server) TokenFor(user string, groups ...string) string {
 	return s.users.TokenFor(user, groups...)
 }
 
-// TokenForServiceAccount returns a bearer token for a service account. It is good as long as
-// there is a ServiceAccount of the name.
+// TokenForServiceAccount returns a bearer token for a service account. It is valid as long
+// as the ServiceAccount exists.
 func (s *Server) TokenForServiceAccount(namespace, name string) string {
 	return s.users.TokenForServiceAccount(namespace, name)
 }
 
 // CertificateFor returns a client certificate for a user who is a member of the groups, and its
-// key, as PEM. It fails if the names cannot stand in a certificate.
+// key, as PEM. It fails if a certificate cannot contain the names.
 func (s *Server) CertificateFor(user string, groups ...string) (certificate, key []byte, err error) {
 	return s.users.CertificateFor(user, groups...)
 }

@@ -72,7 +72,7 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 	tellStatus(req.Context(), obj)
 	_, info, err := negotiation.NegotiateOutputMediaType(req, scheme.Codecs, negotiation.DefaultEndpointRestrictions)
 	if err != nil {
-		// A refusal is not hidden behind a quarrel about its form.
+		// An error is sent as JSON even if the client does not accept that.
 		if code < http.StatusBadRequest {
 			status := toStatus(err)
 			code, obj = int(status.Code), status
@@ -83,7 +83,7 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 	encode(w, code, obj, info)
 }
 
-// encodeObject is writeObject in a media type that has been settled already.
+// encodeObject is writeObject in a media type that has been negotiated already.
 func encodeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object, mediaType string) {
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 	if !ok {

@@ -11,15 +11,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What a trail keeps: the newest events, and no more of what was sent and answered
-// in them.
+// A trail keeps the newest events, up to this number and this size of the objects in them.
 const (
 	maxAuditEvents = 10_000
 	maxAuditBytes  = 64 << 20
 )
 
-// trail is the audit trail of a server: what upstream's audit filter would have written to
-// its log, with one level for all requests and without the stage RequestReceived.
+// trail is the audit trail of a server: what upstream's audit filter would write to its
+// log, with one level for all requests and without the stage RequestReceived.
 type trail struct {
 	level auditinternal.Level
 	keeps bool      // AuditEvents has the events
@@ -31,8 +30,8 @@ type trail struct {
 	bytes  int // of the objects in them
 }
 
-// newTrail makes a trail; nil if nothing is to be told. A log is told of everything, because what
-// its policy wants is known when the request is.
+// newTrail makes a trail, or returns nil if neither a trail nor a log is wanted. Events for a log
+// have the highest level, because its policy is applied only when the request is known.
 func newTrail(level auditinternal.Level, log *AuditLog, now func() time.Time) *trail {
 	if level == "" {
 		level = auditinternal.LevelNone
@@ -47,9 +46,9 @@ func newTrail(level auditinternal.Level, log *AuditLog, now func() time.Time) *t
 	return t
 }
 
-// AuditEvents are the newest events of the audit trail: up to 10,000, with 64 MiB of objects.
-// They are in the order in which the requests were answered. The event of a request is there
-// before its answer leaves the server.
+// AuditEvents returns the newest events of the audit trail: up to 10,000, with up to 64 MiB
+// of objects. They are in the order in which the requests were answered. The event of a
+// request is there before its answer leaves the server.
 func (s *Server) AuditEvents() []auditv1.Event {
 	if s.trail == nil || !s.trail.keeps {
 		return nil
@@ -67,8 +66,8 @@ func (t *trail) kept() []auditv1.Event {
 	return events
 }
 
-// ProcessEvents implements audit.Sink. Upstream stamps events with the time of the process; the
-// time of the cluster may be another one.
+// ProcessEvents implements audit.Sink. It stamps events with the time of the cluster; upstream
+// has stamped them with that of the process.
 func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
 	for _, event := range events {
 		stamped := *event

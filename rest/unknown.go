@@ -43,10 +43,10 @@ func unknownSubresource(r *request) error {
 	return unknownPath(resource.Routing{})
 }
 
-// unknownMediaType is the answer to a client that accepts nothing of what there is; err says
-// so in the words of a handler. A real server routes requests to built-in kinds by their media
-// types, parameters aside: only where it has none of them, no handler is asked. A Table in
-// protobuf, for example, is refused by the handler.
+// unknownMediaType is the answer to a client that accepts no media type of the resource; err
+// is the answer of a handler. A real server routes requests to built-in kinds by their media
+// types without parameters. If no route matches, no handler is called. A Table in protobuf,
+// for example, has a route, and the handler refuses it.
 func unknownMediaType(r *request, err error) error {
 	if r.version.Resource.Routing.NamedRefusals || r.projection() != nil {
 		return err
@@ -64,8 +64,8 @@ func unknownMediaType(r *request, err error) error {
 	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+types)
 }
 
-// notServed is the answer for what a real server serves and this one does not, because of
-// what it lacks; nil if it lacks nothing.
+// notServed is the answer for what a real server serves and this one does not; missing says
+// why. It is nil if missing is empty.
 func notServed(what, missing string) error {
 	if missing == "" {
 		return nil

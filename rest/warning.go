@@ -18,8 +18,8 @@ func recordWarnings(next http.Handler) http.Handler {
 	})
 }
 
-// How much of warnings one answer carries, in runes. When they are more than all
-// of them may be, each is cut to what one may be.
+// The limits on the warnings of one answer, in runes: on all together, and on each one if
+// all together exceed the first.
 const (
 	maxWarnings = 4 * 1024
 	maxWarning  = 256
@@ -54,7 +54,7 @@ func (w *warnings) AddWarning(agent, text string) {
 		w.put(agent, text)
 		return
 	}
-	// Too much: all those before are cut as well.
+	// Too long: cut all those before as well.
 	w.cutting, w.runes = true, 0
 	w.header.Del("Warning")
 	for _, g := range w.given {

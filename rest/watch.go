@@ -33,8 +33,9 @@ type watches struct {
 	running *atomic.Int64
 }
 
-// maxWatches is how many watches a server has at a time, unless its options say otherwise. A
-// watch holds a connection and a goroutine; a test that has more of them leaks them.
+// maxWatches is the largest number of watches at a time, unless the options of a server say
+// otherwise. A watch holds a connection and a goroutine; a test with more than that leaks
+// them.
 const maxWatches = 10_000
 
 // errTooManyWatches is the answer to a watch beyond the limit.
@@ -104,14 +105,14 @@ func (w watches) watch(r *request) error {
 
 // frames is where the events of a watch go.
 type frames interface {
-	// begin tells the client of what media type they are.
+	// begin tells the client the media type of the frames.
 	begin(mediaType string)
 	// write sends the frame of one event, and flush what has been written.
 	write(frame []byte) error
 	flush()
 }
 
-// answered are the frames of a watch over plain HTTP: its answer.
+// answered writes the frames of a watch over plain HTTP into its answer.
 type answered struct{ w http.ResponseWriter }
 
 func (a answered) begin(mediaType string) {
@@ -127,8 +128,8 @@ func (a answered) write(frame []byte) error {
 
 func (a answered) flush() { a.w.(http.Flusher).Flush() }
 
-// untilWatchEnds is the time of a watch: the request's, at most timeoutSeconds,
-// and none after the server closes.
+// untilWatchEnds returns the context of a watch. It ends with the request, after
+// timeoutSeconds, and when the server closes.
 func (w watches) untilWatchEnds(request context.Context, o *internalversion.ListOptions) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(request)
 	timedOut := func() {}
@@ -228,8 +229,7 @@ func watchError(err error) error {
 	return err
 }
 
-// sendInitial sends the objects that are there already, and the bookmark that
-// says so.
+// sendInitial sends the present objects, and the bookmark that says that these were all.
 func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) error {
 	if initial == nil {
 		return nil
@@ -265,8 +265,8 @@ func (s *watchStream) follow(ctx context.Context) error {
 	var err error
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
-		// The definition first: what its objects went through before it changed
-		// is then sure to be sent.
+		// Look at the definition first: then all changes to its objects from before its own
+		// change are sent.
 		if s.over, err = s.redefined(); err != nil && !errors.Is(err, store.ErrClosed) {
 			return watchError(err)
 		}
@@ -334,7 +334,8 @@ func redefinedSince(was, is string) bool {
 	return false
 }
 
-// sendEvent sends one change, as it looks through the selector.
+// sendEvent sends one change as the selector shows it: an object that begins to match is
+// added.
 func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) error {
 	if e.Record.Revision <= s.after {
 		return nil
@@ -359,8 +360,8 @@ func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) error {
 	case was && e.Type == store.Deleted:
 		return s.send(ctx, watch.Deleted, e.Record, e.Record.Revision)
 	case was:
-		// It changed out of sight: what is sent is how it looked before, at the
-		// revision of the change.
+		// The object no longer matches. The client gets its former state at the revision of
+		// the change.
 		return s.send(ctx, watch.Deleted, *e.Previous, e.Record.Revision)
 	}
 	return nil
@@ -381,7 +382,7 @@ func (s *watchStream) send(ctx context.Context, kind watch.EventType, record sto
 	return s.write(frame, err)
 }
 
-// sendBookmark tells the client how far it has seen everything.
+// sendBookmark tells the client up to which revision it has seen all changes.
 func (s *watchStream) sendBookmark(ctx context.Context, revision int64, initialEventsEnd bool) error {
 	frame, err := s.events.AppendBookmark(ctx, s.buffer[:0], revision, initialEventsEnd)
 	return s.write(frame, err)
@@ -398,8 +399,8 @@ func (s *watchStream) sendError(err error) {
 	}
 }
 
-// write writes a frame, unless it could not be made. The next frame uses its buffer again:
-// it would be a copy of each object for each watcher otherwise.
+// write writes a frame, unless err says that it could not be made. It keeps the buffer for
+// the next frame; otherwise each watcher would copy each object.
 func (s *watchStream) write(frame []byte, err error) error {
 	if err != nil {
 		return err
@@ -413,5 +414,5 @@ func (s *watchStream) write(frame []byte, err error) error {
 	return nil
 }
 
-// maxWatchBuffer is how large a buffer a watch keeps.
+// maxWatchBuffer is the size of the largest buffer that a watch keeps.
 const maxWatchBuffer = 32 << 10

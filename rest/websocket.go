@@ -34,7 +34,7 @@ func overWebSocket(ctx context.Context, r *request, info runtime.SerializerInfo,
 	return nil
 }
 
-// messages are the frames of a watch over a WebSocket.
+// messages writes the frames of a watch over a WebSocket, each as a message.
 type messages struct {
 	ws   *websocket.Conn
 	text bool
@@ -42,7 +42,8 @@ type messages struct {
 
 func (messages) begin(string) {}
 
-// lengthOfFrame is how many bytes of a binary frame say how long it is. A message says so itself.
+// lengthOfFrame is the number of bytes with which a binary frame states its length. A message of
+// a WebSocket does not need them.
 const lengthOfFrame = 4
 
 func (m messages) write(frame []byte) error {

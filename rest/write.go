@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// write is the write of the object or the subresource that the path names.
+// write makes the request for a write of the object or the subresource that the path names.
 func (r *request) write(change write.Change, options write.Options) write.Request {
 	return write.Request{
 		Version: r.version, Namespace: r.namespace(), Name: r.info.Name, Subresource: r.info.Subresource,
@@ -21,12 +21,12 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 	}
 }
 
-// source decodes the body, as often as the write is tried.
+// source decodes the body, once for each attempt at the write.
 func (r *request) source(fieldValidation string) write.Source {
 	return func(v *resource.Version) (resource.Decoded, error) { return r.decode(v, fieldValidation) }
 }
 
-// carryOut carries out a write, and answers with what has become of the object.
+// carryOut carries out a write, and answers with its result.
 func (r *request) carryOut(w write.Request) error {
 	result, err := r.commit(w)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *request) answerWrite(code int, result write.Result) error {
 	return r.answer(code, text)
 }
 
-// managerOf is the field manager that a request names, or else the beginning of
-// its user agent.
+// managerOf returns the field manager that a request names, or else the beginning of its
+// user agent.
 func managerOf(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// Network says where the objects that a cluster has from its start say that the server and its
-// services are. The zero value of each field is good.
+// Network has the addresses in the initial objects of a cluster. All fields have useful zero
+// values.
 type Network struct {
-	// Services has the addresses of services: IPv4, with at least eight of them. Zero:
-	// 10.0.0.0/24.
+	// Services is the range of the services' addresses: IPv4, with at least eight
+	// addresses. Zero: 10.0.0.0/24.
 	Services netip.Prefix
-	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. If it
-	// is a loopback one, there are no Endpoints: no such object may have it.
+	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. For a
+	// loopback address the Service kubernetes has no Endpoints, because Endpoints may not have
+	// such an address.
 	Server netip.Addr
-	// Port is that of the server. Zero: 6443.
+	// Port is the port of the server. Zero: 6443.
 	Port int
 }
 

@@ -19,10 +19,10 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// admitted is the outcome of the first phase of admission.
+// admitted is the result of the first phase of admission.
 type admitted struct {
-	// require is what must still hold when the write commits. So a write does not commit
-	// if the definition or the namespace that it was judged by has changed since.
+	// require has conditions that must hold when the write commits: the definition and the
+	// namespace that the write was judged by have not changed.
 	require []store.Precondition
 	// replaced says that a plugin has changed the object.
 	replaced bool
@@ -123,7 +123,7 @@ func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, 
 	return nil
 }
 
-// asked is the write in the form that the chain of admission takes.
+// asked makes the write as the admission chain takes it.
 func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
 	namespace := a.request.Namespace
 	if a.version.Resource.NamespaceOfItself {
@@ -149,8 +149,8 @@ func (a attempt) attributes(operation admission.Operation, obj, old runtime.Obje
 		a.version.GroupVersionResource(), a.request.Subresource, operation, options, a.request.isDryRun(), user)
 }
 
-// operationOptions are the options that admission sees. They follow the operation, not
-// the verb of the request: an update or an apply may create the object.
+// operationOptions returns the options that admission sees. They depend on the operation
+// and not on the verb of the request: an update or an apply may create the object.
 func (a attempt) operationOptions(operation admission.Operation) runtime.Object {
 	o := a.request.Options
 	switch operation {

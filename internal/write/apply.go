@@ -13,8 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// apply is what an Apply makes of the current object, as the write shows it. It
-// settles who owns which fields.
+// apply applies an Apply to the current object, as the write shows it. The result has the
+// new owners of its fields.
 func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.Decoded, managed bool, err error) {
 	if wanted, err = a.merge(change, shown); err != nil {
 		return resource.Decoded{}, false, err
@@ -22,8 +22,8 @@ func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.De
 	return wanted, true, a.checkPatched(wanted.Object)
 }
 
-// appliedNew is the object that an Apply creates where there is none; nil for a
-// subresource, which takes an object.
+// appliedNew returns the function that makes the object which an Apply creates if there is
+// none. It returns nil for a subresource, where there must be an object.
 func (a attempt) appliedNew(change Apply) func() (newObject, error) {
 	if a.request.Subresource != "" {
 		return nil
@@ -70,10 +70,9 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 	return obj, nil
 }
 
-// parseConfiguration reads an apply configuration. It is flawless if a strict
-// reader could have nothing against it. Most configurations are JSON, which takes a
-// tenth of the time to read as such, and says the same as YAML unless texts or
-// numbers are unusual.
+// parseConfiguration reads an apply configuration, which is YAML. Flawless says that strict
+// decoding finds no mistake. Most configurations are JSON, which takes a tenth of the time
+// to read as JSON, and means the same in YAML unless strings or numbers are unusual.
 func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless bool, err error) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	if isPlainYAML(body) {
@@ -92,8 +91,8 @@ func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless boo
 	return u, false, nil
 }
 
-// isPlainYAML tells of JSON that its texts are the same if it is read as YAML.
-// Outside of ASCII YAML knows other line breaks, and it has no pairs of surrogates.
+// isPlainYAML tells whether the strings of a JSON text are the same if it is read as YAML.
+// Outside ASCII, YAML has other line breaks, and it has no surrogate pairs.
 func isPlainYAML(body []byte) bool {
 	for i, c := range body {
 		switch {
@@ -106,8 +105,7 @@ func isPlainYAML(body []byte) bool {
 	return true
 }
 
-// hasFloats tells whether there is a number that is no integer, as JSON writes it.
-// YAML knows no difference between 1.0 and 1.
+// hasFloats tells whether a value contains a float64. For YAML, 1.0 and 1 are the same.
 func hasFloats(value any) bool {
 	switch value := value.(type) {
 	case float64:

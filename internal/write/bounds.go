@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// maxMetadata is how many labels an object may have, and how many annotations, finalizers,
-// owners and managers. A real server has no bound but the size of the body, and works for
+// maxMetadata is the largest number of labels of an object, and of annotations, finalizers,
+// owners and managers. A real server has no limit but the size of the body, and works for
 // seconds on a hundred thousand of them.
 const maxMetadata = 10_000
 
-// isBounded refuses an object with more metadata than anybody has, before the stages of a write
+// isBounded refuses an object with excessive metadata. It comes before the stages of a write
 // that work on each piece of it.
 func isBounded(obj runtime.Object) error {
 	if u, ok := obj.(*unstructured.Unstructured); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Quotas are what limits the use of namespaces.
+// Quotas limit what the objects of a namespace use.
 type Quotas struct {
 	// Resource is that of the quotas.
 	Resource *resource.Resource
@@ -22,12 +22,13 @@ type Quotas struct {
 	// returns the updates that charge the quotas for the write.
 	Charge func(ctx context.Context, w *restadmission.Write, quotas []store.Record) ([]store.Update, error)
 
-	// unlimited is a revision at which the cluster had no quota; 0: none is known.
+	// unlimited is a revision at which the cluster had no quota; 0: no such revision is
+	// known.
 	unlimited atomic.Int64
 }
 
-// charge is what a write has quotas charged with. It commits with the write or not at all, so
-// that a write that is refused later, for whatever reason, has charged nothing.
+// charge is what quotas are charged for a write. It commits together with the write, so that
+// a write that is refused later charges nothing.
 type charge struct {
 	quotas  string // what the keys of the namespace's quotas begin with; empty: none were asked
 	require []store.Precondition
@@ -79,15 +80,16 @@ func (a attempt) chargeOnce(obj, current runtime.Object) (charge, error) {
 		q.unlimited.Store(all.Revision)
 	}
 	if operation == admission.Create || len(c.updates) > 0 {
-		// Whoever measures a quota anew relies on this: an object that was created after the quota
-		// had got a limit has been charged for it.
+		// The controller that measures quotas relies on this: an object that is created after the
+		// quota has got a limit is charged for it.
 		c.require = []store.Precondition{{Key: c.quotas, Revision: list.Revision, Prefix: true}}
 	}
 	return c, nil
 }
 
-// commitCharged commits a write with what it is charged for. While other writes change the
-// quotas, it asks these again: each time that it has to, another write has succeeded.
+// commitCharged commits a write together with its charge. If a quota has changed meanwhile,
+// it makes the charge again. It ends, because each further attempt means that another write
+// has succeeded.
 func (a attempt) commitCharged(c charge, obj, current runtime.Object, commit func(charge) (store.Record, error)) (store.Record, error) {
 	for {
 		record, err := commit(c)
@@ -113,7 +115,7 @@ func (a attempt) commitCharged(c charge, obj, current runtime.Object, commit fun
 	}
 }
 
-// commitWith is a write that commits with the charge.
+// commitWith returns a write that commits together with the charge.
 func (c charge) commitWith(w store.Write) store.Write {
 	w.Before = c.updates
 	w.Require = append(w.Require[:len(w.Require):len(w.Require)], c.require...)
@@ -126,8 +128,9 @@ func (c charge) isOutdated(err error) bool {
 	return c.quotas != "" && errors.As(err, &changed) && strings.HasPrefix(changed.Key, c.quotas)
 }
 
-// Stage carries out an update but for its commit, for which it returns what another write is to
-// commit with itself; nil if the update changes nothing. The request names a revision.
+// Stage carries out an update without its commit. It returns the update of the store, which
+// another write commits together with itself; nil if nothing changes. The request must have a
+// Revision.
 func (p *Pipeline) Stage(ctx context.Context, r Request) (*store.Update, error) {
 	var staged *store.Update
 	r.staged = &staged

@@ -7,9 +7,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// claim has an object take of the cluster what there is only once: a Service takes its
-// cluster IP. The caller calls settle when the write has been committed, or has failed. For
-// a create current is nil.
+// claim allocates what the object needs of the cluster, such as the cluster IP of a
+// Service. The caller calls settle when the write has been committed, or has failed. For a
+// create current is nil.
 func (a attempt) claim(obj, current runtime.Object) (settle func(committed bool), err error) {
 	claims := a.version.Claims
 	if claims == nil || a.request.Subresource != "" {
@@ -18,7 +18,7 @@ func (a attempt) claim(obj, current runtime.Object) (settle func(committed bool)
 	return claims.Take(a.ctx, obj, current, a.request.isDryRun())
 }
 
-// giveBack frees what the object of a record has taken, which has been removed.
+// giveBack frees what a removed object had claimed.
 func (a attempt) giveBack(record store.Record) {
 	claims := a.version.Claims
 	if claims == nil {
@@ -26,7 +26,7 @@ func (a attempt) giveBack(record store.Record) {
 	}
 	last, err := a.p.Memory.Decode(a.version, record)
 	if err != nil {
-		klog.ErrorS(err, "What a deleted object has taken of the cluster is not free again", "key", record.Key)
+		klog.ErrorS(err, "What a deleted object had claimed of the cluster cannot be freed", "key", record.Key)
 		return
 	}
 	claims.Release(a.ctx, last.Object)

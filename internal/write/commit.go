@@ -65,16 +65,15 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 	return result, err
 }
 
-// commitUpdate stores the new state of an object, if it differs from the one
-// that the record holds.
+// commitUpdate stores the new state of an object, if it differs from the record.
 func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	is, err := a.put(record, obj, nil, require)
 	return a.resultOf(is, obj.Object, err)
 }
 
-// put is commitUpdate, and returns the record that holds the object then. In a dry run it
-// is one that is not in the store. Quotas are charged for what the object uses more than the
-// current one, unless that is nil.
+// put is commitUpdate, and returns the new record of the object. In a dry run the record is
+// not in the store. Quotas are charged for what the object uses beyond the current one; if
+// current is nil, they are not charged.
 func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
 	var charged charge
 	var err error
@@ -118,8 +117,8 @@ func (a attempt) commitDelete(record store.Record, obj runtime.Object, require [
 	return result, err
 }
 
-// drop is commitDelete, and also returns what watchers see. In a dry run that is the
-// record as it is.
+// drop is commitDelete, and also returns the record that watchers see. In a dry run that is
+// the present record.
 func (a attempt) drop(record store.Record, obj runtime.Object, require []store.Precondition) (Result, store.Record, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -158,8 +157,8 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	return gone, nil
 }
 
-// encode is the one encoding of a write: the object in the storage version, with
-// the given resourceVersion, for toStore to replace. Stored is what reading it would
+// encode makes the one encoding of a write: the object in the storage version, with the
+// given resourceVersion, which toStore replaces. Stored is what reading the text would
 // give, if that is known.
 func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stored resource.Decoded, err error) {
 	metadata, err := meta.Accessor(obj.Object)
@@ -180,7 +179,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stor
 	return unsafe.String(unsafe.SliceData(encoded), len(encoded)), stored, nil // no other code holds them
 }
 
-// toStore is the write of an encoded object.
+// toStore makes the store's write of an encoded object.
 func (a attempt) toStore(text string, require []store.Precondition) store.Write {
 	return store.Write{
 		Make:    func(revision int64) string { return view.WithResourceVersion(text, revision) },
@@ -190,8 +189,9 @@ func (a attempt) toStore(text string, require []store.Precondition) store.Write 
 	}
 }
 
-// remember stamps a committed object with its revision, and keeps what reading it would
-// give, if that is known, for whoever writes to it next. Nothing alters either from here on.
+// remember stamps a committed object with its revision. If it is known what reading the
+// record would give, remember keeps that for the next write. Nothing alters either of them
+// afterwards.
 func (a attempt) remember(record store.Record, obj resource.Decoded, stored resource.Decoded) {
 	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
@@ -208,14 +208,14 @@ func (a attempt) remember(record store.Record, obj resource.Decoded, stored reso
 	}
 }
 
-// result is the outcome of a write after which the object is stored: the record, as the
-// version of the request sees it.
+// result makes the Result of a write that has stored the object: the record as the version
+// of the request shows it.
 func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
 	text, err := view.Text(a.version, record)
 	return Result{Text: text, Object: obj}, err
 }
 
-// resultOf is result, or the error of the write.
+// resultOf is result, unless the write has failed.
 func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (Result, error) {
 	if err != nil {
 		return Result{}, err
@@ -223,8 +223,8 @@ func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (R
 	return a.result(record, obj)
 }
 
-// react carries out the consequences of a commit, even if the client goes away meanwhile.
-// The client does not get the warnings that these further writes receive.
+// react does what follows a commit, even if the client goes away meanwhile. The client does
+// not get the warnings of these further writes.
 func (a attempt) react(change lifecycle.Change) {
 	change.Resource, change.Namespace = a.version.Resource, a.request.Namespace
 	a.p.Reactor.React(detach(a.ctx), change)

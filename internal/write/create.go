@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// createNew is a Create: the name must be free.
+// createNew carries out a Create: the name must be free.
 func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
@@ -29,7 +29,8 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 	return result, err
 }
 
-// alreadyExists says that the name is taken, and whether it may soon be free.
+// alreadyExists returns the error of a name that is taken. It says if the other object is
+// being deleted.
 func (a attempt) alreadyExists(e *store.ExistsError) error {
 	res := a.version.Resource
 	err := apierrors.NewAlreadyExists(res.GroupResource(), res.NameOf(e.Key))

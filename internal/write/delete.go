@@ -13,8 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// remove deletes an object. If a finalizer, content or a grace period holds the object back,
-// remove marks it as being deleted, once. It alters the options.
+// remove carries out a Delete. If a finalizer, content or a grace period holds the object
+// back, remove marks it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if done, err := a.removeUnanswered(options); done || err != nil {
 		return Result{Deleted: done}, err
@@ -34,8 +34,8 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	content := a.version.ContentFirst
 	if pending || content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
-		// The deletion has begun and waits. As upstream does, answer with the object as it
-		// is, without a write and without admission.
+		// The deletion has begun and waits. Like upstream, answer with the present object,
+		// without a write and without admission.
 		return a.result(record, obj)
 	}
 	require, err := a.admitDelete(current.Object)
@@ -75,7 +75,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 }
 
 // admitDelete asks admission about the deletion of an object, which it does not alter.
-// require is what must still hold when the deletion commits.
+// require has conditions that must hold when the deletion commits.
 func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, err error) {
 	if !a.chain.Empty() {
 		obj = obj.DeepCopyObject()
@@ -87,8 +87,8 @@ func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, 
 	return admitted.require, a.validate(admission.Delete, &resource.Decoded{}, obj, admitted)
 }
 
-// removeNow removes an object, which it alters. The client that asked for that sees it at the revision of
-// the removal.
+// removeNow removes an object, which it alters. The Result has the object at the revision of the
+// removal.
 func (a attempt) removeNow(record store.Record, obj runtime.Object, require []store.Precondition) (Result, error) {
 	result, gone, err := a.drop(record, obj, require)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a attempt) removeNow(record store.Record, obj runtime.Object, require []st
 	return result, nil
 }
 
-// markAsDeleting stamps an object that finalizers hold back.
+// markAsDeleting marks an object that finalizers hold back as being deleted.
 func markAsDeleting(metadata metav1.Object, now metav1.Time) {
 	was := metadata.GetDeletionTimestamp()
 	if was == nil && metadata.GetGeneration() > 0 {

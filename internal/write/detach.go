@@ -7,16 +7,14 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// detached is the context of what follows from a write. It outlives the request;
-// what happens is neither part of the request's audit event nor something that
-// the client is warned of.
+// detached is a context without the audit event and the warnings of a request.
 type detached struct{ context.Context }
 
 func detach(ctx context.Context) context.Context { return Detached(context.WithoutCancel(ctx)) }
 
-// Detached is the context of a write that the server makes for a client's request: it ends with
-// the request, but what happens is neither part of the request's audit event nor something that
-// the client is warned of.
+// Detached returns the context of a write that the server makes for a client's request. It ends
+// with the request. The write is not part of the request's audit event, and the client does not
+// get its warnings.
 func Detached(ctx context.Context) context.Context { return detached{ctx} }
 
 // Value implements context.Context.

@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// putDirectly is a Put.
+// putDirectly carries out a Put.
 func (a attempt) putDirectly(change Put) (Result, error) {
 	record, current, err := a.loadOrNotFound()
 	if err != nil {
@@ -20,7 +20,7 @@ func (a attempt) putDirectly(change Put) (Result, error) {
 	return a.commitUpdate(record, resource.Decoded{Object: obj}, nil)
 }
 
-// dropDirectly is a Drop.
+// dropDirectly carries out a Drop.
 func (a attempt) dropDirectly(change Drop) (Result, error) {
 	record, current, err := a.loadOrNotFound()
 	if err != nil {
@@ -32,7 +32,7 @@ func (a attempt) dropDirectly(change Drop) (Result, error) {
 	return a.removeNow(record, a.version.Codec.Copy(current.Object), nil)
 }
 
-// loadOrNotFound is load with the error that a client sees if there is no object.
+// loadOrNotFound is load that fails with the error for clients if there is no object.
 func (a attempt) loadOrNotFound() (store.Record, resource.Decoded, error) {
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {

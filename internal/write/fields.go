@@ -10,15 +10,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Manage records in a new object, which it alters, that the manager of a request set all
-// that is in it. It is for objects that are answered and not stored.
+// Manage makes the manager of a request the owner of all fields of a new object, which it
+// alters. It is for objects that are returned and not stored.
 func (p *Pipeline) Manage(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
 	managed, err := p.attempt(ctx, &r, r.Version).manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
 	return managed.Object, err
 }
 
-// manageFields records that the manager of the write set what differs between the
-// object, which it alters, and the current one, which is empty for a create.
+// manageFields makes the manager of the write the owner of what differs between the object,
+// which it alters, and the current one, which is empty for a create.
 func (a attempt) manageFields(obj, current resource.Decoded) (resource.Decoded, error) {
 	if current.Object == nil {
 		current.Object = a.shownAs().Codec.New()
@@ -29,14 +29,14 @@ func (a attempt) manageFields(obj, current resource.Decoded) (resource.Decoded, 
 	return obj.WithOwners(owners), err
 }
 
-// applyFields is a new object: the current one with a configuration merged into it,
-// and the manager of the write recorded as the owner of what the configuration says.
+// applyFields returns a new object: the current one with a configuration merged into it.
+// The manager of the write owns the fields of the configuration.
 func (a attempt) applyFields(current resource.Decoded, configuration *unstructured.Unstructured, force bool) (resource.Decoded, error) {
 	obj, owners, err := a.fields().Apply(current, configuration, a.request.Manager, force, a.p.Now())
 	return resource.Decoded{Object: obj}.WithOwners(owners), err
 }
 
-// fields are those of the object or of the subresource that is written.
+// fields returns the field management of the object, or of the subresource that is written.
 func (a attempt) fields() resource.Fields {
 	if a.view != nil {
 		return a.view.FieldManager

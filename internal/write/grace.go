@@ -35,14 +35,14 @@ func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	} else if shortened := was.Add(seconds(period - *had)); shortened.After(ends.Time) {
 		ends = metav1.NewTime(shortened)
 	} else if shortened.Before(ends.Time) && period != 0 {
-		period = 1 // it is over, but the kubelet is to find out and to end it
+		period = 1 // it is over, but the kubelet has to end the pod
 	}
 	metadata.SetDeletionTimestamp(&ends)
 	metadata.SetDeletionGracePeriodSeconds(&period)
 	return graceful, pending, nil
 }
 
-// deleteStrategy is what upstream asks about a delete.
+// deleteStrategy returns the strategy that upstream calls for a delete.
 func deleteStrategy(v *resource.Version) registryrest.RESTDeleteStrategy {
 	typer := struct{ runtime.ObjectTyper }{v.Strategy}
 	if v.Deletion.Graceful == nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// load reads the current object in the version of the request. The
-// object is shared, and the caller must not alter it. If there is none, the error is
-// store.ErrNotFound; if it is not at the revision that the request means, a
-// store.ConflictError.
+// load reads the current object in the version of the request. The object is shared, and
+// the caller must not alter it. If there is none, the error is store.ErrNotFound; if it
+// does not have the Revision of the request, a store.ConflictError.
 func (a attempt) load() (store.Record, resource.Decoded, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))
 	if err != nil {
@@ -23,8 +22,9 @@ func (a attempt) load() (store.Record, resource.Decoded, error) {
 	return record, current, err
 }
 
-// notFound is the error of a write whose object does not exist: err is that of load. If
-// the request names a revision, it stays err, so that Run fails with ErrObsolete.
+// notFound returns the error of a write whose object does not exist; err is the error of
+// load. If the request has a Revision, that is err itself, so that Run fails with
+// ErrObsolete.
 func (a attempt) notFound(err error) error {
 	if a.request.Revision != 0 {
 		return err

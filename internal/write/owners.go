@@ -13,13 +13,13 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// When duplicate owner references are found, as the warning says it.
+// The ends of the warning about duplicate owner references, which say when they were found.
 const (
 	beforeAdmission = ""
 	afterAdmission  = " after mutating admission happens"
 )
 
-// dropDuplicateOwnersOf is dropDuplicateOwners of an object.
+// dropDuplicateOwnersOf is dropDuplicateOwners for an object.
 func dropDuplicateOwnersOf(ctx context.Context, obj runtime.Object, when string) error {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// maxJSONPatchOperations is upstream's limit.
+// maxJSONPatchOperations is upstream's limit on the operations of a JSON patch.
 const maxJSONPatchOperations = 10000
 
 // maxJSONPatchCopyBytes bounds how many bytes the copy operations of one JSON patch may
@@ -145,8 +145,8 @@ func applyOperations(p Patch, before []byte) (after []byte, complaints []error, 
 	return after, complaints, nil
 }
 
-// unprocessable is the answer to a patch that does not fit the object: 422 without
-// a reason.
+// unprocessable returns the answer to a patch that does not fit the object: 422 without a
+// reason.
 func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(422, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
@@ -166,9 +166,9 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 	return after, complaints, err
 }
 
-// mergeObjects applies a merge patch to the decoded object, without a detour through
-// JSON, if the kind can. It is not ok if anything about the patch or its outcome is
-// unusual. Then mergeJSON applies the patch, or has the words of the error.
+// mergeObjects applies a merge patch to the decoded object, without a detour through JSON.
+// Ok is false if anything about the patch or its outcome is unusual. Then mergeJSON applies
+// the patch, or words the error.
 func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {
 	patch, plain := json.Decode(string(p.Body))
 	if !plain {

@@ -56,20 +56,20 @@ type Reactor interface {
 	React(ctx context.Context, c lifecycle.Change)
 }
 
-// attempt is one attempt at a write: the request, and what it is judged by. It is passed
-// by value, so a stage cannot change what its caller sees. The one field that is set after
-// the start is name: create takes it from the new object, before its first stage, if the
-// request has none.
+// attempt is one attempt at a write: the request, and what it is judged by. It is passed by
+// value, so a stage cannot change what its caller sees. Only one field is set later: create
+// takes the name from the new object, before its first stage, if the request has none.
 type attempt struct {
 	p       *Pipeline
 	request *Request
 	ctx     context.Context
 	chain   *restadmission.Chain
 	version *resource.Version
-	// projection is what shows the object as another kind at the subresource that is
-	// written, or nil.
+	// projection shows the object as another kind at the subresource that is written; nil:
+	// the subresource shows the object itself.
 	projection resource.Projection
-	// view is the kind of what was sent, if it is not the object; or nil.
+	// view is the kind of what was sent, if that is not the object (see Act and Connect);
+	// or nil.
 	view *resource.Version
 	// name is the object's name as admission sees it; empty if the server has not
 	// generated it yet.
@@ -87,7 +87,7 @@ func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version)
 	return a
 }
 
-// run carries out the attempt.
+// run makes the attempt.
 func (a attempt) run() (Result, error) {
 	switch change := a.request.Change.(type) {
 	case Create:
@@ -103,7 +103,7 @@ func (a attempt) run() (Result, error) {
 	case Patch:
 		return a.update(edit{
 			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
-			owners: afterAdmission, // a real server looks for them no earlier in a patch
+			owners: afterAdmission, // a real server does not look for them earlier in a patch
 		})
 	case Apply:
 		return a.update(edit{
@@ -119,14 +119,15 @@ func (a attempt) run() (Result, error) {
 	return Result{}, fmt.Errorf("a write without a change: %T", a.request.Change)
 }
 
-// inTime is the end of the context, if it has ended. The stages of a write that do not look
-// at the context are bounded by the size of the object; between them the write looks.
+// inTime fails if the context has ended. A stage that does not look at the context takes a
+// time that is bounded by the size of the object; the write calls inTime between such
+// stages.
 func (a attempt) inTime() error { return a.ctx.Err() }
 
 // newObject is an object to create.
 type newObject struct {
 	resource.Decoded
-	// managed says that its managedFields are already those of this write.
+	// managed says that the managedFields of the object already include this write.
 	managed bool
 	// owners says when duplicate ownerReferences of the object are looked for.
 	owners string
@@ -182,7 +183,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, what the object takes of the cluster, then the
+	// The metadata that the server sets, what the object claims of the cluster, then the
 	// kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.UID())
@@ -222,13 +223,13 @@ func (a attempt) create(n newObject) (result Result, err error) {
 
 // edit is what an update makes of an object.
 type edit struct {
-	// uid is what the current object must have; empty for any.
+	// uid is the uid that the current object must have; empty: any.
 	uid types.UID
-	// of makes the wanted object from the current one, as the write shows it, which it
-	// does not alter. managed says that the wanted object's managedFields are already
-	// those of this write.
+	// of makes the wanted object from the current one, which it gets as the write shows it
+	// and does not alter. managed is as in newObject.
 	of func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
-	// create makes the object to create if there is none; nil: the update fails then.
+	// create makes the object to create if there is no current one; nil: then the update
+	// fails.
 	create func() (newObject, error)
 	// owners says when duplicate ownerReferences of the wanted object are looked for.
 	owners string
@@ -295,7 +296,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, what the object takes of the cluster, then the
+	// The metadata that the server sets, what the object claims of the cluster, then the
 	// kind's strategy, then validation.
 	committed := false
 	settle, err := a.claim(obj.Object, current.Object)

@@ -14,8 +14,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// checkUID refuses to update an object that has taken the place of the one that
-// is meant, in the words of upstream's storage.
+// checkUID refuses to update an object that has replaced the intended one, in the words of
+// upstream's storage.
 func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 	metadata, err := meta.Accessor(current)
 	if err != nil || uid == "" || uid == metadata.GetUID() {
@@ -27,8 +27,8 @@ func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 		fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID())))
 }
 
-// checkResourceVersion refuses an update of what the client has not seen. Kinds
-// that allow it can be updated without saying what one has seen.
+// checkResourceVersion refuses an update of a state that the client has not seen. Without a
+// resourceVersion it accepts the update for kinds that allow unconditional updates.
 func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) error {
 	versioner := storage.APIObjectVersioner{}
 	seen, err := versioner.ObjectResourceVersion(obj)

@@ -11,9 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// beforeCreate lets the strategy prepare a new object, and validates it. It is
-// upstream's registry/rest.BeforeCreate, but for metadata that is known to be
-// valid: on maps, validating it takes as long as the schema does.
+// beforeCreate lets the strategy prepare a new object, and validates it. It is upstream's
+// registry/rest.BeforeCreate, except that it skips the validation of metadata that is known
+// to be valid. For objects that are maps, that takes as long as the schema does.
 func (a attempt) beforeCreate(of *resource.Decoded) error {
 	obj, strategy := of.Object, a.version.Strategy
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
@@ -38,9 +38,9 @@ func (a attempt) beforeCreate(of *resource.Decoded) error {
 	return nil
 }
 
-// beforeUpdate sets what the server keeps itself, lets the strategy prepare the
-// object, and validates it. It is upstream's registry/rest.BeforeUpdate, but for
-// metadata that is known to be valid.
+// beforeUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
+// object, and validates it. It is upstream's registry/rest.BeforeUpdate, except that it
+// skips the validation of metadata that is known to be valid.
 func (a attempt) beforeUpdate(of *resource.Decoded, from resource.Decoded) error {
 	obj, current := of.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
@@ -68,7 +68,7 @@ func (a attempt) beforeUpdate(of *resource.Decoded, from resource.Decoded) error
 	return nil
 }
 
-// updateStrategy is that of the object or of the subresource that is updated.
+// updateStrategy returns the strategy of the object, or of the subresource that is updated.
 func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
 	if a.request.Subresource == "" {
 		return a.version.Strategy
@@ -76,7 +76,7 @@ func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
 	return a.version.Subresource[a.request.Subresource].Strategy
 }
 
-// informedStrategy is updateStrategy, told what is known of the objects.
+// informedStrategy returns the updateStrategy that knows what is known of the objects.
 func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateStrategy {
 	if a.request.Subresource == "" && a.version.Informed != nil {
 		return a.version.Informed(of)
@@ -87,7 +87,7 @@ func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateS
 	return a.updateStrategy()
 }
 
-// invalid is the refusal of an object under the kind that it says it is.
+// invalid returns the error of an invalid object, under the kind that the object states.
 func invalid(typer runtime.ObjectTyper, obj runtime.Object, name string, errs field.ErrorList) error {
 	kinds, _, err := typer.ObjectKinds(obj)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// shownAs is the version of what the write changes: that of the object, of the kind that
-// the subresource shows it as, or of what was sent in its place.
+// shownAs returns the version of what the write changes: the object, the kind that the
+// subresource shows it as, or what was sent in its place.
 func (a attempt) shownAs() *resource.Version {
 	switch {
 	case a.view != nil:
@@ -18,7 +18,7 @@ func (a attempt) shownAs() *resource.Version {
 	return a.version
 }
 
-// project is the current object as the write shows it, for a change to start from.
+// project returns the current object as the write shows it. The change starts from that.
 func (a attempt) project(current resource.Decoded) (resource.Decoded, error) {
 	if a.projection == nil {
 		return current, nil
@@ -27,7 +27,7 @@ func (a attempt) project(current resource.Decoded) (resource.Decoded, error) {
 	return resource.Decoded{Object: shown}, err
 }
 
-// unproject is the object with what the write has made of its projection.
+// unproject returns the object with the changed projection written into it.
 func (a attempt) unproject(current, wanted resource.Decoded) (resource.Decoded, error) {
 	if a.projection == nil {
 		return wanted, nil
@@ -36,7 +36,7 @@ func (a attempt) unproject(current, wanted resource.Decoded) (resource.Decoded, 
 	return resource.Decoded{Object: obj}, err
 }
 
-// projections are an object and the current one, which is nil for a create, as the
+// projections returns an object and the current one, which is nil for a create, as the
 // second phase of admission sees them.
 func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Object, err error) {
 	if a.projection == nil {
@@ -45,7 +45,7 @@ func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Objec
 	if is, err = a.projection.Of(obj); err != nil {
 		return nil, nil, err
 	}
-	if was, err = a.projection.Of(current); err != nil { // it had nothing to show yet
+	if was, err = a.projection.Of(current); err != nil { // it has no projection yet
 		was, err = a.projection.Before(current)
 	}
 	return is, was, err

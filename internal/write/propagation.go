@@ -7,10 +7,10 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// propagationFinalizers are the finalizers of an object that is to be deleted by
-// the given options: what is to become of its dependents is left to the garbage
-// collector in the form of a finalizer. If neither the options nor the finalizers of the object
-// say it, the kind does: the dependents of a Job are orphaned, Events have none.
+// propagationFinalizers returns the finalizers of an object that is deleted with the given
+// options. A finalizer tells the garbage collector what becomes of the dependents. If neither
+// the options nor the finalizers of the object say that, the kind does: the dependents of a Job
+// are orphaned, Events have none.
 func (a attempt) propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
 	byDefault := registryrest.DeleteDependents
 	if dependents := a.version.Deletion.Dependents; dependents != nil {
@@ -45,7 +45,7 @@ func (a attempt) propagationFinalizers(finalizers []string, options *metav1.Dele
 	return kept
 }
 
-// OrphanDependents is the field that propagationPolicy has replaced.
+// OrphanDependents returns the deprecated field that propagationPolicy has replaced.
 func OrphanDependents(options *metav1.DeleteOptions) *bool {
 	//lint:ignore SA1019 clients still send it
 	return options.OrphanDependents

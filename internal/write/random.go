@@ -28,7 +28,7 @@ func NewRandom(seed *uint64) *Random {
 	return &Random{source: rand.NewChaCha8(key)}
 }
 
-// UID is a new version 4 UUID.
+// UID returns a new version 4 UUID.
 func (r *Random) UID() types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,8 +39,8 @@ func (r *Random) UID() types.UID {
 	return types.UID(id.String())
 }
 
-// generatedNameLimit is how much of generateName is kept, so that the name fits
-// into 63 characters.
+// generatedNameLimit is the most that is kept of a generateName, so that the name fits into
+// 63 characters.
 const generatedNameLimit = 63 - generatedSuffix
 
 const generatedSuffix = 5
@@ -61,14 +61,14 @@ func (r *Random) Name(base string) string {
 	return string(name)
 }
 
-// Below is a number from 0 up to the bound, which must be positive and which it is not.
+// Below returns a number of at least 0 that is less than the bound, which must be positive.
 func (r *Random) Below(bound int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int(r.source.Uint64() % uint64(bound))
 }
 
-// Fork is a source of its own that continues from this one.
+// Fork returns an independent source that is seeded by this one.
 func (r *Random) Fork() *Random {
 	r.mu.Lock()
 	defer r.mu.Unlock()

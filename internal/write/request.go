@@ -9,8 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Request is one write, as a client or a controller asks for it. The user who
-// asks is in the context.
+// Request is one write that a client or a controller asks for. The user is in the context.
 type Request struct {
 	// Version is the version of the kind that the request is made in.
 	Version   *resource.Version
@@ -29,32 +28,32 @@ type Request struct {
 	// Options say whether the write is a dry run, and are shown to admission.
 	Options Options
 
-	// Revision, if it is not 0, is the one at which the object must be. If it is at
-	// another one, or gone, the write fails with ErrObsolete; it is not tried again
-	// then.
+	// Revision, if it is not 0, is the revision that the object must have. If the object
+	// has another one, or is gone, the write fails with ErrObsolete and is not tried again.
 	Revision int64
-	// Require is what must hold for other records when the write commits. It needs a
-	// Revision as well: if Require does not hold, the write fails with ErrObsolete and is
-	// not tried again, because only the caller knows how to go on.
+	// Require has conditions on other records that must hold when the write commits. It
+	// needs a Revision as well: if a condition does not hold, the write fails with
+	// ErrObsolete and is not tried again, because only the caller knows how to go on.
 	Require []store.Precondition
 
-	// Collection says that the object is deleted with others and not by its name:
-	// admission is not told the name.
+	// Collection says that the delete is part of a deletecollection: admission does not get
+	// the name of the object.
 	Collection bool
-	// Unanswered says that nobody looks at the Result of a delete, which need not have an
-	// object then.
+	// Unanswered says that nobody looks at the Result of a delete, so it need not have an
+	// object.
 	Unanswered bool
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 
-	// unmanaged stores the object without managedFields, with which it is too large.
+	// unmanaged stores the object without its managedFields, because with them it is too
+	// large.
 	unmanaged bool
 	// staged, if it is not nil, is where an update goes instead of into the store.
 	staged **store.Update
 }
 
-// Options are those that the client gave. For a delete, admission sees the options of
-// the Change instead.
+// Options are the options of the client's request. For a delete, admission sees the options
+// of the Change instead.
 type Options struct {
 	// DryRun, if it is not empty, makes the write pass all stages except the commit.
 	DryRun          []string
@@ -64,9 +63,10 @@ type Options struct {
 
 func (r *Request) isDryRun() bool { return len(r.Options.DryRun) > 0 }
 
-// Result is what a write came to.
+// Result is the outcome of a write.
 type Result struct {
-	// Version is that of the request, as it was served when the write was judged.
+	// Version is the version of the request, from the catalogue by which the write was
+	// judged.
 	Version *resource.Version
 	// Text is the object as JSON in that version.
 	Text string
@@ -87,8 +87,8 @@ type Source func(v *resource.Version) (resource.Decoded, error)
 // Create makes a new object.
 type Create struct{ Object Source }
 
-// Replace puts an object in the place of the current one. Kinds that allow it
-// (AllowCreateOnUpdate) get a new object where there is none.
+// Replace puts an object in the place of the current one. If there is none, it creates the
+// object for kinds that allow that (AllowCreateOnUpdate).
 type Replace struct{ Object Source }
 
 // Patch changes the current object by a JSON patch, a merge patch or a strategic
@@ -100,8 +100,8 @@ type Patch struct {
 	Validation string
 }
 
-// Apply merges an apply configuration into the current object, or makes a new
-// object of it where there is none.
+// Apply merges an apply configuration into the current object, or creates an object from it
+// if there is none.
 type Apply struct {
 	Body       []byte // YAML or JSON
 	Force      bool
@@ -112,10 +112,10 @@ type Apply struct {
 // being deleted.
 type Delete struct{ Options *metav1.DeleteOptions }
 
-// Put stores what Make makes of a copy of the current object, as it is. It passes neither
-// admission nor the kind's strategy, and no manager owns what it changes. The storages of
-// upstream write in this way where they do more than a strategy says, for example to bind a
-// pod. Make is called once for each attempt.
+// Put stores what Make makes of a copy of the current object. It passes neither admission
+// nor the kind's strategy, and no manager owns what it changes. Upstream's storages write
+// in this way where they do more than a strategy says, for example to bind a pod. Make is
+// called once for each attempt.
 type Put struct {
 	Make func(obj runtime.Object) (runtime.Object, error)
 }

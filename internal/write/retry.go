@@ -12,15 +12,14 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ErrObsolete is the error of a request with a Revision that another write made
-// obsolete. It wraps the Conflict that a client would see.
+// ErrObsolete is the error of a request whose Revision is obsolete because of another
+// write. It comes with the Conflict that a client would see.
 var ErrObsolete = errors.New("another write came first")
 
-// ErrNotServed is the error of a write whose resource or version has ceased to be
-// served meanwhile.
+// ErrNotServed is the error of a write whose resource or version is no longer served.
 var ErrNotServed = errors.New("the resource is not served any more")
 
-// errModified is the reason of every conflict over a resourceVersion.
+// errModified is the text of every conflict over a resourceVersion.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // nameAttempts is how many generated names a create tries.
@@ -42,12 +41,11 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 //   - A generated name is taken: the next attempt generates another one, at most
 //     nameAttempts.
 //   - The object is too large for etcd: the next attempt stores it without its
-//     managedFields, unless it is an apply, which is nothing without them.
+//     managedFields, unless the write is an apply, which needs them.
 //
-// An attempt fails in the first two cases only if another write has succeeded, so they
-// need no other limit than the context: once it is done, Run fails with its error in place
-// of another attempt. A request with a Revision is tried once: Run fails with ErrObsolete in
-// the first two cases.
+// In the first two cases another write has succeeded, so they need no limit but the context:
+// once it has ended, Run fails with its error instead of trying again. A request with a
+// Revision is tried once: in the first two cases Run fails with ErrObsolete.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 	ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	version, names := r.Version, 1
@@ -100,7 +98,7 @@ func isOutdated(err error) bool {
 	return errors.As(err, &precondition)
 }
 
-// nameIn is the name in the details of an error's Status, if there is one.
+// nameIn returns the name in the details of an error's Status, if there is one.
 func nameIn(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -109,7 +107,7 @@ func nameIn(err error) string {
 	return ""
 }
 
-// renew is the version of a request in the newest catalogue.
+// renew returns the version of a request from the newest catalogue.
 func (p *Pipeline) renew(was *resource.Version, r Request) (*resource.Version, error) {
 	catalogue, err := p.Catalogue()
 	if err != nil {

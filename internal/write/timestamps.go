@@ -8,11 +8,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// keepTimestamps takes back the new times in managedFields if nothing but them has
-// changed, so that nothing is written. It is upstream's
-// IgnoreManagedFieldsTimestampsTransformer, which reads the owners of both objects into Go
-// types, even if the objects differ elsewhere. Objects that are maps are compared as maps;
-// upstream judges those whose owners differ in more than times.
+// keepTimestamps restores the times in managedFields if nothing else has changed, so that
+// nothing is written. It is upstream's IgnoreManagedFieldsTimestampsTransformer, which
+// reads the owners of both objects into Go types, even if the objects differ elsewhere.
+// Objects that are maps are compared as maps here, and upstream is only called if their
+// owners differ in more than times.
 func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
 	is, isMap := obj.(*unstructured.Unstructured)
 	was, wasMap := current.(*unstructured.Unstructured)
@@ -31,7 +31,7 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
 }
 
-// equalButTimes tells whether two managedFields say the same, but for when.
+// equalButTimes tells whether two managedFields differ in nothing but times.
 func equalButTimes(owners []any, others any) bool {
 	before, _ := others.([]any)
 	if len(owners) != len(before) {

@@ -11,8 +11,8 @@ import (
 
 // removeUnanswered deletes an object without decoding it, if nobody wants to see the object and
 // nothing can hold it back. It is for controllers that delete thousands of objects. It declines
-// (done is false) wherever remove might do anything else than to delete the object at once, and
-// wherever remove might fail.
+// (done is false) wherever remove might fail, or might do anything but delete the object at
+// once.
 func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err error) {
 	v := a.version
 	if !a.request.Unanswered || a.request.isDryRun() || !a.chain.Empty() || v.ContentFirst != nil || v.Deletion.Graceful != nil || v.Resource.NamespaceOfItself {
@@ -51,8 +51,8 @@ func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err
 	return err == nil, err
 }
 
-// unlessRedefined is what the request requires, and that the definition of the kind is still
-// the same when the write commits.
+// unlessRedefined returns the preconditions of the request, and that the definition of the
+// kind is still the same when the write commits.
 func (a attempt) unlessRedefined() []store.Precondition {
 	definition := a.version.Resource.Definition
 	if definition.Key == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// replace is a Replace. What can be said of the new object without the current one
-// is said first.
+// replace carries out a Replace. It first checks what does not depend on the current
+// object.
 func (a attempt) replace(change Replace) (Result, error) {
 	obj, err := change.Object(a.shownAs())
 	if err != nil {
@@ -37,7 +37,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	return a.update(e)
 }
 
-// updateNothing is an update of an object that is not there.
+// updateNothing is update if there is no current object.
 func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	if e.create == nil || a.request.Revision != 0 {
 		return Result{}, a.notFound(notFound)
@@ -50,7 +50,7 @@ func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	return a.create(n)
 }
 
-// checkPath holds an object to the namespace and the name of the request.
+// checkPath checks that an object has the namespace and the name of the request.
 func (a attempt) checkPath(metadata metav1.Object) error {
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (a attempt) checkPath(metadata metav1.Object) error {
 	}
 }
 
-// completesDeletion tells whether the update takes away the last thing that kept
-// an object that is being deleted.
+// completesDeletion tells whether the update removes the last thing that kept an object
+// from being deleted.
 func (a attempt) completesDeletion(obj, current runtime.Object) bool {
 	is, err := meta.Accessor(obj)
 	if err != nil || len(is.GetFinalizers()) > 0 {

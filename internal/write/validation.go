@@ -8,13 +8,13 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// asksForComplaints tells whether a fieldValidation directive wants to know of
-// unknown and duplicate fields.
+// asksForComplaints tells whether a fieldValidation directive asks for unknown and
+// duplicate fields to be reported.
 func asksForComplaints(validation string) bool {
 	return validation != metav1.FieldValidationIgnore
 }
 
-// refusesComplaints tells whether it refuses them.
+// refusesComplaints tells whether it asks for them to be refused.
 func refusesComplaints(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }
@@ -26,7 +26,7 @@ func WarnOf(ctx context.Context, complaint error) {
 	}
 }
 
-// splitYAMLComplaints takes apart what the YAML decoder says in one error.
+// splitYAMLComplaints splits an error of the YAML decoder into its parts.
 func splitYAMLComplaints(text string) []string {
 	const short = "yaml: unmarshal errors:\n"
 	rest, found := strings.CutPrefix(text, "error converting YAML to JSON: "+short)

@@ -31,7 +31,7 @@ type codec struct {
 	namespaced bool
 	preserve   bool                       // spec.preserveUnknownFields
 	schemas    map[string]*compiledSchema // by version
-	identities map[string]string          // by version, what records written under the present schemas are tagged with
+	identities map[string]string          // by version: the tags of records that were written under the present schemas
 	selectable []selectableField
 	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
 }
@@ -40,7 +40,7 @@ type codec struct {
 type selectableField struct {
 	name string
 	path *jsonpath.JSONPath
-	// names is the same path for gjson, if it leads from name to name; else it is
+	// names is the same path for gjson, if it consists of names only; otherwise it is
 	// empty.
 	names string
 }
@@ -91,9 +91,9 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (resource.Dec
 	return decoded, actual, nil
 }
 
-// parse reads a body as it is. Strict JSON, the usual case, it reads itself, as
-// the serializer would but without a first look for the kind; what is wrong with
-// it the serializer says.
+// parse reads a body without changing it. It reads strict JSON itself, which is the usual
+// case, with the same outcome as the serializer. The serializer reads other bodies, and
+// words the errors.
 func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured.Unstructured, *runtimeschema.GroupVersionKind, error) {
 	u := &unstructured.Unstructured{}
 	if serializer == mediaTypes[0].StrictSerializer {
@@ -117,8 +117,8 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 	return u, kind, err
 }
 
-// MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour
-// through JSON. Only what the patch touches is looked at.
+// MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour through JSON. It
+// looks only at what the patch touches.
 func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
 	was := current.Object.(*unstructured.Unstructured).Object
 	u := &unstructured.Unstructured{Object: mergeMaps(was, patch)}
@@ -140,17 +140,16 @@ func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, repor
 	return decoded, runtime.NewStrictDecodingError(complaints)
 }
 
-// ownMetadata gives an object a map of metadata of its own: the pipeline sets fields in
-// it, and alters nothing below them.
+// ownMetadata gives an object a metadata map of its own. The pipeline sets fields in it,
+// and alters nothing below them.
 func ownMetadata(obj map[string]any) {
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		obj["metadata"] = maps.Clone(m)
 	}
 }
 
-// mergeMaps is the document with the patch merged into it. It shares with the document
-// what the patch does not touch, and with the patch what comes from there; the patch may
-// be altered.
+// mergeMaps returns the document with the patch merged into it. The result shares parts
+// with both. mergeMaps may alter the patch, but not the document.
 func mergeMaps(document, patch map[string]any) map[string]any {
 	merged := make(map[string]any, len(document)+len(patch))
 	for key, value := range document {
@@ -165,7 +164,7 @@ func mergeMaps(document, patch map[string]any) map[string]any {
 			of, _ := document[key].(map[string]any)
 			merged[key] = mergeMaps(of, value)
 		default:
-			// What takes the place of an object the patch library leaves as it is.
+			// The patch library copies a value that replaces an object as it is.
 			if _, ok := document[key].(map[string]any); ok {
 				merged[key] = value
 			} else {
@@ -183,7 +182,7 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A nil map in an interface would be an object.
+	// Do not return a nil map as an object.
 	converted, err := c.convert(u, c.kind.Version)
 	if err != nil {
 		return nil, &resource.CorruptError{Revision: record.Revision, Err: err}
@@ -239,9 +238,9 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 	return json.Encode(u.Object)
 }
 
-// EncodeToStore implements resource.Codec: a status that the pipeline has reset
-// gets its defaults again. What is stored is the object itself, if it was in the version
-// that it is stored in, and reading its JSON gives each of its values again.
+// EncodeToStore implements resource.Codec: a status that the pipeline has reset gets its
+// defaults again. Stored is the object itself if it is in the storage version and decoding
+// its JSON would give the same values.
 func (c *codec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
 	u := obj.Object.(*unstructured.Unstructured)
 	converted := u.GetAPIVersion() != c.kind.GroupVersion().String()
@@ -313,7 +312,7 @@ func (c *codec) setDefaults(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// asked are the facts that a write needs of an object.
+// asked are the facts of an object that a write needs.
 const asked = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
 
 type coerceOptions struct {
@@ -326,17 +325,16 @@ type coerceOptions struct {
 	likeKnown schema.Parts
 }
 
-// coerced is what coerce has found out.
+// coerced is the result of coerce.
 type coerced struct {
-	// Unknown are the paths of what was dropped, if they are to be named.
+	// Unknown are the paths of the dropped fields, with reportUnknown.
 	Unknown []string
-	// Parts are the facts that were asked for, of an object in the codec's version.
+	// Parts are the requested facts, of an object in the codec's version.
 	schema.Parts
 }
 
-// coerce does for maps what decoding into a Go type does for built-in kinds: it
-// checks and prunes metadata, drops fields the schema does not know, and nulls
-// where none may be.
+// coerce does for maps what decoding into a Go type does for built-in kinds: it checks and
+// prunes metadata, and drops unknown fields and forbidden nulls.
 func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, error) {
 	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
 	if err != nil {
@@ -347,7 +345,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 		return coerced{}, err
 	}
 	var found coerced
-	var rewritten *metav1.ObjectMeta // if it has to be written back
+	var rewritten *metav1.ObjectMeta // if it must be written back
 	hasMetadata := false
 	asIs, isMap := u.Object["metadata"].(map[string]any)
 	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
@@ -384,7 +382,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 			rewritten.Generation = 1
 		}
 	}
-	// Pruning may have taken what no schema has to name.
+	// Pruning may have dropped these fields, which a schema need not name.
 	if hasKind {
 		u.SetKind(kind)
 	}
@@ -406,19 +404,20 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 	return found, nil
 }
 
-// noSchema is the schema of versions that the definition does not have: nothing is known.
+// noSchema is the schema of versions that the definition does not have: every field is
+// unknown.
 var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
 
-// settle drops what the schema does not know, and has embedded resources in the one form
-// of their metadata. Where defaults cannot depend on what comes later it fills them in on
-// the same walk, and says that the object is complete: then what it has found out holds.
+// settle drops unknown fields, and makes the metadata of embedded resources canonical. If
+// the defaults cannot depend on a later step, it fills them in on the same walk and returns
+// complete: then the facts that it has found hold.
 func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Settled, complete bool, err error) {
 	walk := schema.Walk{Ask: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeKnown: o.likeKnown}
 	if !c.preserve {
 		walk.Do = schema.Prune | schema.DropNulls
 	}
 	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
-	if !asTheyAre { // they are rewritten in place
+	if !asTheyAre { // CoerceWithOptions rewrites them in place
 		if o.like != nil {
 			u.Object = runtime.DeepCopyJSON(u.Object)
 		}

@@ -22,21 +22,20 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Verbs are what custom resources can be asked, in the order that discovery
-// shows them.
+// Verbs are the verbs of custom resources, in the order of discovery.
 var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 
-// routing is that of the one handler which a real server has for all custom resources.
+// routing is the Routing of custom resources, for which a real server has a single handler.
 var routing = resource.Routing{AnyPath: true, Head: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
 
-// Priority is that of all custom resources.
+// Priority is the priority of all custom resources.
 var Priority = resource.Priority{Group: 1000, Version: 100}
 
-// terminatingVerbs are what is left while the definition is being deleted.
+// terminatingVerbs are the verbs that are left while the definition is being deleted.
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
-// Compile makes the catalogue's entry of a definition. The record is the one
-// the definition was read from. A conversion webhook is called as outside says.
+// Compile makes the catalogue's entry of a definition. The definition was read from the
+// record. Outside says how to call its conversion webhook.
 func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, outside Outside) (*resource.Definition, error) {
 	d := &resource.Definition{
 		Record:      store.Precondition{Key: record.Key, Revision: record.Revision},
@@ -132,8 +131,8 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	return r, nil
 }
 
-// resetByVersion names, for each version that has a status subresource, the
-// fields that its status endpoint ignores.
+// resetByVersion returns the given names for each version that has a status subresource.
+// They are the fields that an endpoint ignores.
 func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string) map[string][]string {
 	reset := map[string][]string{}
 	for _, v := range crd.Spec.Versions {
@@ -144,7 +143,7 @@ func resetByVersion(crd *apiextensions.CustomResourceDefinition, names ...string
 	return reset
 }
 
-// specOf is the text of the spec of a stored definition.
+// specOf returns the text of the spec of a stored definition.
 func specOf(definition string) string { return gjson.Get(definition, "spec").Raw }
 
 // shared is what the versions of a definition have in common.
@@ -229,7 +228,8 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	return out, nil
 }
 
-// selectableFieldsOf are those of the version, or of the definition as a whole.
+// selectableFieldsOf returns the selectable fields of a version, or else those of the
+// definition as a whole.
 func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) []apiextensions.SelectableField {
 	if len(v.SelectableFields) > 0 {
 		return v.SelectableFields
@@ -237,10 +237,10 @@ func selectableFieldsOf(crd *apiextensions.CustomResourceDefinition, v apiextens
 	return crd.Spec.SelectableFields
 }
 
-// ageDescription is what the API's own documentation says of the field.
+// ageDescription is the API's own documentation of creationTimestamp.
 var ageDescription = metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]
 
-// newTable makes the printer of a version. Without columns there is the age.
+// newTable makes the printer of a version. Without columns it prints the age.
 func newTable(columns []apiextensions.CustomResourceColumnDefinition) (table, error) {
 	if len(columns) == 0 {
 		columns = []apiextensions.CustomResourceColumnDefinition{
@@ -256,8 +256,8 @@ func newTable(columns []apiextensions.CustomResourceColumnDefinition) (table, er
 	return newTableOf(external), nil
 }
 
-// deprecationWarning is the text that the definition gives, or one that names
-// the newest version to go to.
+// deprecationWarning returns the text of the definition, or else one that names the newest
+// version to change to.
 func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion) string {
 	if v.DeprecationWarning != nil {
 		return *v.DeprecationWarning
@@ -277,7 +277,7 @@ func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextens
 	return text
 }
 
-// typer names the kind of unstructured objects by what they say themselves.
+// typer returns the kind that unstructured objects state.
 type typer struct{}
 
 func (typer) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {

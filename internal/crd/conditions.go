@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// SetCondition sets or replaces one condition. Its time of transition moves
-// only with its status.
+// SetCondition sets or replaces one condition. Its lastTransitionTime changes only with its
+// status.
 func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, c apiextensions.CustomResourceDefinitionCondition) {
 	c.LastTransitionTime = now
 	was := apiextensions.FindCRDCondition(crd, c.Type)
@@ -48,8 +48,8 @@ func Judge(crd *apiextensions.CustomResourceDefinition, others []resource.Names,
 	return !equality.Semantic.DeepEqual(before, &crd.Status)
 }
 
-// judgeNames accepts each requested name that no other definition of the group
-// holds. What cannot be accepted leaves the name as it was.
+// judgeNames accepts each requested name that no other definition of the group holds. A
+// name that cannot be accepted stays as it was.
 func judgeNames(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) {
 	want, have := crd.Spec.Names, &crd.Status.AcceptedNames
 	if equality.Semantic.DeepEqual(want, *have) {
@@ -120,9 +120,9 @@ func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time
 	}
 }
 
-// structureOf is the condition of schemas that are not structural; the zero value:
-// all are. The violations are in the order of their paths, so that the same schemas
-// are always judged in the same words.
+// structureOf returns the condition for schemas that are not structural, or the zero value
+// if all are. The violations are in the order of their paths, so that the message is always
+// the same.
 func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionCondition {
 	var errs field.ErrorList
 	if preserve := spec.PreserveUnknownFields; preserve != nil && *preserve {
@@ -154,7 +154,7 @@ func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions
 	}
 }
 
-// judgeApproval reports on the annotation that groups of the Kubernetes
+// judgeApproval sets the condition about the approval that groups of the Kubernetes
 // community need.
 func judgeApproval(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {

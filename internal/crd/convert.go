@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// convert makes u, which it may change, an object of the given version: as its
-// definition says, and pruned by the schema of that version.
+// convert converts u, which it may change, to the given version as its definition says, and
+// prunes it by the schema of that version.
 func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	if u.GetAPIVersion() == (schema.GroupVersion{Group: c.kind.Group, Version: version}).String() {
 		return u, nil
@@ -25,7 +25,7 @@ func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstruct
 	return u, err
 }
 
-// reversion is convert without pruning.
+// reversion is convert that does not prune.
 func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	to := schema.GroupVersion{Group: c.kind.Group, Version: version}
 	if u.GetAPIVersion() == to.String() {
@@ -49,10 +49,10 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 	return out.(*unstructured.Unstructured), nil
 }
 
-// View implements resource.Codec, for objects that were written in another version
-// under the present schema, if that is also the schema of this version: conversion
-// without a webhook changes nothing then but the apiVersion, because what was pruned
-// and defaulted by a schema is not changed by doing it again.
+// View implements resource.Codec, for objects that were written in another version under
+// the present schema, if this version has the same schema. Conversion without a webhook
+// then changes only the apiVersion, because pruning and defaulting an object again changes
+// nothing.
 func (c *codec) View(record store.Record) (string, bool) {
 	from, content, ok := strings.Cut(record.Tag, "/")
 	if !ok || c.webhook != nil || c.identities[from] != record.Tag {
@@ -127,7 +127,7 @@ func (c *codec) checkVersions(u *unstructured.Unstructured, to schema.GroupVersi
 	return nil
 }
 
-// objectConverter is a codec as field management sees it.
+// objectConverter is a codec in the form that field management needs.
 type objectConverter struct{ *codec }
 
 // Convert implements runtime.ObjectConvertor. Field management converts by
@@ -136,10 +136,10 @@ func (c objectConverter) Convert(in, out, _ any) error {
 	return fmt.Errorf("cannot convert %T to %T", in, out)
 }
 
-// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy, and does not
-// prune it, as on the real server: the definition's conversion may leave fields in it that the
-// schema of the other version does not know. Field management cannot tell then who owns what.
-// It fails, and a write that is no apply leaves managedFields as they were.
+// ConvertToVersion implements runtime.ObjectConvertor. It converts a copy and, as on a real
+// server, does not prune it. So the copy may have fields that the schema of the other version
+// does not have. Field management fails then; for writes other than an apply this means that
+// managedFields stay as they were.
 func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	kind := in.GetObjectKind().GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind})

@@ -48,14 +48,14 @@ type customStrategy struct {
 	informed *resource.Informed // what is known of the objects of one write; nil: nothing
 }
 
-// inform is the strategy for one write.
+// inform returns the strategy for one write.
 func (s customStrategy) inform(of resource.Informed) resource.Strategy {
 	s.informed = &of
 	return s
 }
 
-// facts are what is known of an object that is validated, as an update of another one or of
-// none, and notes them. Only what is not known before is looked at.
+// facts returns what is known of a new object, or of an update of another object, and
+// records it for later stages. It checks only what was not known before.
 func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Settled {
 	walk := schema.Walk{Ask: asked}
 	if s.informed != nil {
@@ -95,7 +95,7 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	}
 }
 
-// statusIs notes what is known of the status that the object has now.
+// statusIs records what is known of the present status of the object.
 func (s customStrategy) statusIs(known schema.Facts) {
 	if s.informed != nil {
 		s.informed.Known.Status = known
@@ -141,10 +141,10 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
 }
 
-// correlate pairs the nodes of the new object with those of the old, so that
-// what did not change is not held to new rules. It is nil if no validation uses the
-// pairs: an object that is known to be valid needs no ratcheting, and a schema may
-// have no rules.
+// correlate pairs the nodes of the new object with those of the old, so that values that
+// have not changed are not held to new rules. It returns nil if no validation needs the
+// pairs: an object that is known to be valid needs no ratcheting, and a schema may have no
+// rules.
 func (s customStrategy) correlate(u, was *unstructured.Unstructured, told schema.Facts) *common.CorrelatedObject {
 	if told.Has(schema.Valid) && s.schema.rules == nil {
 		return nil
@@ -152,7 +152,7 @@ func (s customStrategy) correlate(u, was *unstructured.Unstructured, told schema
 	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
 }
 
-// validateEmbedded holds embedded resources to the rules of metadata.
+// validateEmbedded validates the metadata of embedded resources.
 func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured, told schema.Facts) field.ErrorList {
 	if told.Has(schema.EmbeddedValid) {
 		return nil
@@ -160,14 +160,14 @@ func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Un
 	return objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)
 }
 
-// validateLists looks for duplicates in sets and maps.
+// validateLists looks for duplicates in sets and map-like lists.
 func (s customStrategy) validateLists(u *unstructured.Unstructured) field.ErrorList {
 	return listtype.ValidateListSetsAndMaps(nil, s.schema.structural, u.Object)
 }
 
-// ratcheting has the schema leave alone what did not change, below a path. Where a
-// schema cannot be made structural, there is nothing to pair the nodes by: then the
-// whole object is held to it. (Upstream's validation of whole objects ends in a nil
+// ratcheting returns the options with which validation by the schema accepts what has not
+// changed, below a path. Without a structural schema the nodes cannot be paired, and the
+// whole object is validated. (Upstream's validation of whole objects dereferences a nil
 // pointer there.)
 func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...string) []validation.ValidationOption {
 	if s.schema.structural == nil {
@@ -179,7 +179,7 @@ func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...str
 	return []validation.ValidationOption{validation.WithRatcheting(ratchet)}
 }
 
-// validateListsUpdate looks for duplicates in sets and maps, unless there were
+// validateListsUpdate looks for duplicates in sets and map-like lists, unless there were
 // some before.
 func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, told schema.Facts) field.ErrorList {
 	if told.Has(schema.Distinct) {
@@ -205,7 +205,8 @@ func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList
 				"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")}
 		}
 	}
-	// A nil map in an interface is an old object, a nil interface is none.
+	// Without an old object, this must be a nil interface and not an interface with a nil
+	// map.
 	var old any
 	if was != nil {
 		old = was.Object
@@ -337,15 +338,15 @@ func finalizerWarnings(finalizers, known []string) []string {
 // customStatus is the strategy of the status subresource.
 type customStatus struct{ customStrategy }
 
-// inform is the strategy for one write.
+// inform returns the strategy for one write.
 func (s customStatus) inform(of resource.Informed) registryrest.RESTUpdateStrategy {
 	s.informed = &of
 	return s
 }
 
-// PrepareForUpdate takes the status, and the record of who set it, and nothing else.
-// The object shares the rest with the old one: later stages set fields of its metadata,
-// and alter nothing below them.
+// PrepareForUpdate takes the status and the managedFields from the request, and everything
+// else from the old object. The object shares the rest with the old one: later stages set
+// fields of its metadata, and alter nothing below them.
 func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	sent, sentMetadata := u.Object, metadataOf(u)
@@ -361,7 +362,7 @@ func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 }
 
-// take gives a map the field of another, or takes its own away if the other has none.
+// take copies a field from one map to another, or deletes it if the first does not have it.
 func take(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value
@@ -375,13 +376,13 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return m
 }
 
-// ValidateUpdate holds the status to its schema, and the whole object to its
-// rules and lists.
+// ValidateUpdate validates the status by its schema, and the CEL rules and list types of
+// the whole object.
 func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	found := s.facts(u, was)
 	told := found.Facts &^ schema.Valid
-	status, ok := u.Object["status"] // it is all that the schema validates
+	status, ok := u.Object["status"] // the schema validates nothing else
 	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
 		told |= schema.Valid
 	}
@@ -404,7 +405,7 @@ func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Ob
 	return nil
 }
 
-// metadataIsValid is MetadataIsValid, unless the pipeline has asked already.
+// metadataIsValid is MetadataIsValid, unless the pipeline already knows.
 func (s customStrategy) metadataIsValid(u, was *unstructured.Unstructured) bool {
 	return s.informed != nil && s.informed.ValidMetadata || s.MetadataIsValid(u, was)
 }

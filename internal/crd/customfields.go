@@ -17,16 +17,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// customFields knows who owns which field of a custom resource in one version, or of a
-// subresource of it. Where the engine declines it asks upstream's field manager.
+// customFields is the field management of a custom resource in one version, or of a
+// subresource of it. Where the engine declines, it asks upstream's field manager.
 type customFields struct {
 	codec    *codec
 	engine   func() *fields.Engine
 	upstream resource.FieldManager
 }
 
-// newCustomFields is what a version of a definition knows of its fields. The fields to
-// reset are those that the endpoint ignores, by apiVersion.
+// newCustomFields makes the field management of a version of a definition. Reset has the
+// fields that the endpoint ignores, by apiVersion.
 func newCustomFields(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) *customFields {
 	return &customFields{c, sync.OnceValue(func() *fields.Engine {
 		e := &fields.Engine{
@@ -43,8 +43,7 @@ func newCustomFields(types func() (managedfields.TypeConverter, error), c *codec
 	}), upstreamFields(types, c, subresource, reset)}
 }
 
-// ownedTree says how the fields of objects of a schema are owned. A schema that is not
-// structural says nothing of it.
+// ownedTree returns the tree for field ownership. A schema that is not structural has none.
 func (s *compiledSchema) ownedTree(props *apiextensions.JSONSchemaProps, preserveUnknown bool) *fields.Tree {
 	if s.structural == nil || validation.SchemaHasInvalidTypes(props) || len(structuralschema.ValidateStructural(nil, s.structural)) > 0 {
 		return fields.NewBareTree()
@@ -52,7 +51,7 @@ func (s *compiledSchema) ownedTree(props *apiextensions.JSONSchemaProps, preserv
 	return fields.NewTree(s.node, preserveUnknown)
 }
 
-// convertTree is a copy of an object in another version.
+// convertTree returns a copy of an object in another version.
 func (c *codec) convertTree(obj map[string]any, apiVersion string) (map[string]any, error) {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -106,7 +105,7 @@ func (f *customFields) Apply(current resource.Decoded, configuration *unstructur
 	return u, result.Managed, f.codec.setDefaults(u)
 }
 
-// withOwners is a copy of an object with other owners.
+// withOwners returns a copy of an object with other owners.
 func withOwners(obj map[string]any, managed *fields.Managed) map[string]any {
 	obj = maps.Clone(obj)
 	metadata, _ := obj["metadata"].(map[string]any)

@@ -23,8 +23,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Definitions is the resource of CustomResourceDefinitions: in v1 and, if the
-// legacy APIs are served, in v1beta1.
+// Definitions makes the resource of CustomResourceDefinitions: in v1 and, with the legacy
+// APIs, in v1beta1.
 func Definitions(legacyAPIs bool) *resource.Resource {
 	r := &resource.Resource{
 		Group: kind.Group,
@@ -52,7 +52,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 	return r
 }
 
-// definitionVersion is definitions in one version.
+// definitionVersion makes one version of the resource of definitions.
 func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy, example any) *resource.Version {
 	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, kind.Group, nil), kind}
 	v := &resource.Version{
@@ -62,7 +62,7 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Strategy:   strategy,
 		Table:      tableconvertor.New(),
 		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
-		// The finalizer of the server's own says all that there is to say of the content.
+		// The server's own finalizer stands for all of the content.
 		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
@@ -106,8 +106,7 @@ func (definitionStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.O
 	recordStorageVersion(crd)
 }
 
-// recordStorageVersion keeps in status.storedVersions what objects may be
-// stored in from now on.
+// recordStorageVersion adds the storage version to status.storedVersions.
 func recordStorageVersion(crd *apiextensions.CustomResourceDefinition) {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensions.CustomResourceDefinitionVersion) bool { return v.Storage })
 	if i >= 0 && !apiextensions.IsStoredVersion(crd, crd.Spec.Versions[i].Name) {
@@ -145,7 +144,7 @@ func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object
 	return append(formatWarnings(spec), setWarnings(spec)...)
 }
 
-// WarningsOnUpdate leaves out what the old definition had been warned about.
+// WarningsOnUpdate leaves out warnings that the old definition would get as well.
 func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	spec, was := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
 	known := append(formatWarnings(was), setWarnings(was)...)
@@ -154,7 +153,7 @@ func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.O
 	})
 }
 
-// formatWarnings names the formats that validation does not know.
+// formatWarnings returns a warning for each unknown format.
 func formatWarnings(crd *apiextensions.CustomResourceDefinitionSpec) []string {
 	var warnings []string
 	compatibility := environment.DefaultCompatibilityVersion()
@@ -170,8 +169,8 @@ func formatWarnings(crd *apiextensions.CustomResourceDefinitionSpec) []string {
 	return warnings
 }
 
-// setWarnings names the types of items that a set should not have, once each,
-// in order.
+// setWarnings returns a warning for each type of items that a set should not have, in
+// order.
 func setWarnings(spec *apiextensions.CustomResourceDefinitionSpec) []string {
 	var warnings []string
 	eachSchema(spec, func(s *apiextensions.JSONSchemaProps) {
@@ -203,8 +202,8 @@ func eachSchema(spec *apiextensions.CustomResourceDefinitionSpec, visit func(*ap
 	}
 }
 
-// beginDeletion is resource.ContentFirst.Begin: a finalizer of the server's own holds
-// the definition until its objects are gone.
+// beginDeletion is resource.ContentFirst.Begin: it adds the server's own finalizer, which
+// holds the definition until its objects are gone.
 func beginDeletion(obj runtime.Object, now metav1.Time) {
 	crd := obj.(*apiextensions.CustomResourceDefinition)
 	if crd.DeletionTimestamp == nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// openAPIDefinitions are those of the types of definitions and of Scales.
+// openAPIDefinitions has the OpenAPI definitions of CustomResourceDefinitions and Scales.
 var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	return openapi.GetOpenAPIDefinitions(resource.References())
 })
 
-// definitionTypes is what field management knows of definitions.
+// definitionTypes makes the types of definitions for field management.
 var definitionTypes = sync.OnceValue(func() *resource.Types {
 	return resource.NewTypes(Scheme(), openAPIDefinitions, kind, legacyKind)
 })
 
-// definitionFields knows who owns which field of a definition in one version. A spec is
-// large, and the engine would convert it and make a tree of it for each write. So a spec that
-// a write leaves as it is, is left out. The versions of a new one are left out but for a name:
-// they belong to one owner as a whole.
+// definitionFields is the field management of definitions in one version. A spec is large, and
+// the engine would convert it and make a tree of it for each write. So the engine does not see
+// a spec that a write leaves as it is. Of a new spec it sees one version with nothing but a
+// name, because the list of versions belongs to one owner as a whole.
 //
 // Measured with the largest definitions of cluster-api on a busy machine of two cores (see
 // BenchmarkInstall in conformance/realcrds): to install one that the process knows takes 3.3 to
@@ -42,8 +42,9 @@ type definitionFields struct {
 	kind schema.GroupVersionKind
 }
 
-// newDefinitionFields is the field management of definitions in one version. It leaves out
-// what an endpoint ignores in both: fields may be managed in the other.
+// newDefinitionFields makes the field management of definitions in one version. It resets
+// the fields that the endpoint ignores in both versions, because fields may be managed in
+// the other one.
 func newDefinitionFields(kind schema.GroupVersionKind, subresource, reset string) resource.Fields {
 	m := resource.Managing{Scheme: Scheme(), Kind: kind, Hub: hub, Subresource: subresource, Types: definitionTypes(), Reset: map[string]fields.Filter{}}
 	both := map[string][]string{}
@@ -62,7 +63,7 @@ func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, m
 	owners, ok := current.Owners()
 	switch {
 	case !ok || !owners.AreIn(f.kind.GroupVersion().String()) || len(is.ManagedFields) > 0 && !owners.IsList(is.ManagedFields):
-		// To see it in another version takes all of it.
+		// Converting the spec to another version takes all of it.
 		return f.TypedFields.Update(current, obj, manager, now)
 	case len(was.Spec.Versions) == 0 && len(is.Spec.Versions) > 0 && f.kind == kind:
 		shortIs.Spec = withoutSchemas(is.Spec)
@@ -80,7 +81,7 @@ func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, m
 	return is, owned, nil
 }
 
-// withoutSchemas is a spec with one version that says nothing.
+// withoutSchemas returns the spec with a single version that has nothing but a name.
 func withoutSchemas(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.CustomResourceDefinitionSpec {
 	spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: spec.Versions[0].Name}}
 	spec.Validation, spec.Subresources, spec.AdditionalPrinterColumns, spec.SelectableFields = nil, nil, nil, nil

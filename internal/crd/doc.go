@@ -1,17 +1,16 @@
-// Package crd turns a CustomResourceDefinition into a resource.Resource: the
-// kind CustomResourceDefinition itself, the judgement of its names and
-// conditions, and what its custom objects go through (schemas, strategies,
-// conversion). A definition is stored in v1, in whichever version it was written.
+// Package crd turns a CustomResourceDefinition into a resource.Resource, with the schemas,
+// strategies and conversion of its custom objects. It also has the kind
+// CustomResourceDefinition itself, and decides about the names and conditions of
+// definitions. A definition is stored in v1, in whichever version it was written.
 //
 // The rules are those of k8s.io/apiextensions-apiserver, whose libraries this
 // package calls for all that they publish.
 //
 // # What is shared
 //
-// Every request and every fork shares what a definition compiles to, and the caches
-// by content share parts of it with other clusters (package content lists them). What
-// it says never changes. It does remember things after it was made, each of which
-// follows from content that never changes:
+// All requests and forks share a compiled definition, and the caches by content share parts
+// of it with other clusters (package content lists them). It never changes, except that it
+// remembers things which follow from content that never changes:
 //
 //   - The field engines, types and OpenAPI documents of a version are made when they are
 //     first used. They follow from the definition.

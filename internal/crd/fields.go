@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// typeConverters remembers what server-side apply knows of the types of a
-// definition, by the text of its spec.
+// typeConverters keeps the types of definitions for server-side apply, by the text of the
+// spec.
 var typeConverters = content.NewCache[content.ID, managedfields.TypeConverter](256)
 
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
@@ -39,7 +39,7 @@ func typeConverter(definition string) (managedfields.TypeConverter, error) {
 	return typeConverters.Put(id, converter, 1), nil
 }
 
-// openAPI is the OpenAPI of all versions of a definition together.
+// openAPI makes the OpenAPI of all versions of a definition together.
 func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, error) {
 	var specs []*spec3.OpenAPI
 	for _, v := range crd.Spec.Versions {
@@ -52,7 +52,7 @@ func openAPI(crd *apiextensionsv1.CustomResourceDefinition) (*spec3.OpenAPI, err
 	return builder.MergeSpecsV3(specs...)
 }
 
-// publish is the OpenAPI of one version of a definition, as it is published.
+// publish makes the OpenAPI that is published for one version of a definition.
 func publish(definition, version string) *resource.OpenAPI {
 	read := func() (*apiextensionsv1.CustomResourceDefinition, error) {
 		var crd apiextensionsv1.CustomResourceDefinition
@@ -77,7 +77,7 @@ func publish(definition, version string) *resource.OpenAPI {
 	}
 }
 
-// upstreamFields is upstream's field manager of one version of a custom resource, or of
+// upstreamFields makes upstream's field manager of one version of a custom resource, or of
 // a subresource of it.
 func upstreamFields(types func() (managedfields.TypeConverter, error), c *codec, subresource string, reset map[string][]string) resource.FieldManager {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {

@@ -14,24 +14,23 @@ import (
 	"github.com/fakecluster/fakecluster/internal/content"
 )
 
-// A definition can be hundreds of kilobytes, nearly all of them its spec, and to
-// install it takes several looks at it. Test suites install the same ones over and
-// over. So the spec of a definition is read once for each text that it comes in. All
-// definitions with that text share the spec, and nothing alters it. A knownSpec remembers
-// what has been found out about it, all of which follows from the spec.
+// A definition may have hundreds of kilobytes, nearly all of them its spec, and the server
+// looks at it several times to install it. Test suites install the same ones over and over.
+// So a spec is decoded once for each text. All definitions with that text share the spec,
+// and nothing alters it. A knownSpec remembers what has been computed from the spec.
 
 // knownBytes bounds the text of the definitions that each of the two caches remembers.
 const knownBytes = 16 << 20
 
 var (
-	// readDefinitions are definitions by the body of the request they came in.
+	// readDefinitions has definitions by the body of their request.
 	readDefinitions = content.NewCache[content.ID, *apiextensions.CustomResourceDefinition](knownBytes)
 
-	// knownSpecs are specs by the place of their versions in memory.
+	// knownSpecs has specs by the address of their versions in memory.
 	knownSpecs = content.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
 )
 
-// knownSpec is what has been found out about a spec. The spec never changes; the
+// knownSpec is a spec with what has been computed from it. The spec never changes; the
 // fields below mu are filled when they are first needed. It is safe for concurrent use.
 type knownSpec struct {
 	spec      apiextensions.CustomResourceDefinitionSpec // shared
@@ -45,7 +44,7 @@ type knownSpec struct {
 }
 
 // remember makes the spec of a definition known. The caller must not alter the spec
-// afterwards. Size is that of the definition's text.
+// afterwards. Size is the size of the definition's text.
 func remember(crd *apiextensions.CustomResourceDefinition, size int) {
 	if len(crd.Spec.Versions) == 0 {
 		return
@@ -56,17 +55,17 @@ func remember(crd *apiextensions.CustomResourceDefinition, size int) {
 	knownSpecs.Put(unsafe.SliceData(crd.Spec.Versions), k, size)
 }
 
-// known is what has been found out about the spec, or nil.
+// known returns the knownSpec of a spec, or nil.
 func known(spec *apiextensions.CustomResourceDefinitionSpec) *knownSpec {
 	k, ok := knownSpecs.Get(unsafe.SliceData(spec.Versions))
-	// What is shared is not compared; what is not may differ.
+	// This is fast for what is shared, and the rest may differ.
 	if !ok || !reflect.DeepEqual(&k.spec, spec) {
 		return nil
 	}
 	return k
 }
 
-// copyDefinition is a copy that shares the spec.
+// copyDefinition returns a copy that shares the spec.
 func copyDefinition(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
 	c := &apiextensions.CustomResourceDefinition{TypeMeta: crd.TypeMeta, Spec: crd.Spec}
 	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
@@ -74,7 +73,7 @@ func copyDefinition(crd *apiextensions.CustomResourceDefinition) *apiextensions.
 	return c
 }
 
-// text is how the spec is encoded in a version, as far as it is known.
+// text returns the JSON of the spec in a version, if it is known.
 func (k *knownSpec) text(kind schema.GroupVersionKind) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,8 +90,8 @@ func (k *knownSpec) setText(kind schema.GroupVersionKind, text string) {
 	k.texts[kind] = text
 }
 
-// schemaIDs name the content of the schema of each version. The definition is one
-// that has the spec, as it is stored.
+// schemaIDs returns the hash of each version's schema. The definition is the stored text of
+// one that has the spec.
 func (k *knownSpec) schemaIDs(definition string) map[string]content.ID {
 	if k == nil {
 		return schemaIDs(definition)
@@ -116,8 +115,8 @@ func schemaIDs(definition string) map[string]content.ID {
 	return ids
 }
 
-// wasValid tells whether a definition with the spec, and with all else that
-// validation looks at, was found valid.
+// wasValid tells whether a definition that is the same in everything that validation looks
+// at was found valid before.
 func (k *knownSpec) wasValid(crd *apiextensions.CustomResourceDefinition) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,8 +129,8 @@ func (k *knownSpec) setValid(crd *apiextensions.CustomResourceDefinition) {
 	k.valid = validated(crd)
 }
 
-// validated is a definition without its spec, and without what the server makes
-// anew for each.
+// validated returns a definition without its spec, and without what the server sets for
+// each definition.
 func validated(crd *apiextensions.CustomResourceDefinition) *apiextensions.CustomResourceDefinition {
 	c := &apiextensions.CustomResourceDefinition{}
 	crd.ObjectMeta.DeepCopyInto(&c.ObjectMeta)

@@ -22,10 +22,9 @@ const legacyWarning = "apiextensions.k8s.io/v1beta1 CustomResourceDefinition is 
 
 // legacyStrategy is the behaviour of definitions that are written in v1beta1.
 //
-// Upstream's validation does not know that version any more. But it still holds a
-// definition that was once stored under its rules to no more than those, so that
-// such definitions can be updated. What is written in v1beta1 is validated as an
-// update of one.
+// Upstream's validation no longer knows that version. But a definition that was once stored
+// under the rules of v1beta1 can still be updated, and the update is held to no stricter
+// rules. So what is written in v1beta1 is validated as an update of such a definition.
 type legacyStrategy struct{ definitionStrategy }
 
 func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -34,7 +33,8 @@ func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.Er
 	crd = crd.DeepCopy()
 	errs = append(errs, takeDefaults(&crd.Spec)...)
 
-	// The metadata is not at stake here, but that of an update has a revision.
+	// The metadata is validated elsewhere, but validation of an update requires a
+	// resourceVersion.
 	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, ResourceVersion: "1"}
 	was := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
 	was.Spec.Group, was.Spec.Names.Plural = crd.Spec.Group, crd.Spec.Names.Plural
@@ -54,8 +54,8 @@ func (legacyStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, was)...)
 }
 
-// validateNewMetadata is what v1 says of the metadata of a new definition. v1beta1
-// says the same, but for the approval, which it does not ask for.
+// validateNewMetadata validates the metadata of a new definition as v1 does, except that
+// v1beta1 does not ask for an approval.
 func validateNewMetadata(ctx context.Context, crd *apiextensions.CustomResourceDefinition) field.ErrorList {
 	bare := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
 	bare.Spec.Group, bare.Spec.Names = crd.Spec.Group, crd.Spec.Names
@@ -69,11 +69,11 @@ func validateNewMetadata(ctx context.Context, crd *apiextensions.CustomResourceD
 	return errs
 }
 
-// approvalAnnotation is on definitions in the groups of the Kubernetes community.
+// approvalAnnotation is required of definitions in the groups of the Kubernetes community.
 const approvalAnnotation = apiextensionsv1beta1.KubeAPIApprovedAnnotation
 
-// approve gives the old definition the approval of the new one: v1beta1 takes
-// whatever there is.
+// approve gives the old definition the approval of the new one, so that any value passes,
+// as in v1beta1.
 func approve(was, crd *apiextensions.CustomResourceDefinition) {
 	delete(was.Annotations, approvalAnnotation)
 	if approval, ok := crd.Annotations[approvalAnnotation]; ok {
@@ -81,14 +81,14 @@ func approve(was, crd *apiextensions.CustomResourceDefinition) {
 	}
 }
 
-// loosen makes an old definition one whose update is held to nothing that v1beta1
-// did not ask for: it preserves unknown fields, and beside its own versions there
-// is one without a schema, and one with a schema that is not structural and names a
-// type that there is none of. Their name is none that a version can have.
+// loosen changes an old definition so that its update is held to the rules of v1beta1 only.
+// It makes the old definition preserve unknown fields, and adds two versions: one without a
+// schema, and one with a schema that is not structural and has an unknown type. Their name
+// is not a valid name of a version.
 func loosen(was *apiextensions.CustomResourceDefinition) {
 	was.Spec.PreserveUnknownFields = ptr.To(true)
 	if shared := was.Spec.Validation; shared != nil {
-		was.Spec.Validation = nil // every version has either that or one of its own
+		was.Spec.Validation = nil // every version has this schema or its own
 		for i := range was.Spec.Versions {
 			was.Spec.Versions[i].Schema = shared
 		}

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// takeDefaults takes the defaults out of the schemas of a definition, which it
-// alters, and refuses each: v1beta1 has none. Upstream's validation, which allows
-// defaults, then has nothing more to say about them.
+// takeDefaults removes the defaults from the schemas of a definition, and returns an error
+// for each, because v1beta1 has no defaults. Upstream's validation, which allows them, then
+// has nothing to say about them.
 func takeDefaults(spec *apiextensions.CustomResourceDefinitionSpec) field.ErrorList {
 	var errs field.ErrorList
 	take := func(v *apiextensions.CustomResourceValidation, path *field.Path) {
@@ -23,7 +23,8 @@ func takeDefaults(spec *apiextensions.CustomResourceDefinitionSpec) field.ErrorL
 	return errs
 }
 
-// defaultsTaker takes the defaults out of a node and all below, for a reason.
+// defaultsTaker removes the defaults from a node and from all nodes below it, with an error
+// that has a reason.
 type defaultsTaker struct {
 	errs     *field.ErrorList
 	reason   string

@@ -17,9 +17,9 @@ func (c *codec) Objects() resource.Objects {
 // Copy implements resource.Codec.
 func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
 
-// Prune implements resource.Codec. The object may share parts with the stored one by now,
-// such as a status that the write does not set, and pruning alters what it meets: the
-// object gets parts of its own first.
+// Prune implements resource.Codec. Pruning alters an object, and this one may share parts
+// with the stored one, such as a status that the write does not set. So Prune copies the
+// object first.
 func (c *codec) Prune(obj runtime.Object) error {
 	u := obj.(*unstructured.Unstructured)
 	u.Object = runtime.DeepCopyJSON(u.Object)
@@ -27,7 +27,7 @@ func (c *codec) Prune(obj runtime.Object) error {
 	return err
 }
 
-// customObjects are the objects of a definition as admission sees them.
+// customObjects implements resource.Objects for the objects of a definition.
 type customObjects struct {
 	creater
 	typer

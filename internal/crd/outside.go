@@ -11,18 +11,18 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// Outside is how a cluster calls webhooks.
+// Outside says how a cluster calls webhooks.
 type Outside struct {
-	// Services resolves the services that webhooks refer to; nil: webhooks are referred to by
-	// URL alone.
+	// Services resolves the services that webhooks refer to; nil: webhooks can be referred to
+	// by URL only.
 	Services webhook.ServiceResolver
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
 }
 
-// What a webhook may answer at most. A real server reads whatever comes. Here a mistake in a
-// webhook would take the memory of the test. An answer to a conversion contains all objects of
-// the question, each larger than it was, perhaps.
+// The size of the largest answer that is read from a webhook. A real server reads any answer,
+// but here a mistake in a webhook would use up the memory of the test. The answer to a
+// ConversionReview contains all its objects, and each may have grown.
 const (
 	maxAnswer          = 16 << 20
 	maxAnswerPerAsking = 8 // bytes for each byte of the question
@@ -57,14 +57,14 @@ func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// answer is the body of what a webhook answers.
+// answer is the body of a webhook's answer.
 type answer struct {
 	io.ReadCloser
 	limit, left int64
 	end         func() // ends the call
 }
 
-// Read fails once the answer is longer than it may be.
+// Read fails once the answer is longer than the limit.
 func (a *answer) Read(p []byte) (int, error) {
 	if a.left < 0 {
 		return 0, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)

@@ -7,12 +7,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// plainPaths are the JSON paths that lead from name to name, and whose names mean
-// nothing else to gjson: it would take a number for the place in a list.
+// plainPaths matches JSON paths that consist of names only, and whose names have no other
+// meaning in gjson, which takes a number for an index, for example.
 var plainPaths = regexp.MustCompile(`^(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
 
-// plainPath is what a JSON path is for gjson; empty if it may mean something else
-// there.
+// plainPath returns a JSON path in the syntax of gjson, or the empty text if it may mean
+// something else there.
 func plainPath(jsonPath string) string {
 	if !plainPaths.MatchString(jsonPath) {
 		return ""
@@ -20,8 +20,8 @@ func plainPath(jsonPath string) string {
 	return jsonPath[1:]
 }
 
-// ReadField implements resource.Codec: for paths from name to name, and values
-// that print as they are written.
+// ReadField implements resource.Codec, for plain paths and for values that print as they
+// are written.
 func (c *codec) ReadField(text, field string) (value string, ok bool) {
 	for _, f := range c.selectable {
 		if f.name != field || f.names == "" {
@@ -40,8 +40,7 @@ func (c *codec) ReadField(text, field string) (value string, ok bool) {
 	return "", false
 }
 
-// isPlainInteger tells whether a number is written as one that has been read
-// prints.
+// isPlainInteger tells whether decoding and printing a number gives the same text.
 func isPlainInteger(raw string) bool {
 	digits := strings.TrimPrefix(raw, "-")
 	if digits == "" || len(digits) > 18 || digits[0] == '0' && raw != "0" {

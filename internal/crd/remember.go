@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// definitionCodec is the codec of definitions in one version. It knows bodies and
+// definitionCodec is the codec of definitions in one version. It recognizes bodies and
 // specs that this process has read before.
 type definitionCodec struct {
 	*resource.TypedCodec
@@ -52,12 +52,13 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 	return copyDefinition(obj.(*apiextensions.CustomResourceDefinition))
 }
 
-// EncodeToStore implements resource.Codec. A definition without stored versions
-// gets those it has when it is read back from etcd.
+// EncodeToStore implements resource.Codec. A definition without status.storedVersions gets
+// the ones that reading it back from etcd would give it.
 //
-// A definition is large, and to establish it takes several looks at it, so it is worth not
-// to read it again. Nothing that looks at one tells times to the nanosecond, or empty
-// lists, from what JSON has.
+// A definition is large, and the server looks at it several times to establish it. So the
+// object itself counts as what is stored, and is not decoded again. It may have times to
+// the nanosecond and empty lists, which JSON does not have; no code that looks at
+// definitions minds that.
 func (c *definitionCodec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 	if len(crd.Status.StoredVersions) == 0 {
@@ -84,7 +85,7 @@ func (c *definitionCodec) Encode(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Behind the spec there is the status alone, in whose texts quotes are escaped.
+	// Only the status follows the spec, and JSON escapes the quotes in its texts.
 	before := bytes.LastIndex(hollow, []byte(noSpec))
 	after := hollow[before+len(noSpec):]
 	text, ok := k.text(c.kind)
@@ -101,7 +102,7 @@ func (c *definitionCodec) Encode(obj runtime.Object) ([]byte, error) {
 	return append(append(out, text...), after...), nil
 }
 
-// noSpec is the spec of a definition without one, with its name before it.
+// noSpec returns the field spec of a definition that has none, as JSON.
 func (c *definitionCodec) noSpec() (string, error) {
 	text, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{})
 	_, rest, _ := strings.Cut(string(text), `,"spec":`)

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// newRules compiles the CEL rules of a schema; nil: there are none. It narrows
-// what upstream looks at when a rule reads a field of self: the schemas of all
-// fields of the object, copied each time.
+// newRules compiles the CEL rules of a schema, or returns nil if there are none. When a
+// rule reads a field of self, upstream copies the schemas of all fields of the object.
+// newRules leaves upstream only the fields that the rules read.
 func newRules(s *structuralschema.Structural) *cel.Validator {
 	rules := cel.NewValidator(s, true, celconfig.PerCallLimit)
 	narrow(rules, s)
@@ -24,12 +24,12 @@ func narrow(v *cel.Validator, s *structuralschema.Structural) {
 	if v == nil || s == nil {
 		return
 	}
-	// What has no properties is a map, or an object of any fields: all are looked at.
+	// A map, or an object with any fields, has no properties: it stays as it is.
 	if read, ok := fieldsRead(s.XValidations); ok && s.Properties != nil {
 		narrowed := *s
 		narrowed.Properties = map[string]structuralschema.Structural{}
 		for name, property := range s.Properties {
-			// Some names can be written as they are or escaped.
+			// A rule may write some names both escaped and not.
 			if escaped, ok := apiservercel.Escape(name); read[name] || ok && read[escaped] {
 				narrowed.Properties[name] = property
 			}
@@ -47,8 +47,8 @@ func narrow(v *cel.Validator, s *structuralschema.Structural) {
 	}
 }
 
-// fieldsRead are the names of the fields of self and oldSelf that rules read, if
-// that is all they do with them.
+// fieldsRead returns the names of the fields of self and oldSelf that rules read. Ok is
+// false if the rules do anything else with self or oldSelf.
 func fieldsRead(rules apiextensionsv1.ValidationRules) (map[string]bool, bool) {
 	read := map[string]bool{}
 	env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
@@ -66,8 +66,8 @@ func fieldsRead(rules apiextensionsv1.ValidationRules) (map[string]bool, bool) {
 	return read, len(rules) > 0
 }
 
-// onlyReads notes the fields of self and oldSelf that an expression selects, and
-// tells whether it does nothing else with the two.
+// onlyReads collects the fields of self and oldSelf that an expression selects, and tells
+// whether it does nothing else with these two.
 func onlyReads(expression celast.Expr, read map[string]bool) bool {
 	named, selected := 0, 0
 	isSelf := func(e celast.Expr) bool {

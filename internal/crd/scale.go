@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// scaleKind is the kind that every scale subresource speaks.
+// scaleKind is the kind of every scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
 // scale shows the replicas of a custom object as a Scale, by the paths that the
@@ -30,11 +30,10 @@ type scale struct {
 	owners managedfields.ResourcePathMappings // where each version keeps the replicas
 }
 
-// unsetReplicas stands for replicas that an object does not have while a write is
-// under way.
+// unsetReplicas stands for missing replicas during a write.
 const unsetReplicas = -1 << 31
 
-// newScaleView is the kind Scale as a version of a resource.
+// newScaleView makes the version that shows the objects of a resource as Scales.
 func newScaleView(r *resource.Resource) (*resource.Version, error) {
 	codec := resource.NewTypedCodec(scheme.Scheme, scaleKind, scaleKind.GroupVersion(), scaleKind.Group, nil)
 	table, err := newTable(scaleColumns)
@@ -79,7 +78,7 @@ func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.Res
 	return mappings
 }
 
-// scaleFields is the field management of Scales.
+// scaleFields makes the field management of Scales.
 var scaleFields = sync.OnceValue(func() resource.Fields {
 	return resource.NewTypedFields(resource.Managing{
 		Scheme: scheme.Scheme, Kind: scaleKind, Hub: scaleKind.GroupVersion(), Subresource: "scale",
@@ -139,13 +138,13 @@ func (s *scale) Into(obj, projected runtime.Object) (runtime.Object, error) {
 	return u, nil
 }
 
-// fields translates who owns the replicas between the object and its Scale.
+// fields translates the ownership of the replicas between the object and its Scale.
 func (s *scale) fields(obj runtime.Object) *managedfields.ScaleHandler {
 	return managedfields.NewScaleHandler(obj.(*unstructured.Unstructured).GetManagedFields(), s.kind.GroupVersion(), s.owners)
 }
 
-// read is the Scale of an object, and whether the object says how many replicas
-// it wants.
+// read returns the Scale of an object, and whether the object says how many replicas it
+// wants.
 func (s *scale) read(obj runtime.Object) (*autoscalingv1.Scale, bool, error) {
 	u := obj.(*unstructured.Unstructured)
 	wanted, found, err := unstructured.NestedInt64(u.Object, splitPath(s.paths.SpecReplicasPath)...)

@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// compiledSchemas remembers schemas by their text.
+// compiledSchemas keeps compiled schemas by their text.
 var compiledSchemas = content.NewCache[content.ID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
@@ -27,14 +27,15 @@ type compiledSchema struct {
 	status     validation.SchemaValidator // nil: no schema for .status
 	rules      *cel.Validator
 
-	// node is the whole of it as one tree, statusNode that of .status; the latter is nil
-	// if there is no schema for it.
+	// node is the schema as one tree, and statusNode is the part for .status; nil if that
+	// has no schema.
 	node, statusNode *schema.Node
-	// owned says how fields are owned.
+	// owned returns the tree for field ownership.
 	owned func() *fields.Tree
 }
 
-// cachedSchema compiles a schema unless it is remembered; id names its text.
+// cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of
+// its text.
 func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	if s, ok := compiledSchemas.Get(id); ok {
 		return s, nil
@@ -46,9 +47,8 @@ func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveU
 	return compiledSchemas.Put(id, s, 1), nil
 }
 
-// compileSchema compiles the schema of one version; nil means none is given.
-// Defaults of metadata that pruning would drop go from the compiled schema, as
-// they go from requests.
+// compileSchema compiles the schema of one version; nil means that it has none. It drops
+// defaults of metadata that pruning would drop, as upstream does.
 func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	props = asInJSON(props)
 	s := &compiledSchema{}
@@ -86,9 +86,9 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 	return s, nil
 }
 
-// asInJSON is a schema as reading it from the store gives it. In protobuf,
-// additionalProperties can have a schema and say that they are not allowed; in JSON,
-// which definitions are stored in, what has a schema is allowed.
+// asInJSON returns a schema as it would be read from the store. In protobuf,
+// additionalProperties can have a schema and also say that they are not allowed.
+// Definitions are stored as JSON, where a schema means that they are allowed.
 func asInJSON(props *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
 	isOdd := func(s *apiextensions.JSONSchemaProps) bool {
 		a := s.AdditionalProperties

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// serializer lists what custom objects can be read and written as. Protobuf is
-// listed, as on a real server, because Tables and partial metadata come in it.
+// serializer lists the media types of custom objects. As on a real server, protobuf is
+// among them, because Tables and partial metadata can be sent in it.
 type serializer struct{}
 
 var mediaTypes = []runtime.SerializerInfo{

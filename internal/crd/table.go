@@ -15,17 +15,16 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
-// table is the printer of a version: upstream's, which works on objects. Where all
-// columns are at plain paths, it can be shown a sketch of the object, with no more
-// in it than the columns look at.
+// table is the printer of a version. Upstream's printer works on objects. If all columns
+// have plain paths, it gets a sketch of the object that has only what the columns show.
 type table struct {
 	registryrest.TableConvertor
 	paths    []string // of the columns, for gjson
 	sketches bool
 }
 
-// newTableOf makes the printer. A definition may have a column whose path cannot be
-// parsed: that column and those after it are not printed.
+// newTableOf makes the printer. If the path of a column cannot be parsed, that column and
+// those after it are not printed.
 func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table {
 	convertor, err := tableconvertor.New(columns)
 	if err != nil {
@@ -61,8 +60,8 @@ func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) 
 	return single.Rows[0].Cells, true, nil
 }
 
-// draw copies what is at a path of an object's JSON, if there is anything, to the
-// same path of the sketch.
+// draw copies the value at a path of an object's JSON, if there is one, to the same path of
+// the sketch.
 func draw(sketch map[string]any, text, path string) error {
 	found := gjson.Get(text, path)
 	if !found.Exists() {
@@ -87,7 +86,7 @@ func draw(sketch map[string]any, text, path string) error {
 	}
 }
 
-// valueOf is a piece of JSON as it is in an unstructured object.
+// valueOf returns a piece of JSON as a value of an unstructured object.
 func valueOf(found gjson.Result) (value any, err error) {
 	switch found.Type {
 	case gjson.String:

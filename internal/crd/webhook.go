@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// webhookConverter makes the converter of a definition that has its objects
-// converted by a webhook. It is made when the first object needs it.
+// webhookConverter returns the function that makes the converter of a definition with a
+// conversion webhook. The converter is made when the first object needs it.
 func webhookConverter(definition string, outside Outside) func() (runtime.ObjectConvertor, error) {
 	return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
 		var crd apiextensionsv1.CustomResourceDefinition
@@ -36,21 +36,21 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 	})
 }
 
-// Anonymous shows no credentials to webhooks, and reaches services as they say. The
-// name and the patience of the caller are those of the real server.
+// Anonymous configures calls of webhooks, without credentials. It reaches services as
+// outside says. The user agent and the timeout are those of a real server.
 func Anonymous(outside Outside) webhook.AuthenticationInfoResolver {
 	dialer, _ := outside.Services.(Dialer)
 	return anonymous{dialer, outside.Closing}
 }
 
-// Dialer is a ServiceResolver that also makes the connections to its services,
-// which may be no sockets.
+// Dialer is a ServiceResolver that also makes the connections to its services, which need
+// not be sockets.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-	// ServerName is what the certificate of a service is for; empty: for
+	// ServerName returns the name in the certificate of a service; empty:
 	// NAME.NAMESPACE.svc.
 	ServerName(namespace, name string, port int32) string
-	// Handles tells whether a handler stands for the service.
+	// Handles tells whether there is a handler for the service.
 	Handles(namespace, name string, port int32) bool
 }
 
@@ -59,9 +59,8 @@ type anonymous struct {
 	closing context.Context
 }
 
-// ClientConfigFor implements webhook.AuthenticationInfoResolver. That Proxy is set keeps
-// the connections out of client-go's cache, which is the whole process's and outlives a
-// cluster.
+// ClientConfigFor implements webhook.AuthenticationInfoResolver. It sets Proxy to keep the
+// transport out of client-go's cache, which belongs to the process and outlives a cluster.
 func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, a.closing} })
@@ -71,8 +70,8 @@ func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 	return config, nil
 }
 
-// ClientConfigForService implements webhook.AuthenticationInfoResolver. No proxy knows
-// the names of services.
+// ClientConfigForService implements webhook.AuthenticationInfoResolver. It uses no proxy,
+// because a proxy could not resolve the names of services.
 func (a anonymous) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
 	config, err := a.ClientConfigFor("")
 	if a.dialer != nil {

@@ -28,7 +28,7 @@ func newBinaryFrames(v *resource.Version, info runtime.SerializerInfo) *binaryFr
 	}
 }
 
-// frame is an event about the object that the text is the JSON of.
+// frame makes the event about an object, given as JSON.
 func (b *binaryFrames) frame(kind watch.EventType, text string) (string, error) {
 	obj, err := decodeAs(b.version, text)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *binaryFrames) frameOfObject(kind watch.EventType, obj runtime.Object) (
 	return b.frameOf(kind, raw)
 }
 
-// frameOf is an event about an object that is encoded.
+// frameOf makes the event about an encoded object.
 func (b *binaryFrames) frameOf(kind watch.EventType, raw []byte) (string, error) {
 	var out strings.Builder
 	err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.framer.NewFrameWriter(&out))

@@ -15,7 +15,7 @@ type Content struct {
 	Pieces iter.Seq[string]
 }
 
-// joined is the content that consists of these pieces.
+// joined makes the content that consists of these pieces.
 func joined(mediaType string, pieces ...string) Content {
 	size := 0
 	for _, p := range pieces {
@@ -24,7 +24,7 @@ func joined(mediaType string, pieces ...string) Content {
 	return Content{mediaType, size, slices.Values(pieces)}
 }
 
-// streamed is the content of pieces that are made while they are read.
+// streamed makes the content of pieces that are made while they are read.
 func streamed(mediaType string, pieces iter.Seq[string]) Content {
 	size := 0
 	for p := range pieces {
@@ -33,7 +33,7 @@ func streamed(mediaType string, pieces iter.Seq[string]) Content {
 	return Content{mediaType, size, pieces}
 }
 
-// Text is the body in one piece.
+// Text returns the body in one piece.
 func (c Content) Text() string {
 	var b strings.Builder
 	b.Grow(c.Size)

@@ -15,7 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// convert shows a single object as what the client asks for, given as JSON of the version.
+// convert converts a single object, given as JSON of the version, to what the client asks
+// for.
 func (v *View) convert(ctx context.Context, text string) (runtime.Object, error) {
 	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
 	if err != nil {
@@ -26,7 +27,7 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 		return v.partial(obj)
 	case "PartialObjectMetadataList":
 		if u, ok := obj.(runtime.Unstructured); ok {
-			// Upstream takes such an object for a list, until it looks for the items.
+			// Upstream takes such an object for a list until it looks for the items.
 			return nil, u.EachListItem(func(runtime.Object) error { return nil })
 		}
 		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
@@ -39,7 +40,8 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 	return table, v.addRow(ctx, table, obj, text)
 }
 
-// convertList shows the items of a list as what the client asks for, given as JSON of the version.
+// convertList converts the items of a list, given as JSON of the version, to what the client asks
+// for.
 func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime.Object, error) {
 	listMeta := metav1.ListMeta{ResourceVersion: formatRevision(p.Revision), Continue: p.Continue, RemainingItemCount: p.Remaining}
 	switch v.form.Convert.Kind {
@@ -106,7 +108,8 @@ func (v *View) addRow(ctx context.Context, table *metav1.Table, obj runtime.Obje
 	return nil
 }
 
-// addTo adds the row of an object to a table, with what the client wants to see of the object.
+// addTo adds the row of an object to a table, with as much of the object as the client asks
+// for.
 func (v *View) addTo(table *metav1.Table, row metav1.TableRow, obj runtime.Object, text string) error {
 	endsInitialEvents, err := storage.HasInitialEventsEndBookmarkAnnotation(obj)
 	if err != nil {
@@ -128,7 +131,7 @@ func (v *View) addTo(table *metav1.Table, row metav1.TableRow, obj runtime.Objec
 	return nil
 }
 
-// partial is the metadata of an object.
+// partial returns the metadata of an object.
 func (v *View) partial(obj runtime.Object) (*metav1.PartialObjectMetadata, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

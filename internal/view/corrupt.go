@@ -15,8 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Corrupt is how a real server answers a get or a delete of an object that cannot be read. Other
-// errors stay as they are.
+// Corrupt returns the answer of a real server to a get or a delete of an object that cannot be
+// read. Other errors stay as they are.
 func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	var corrupt *resource.CorruptError
 	if !errors.As(err, &corrupt) {
@@ -25,7 +25,7 @@ func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	return apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt))
 }
 
-// etcdKey is where a real server has an object in etcd.
+// etcdKey returns the key that a real server uses for an object in etcd.
 func etcdKey(v *resource.Version, namespace, name string) string {
 	var key strings.Builder
 	for _, part := range []string{v.Resource.Group, v.Resource.Names.Plural, namespace, name} {
@@ -36,11 +36,11 @@ func etcdKey(v *resource.Version, namespace, name string) string {
 	return key.String()
 }
 
-// maxCorrupt is how many objects that cannot be read a list names.
+// maxCorrupt is the largest number of unreadable objects that the error of a list names.
 const maxCorrupt = 100
 
-// decodeEach reads records one by one. The error is how a real server answers a list in which
-// some cannot be read: it names those.
+// decodeEach decodes records one by one. If some cannot be read, the error names them, as the
+// answer of a real server to a list does.
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
 	all := make([]runtime.Object, 0, len(records))
 	var unreadable []error

@@ -2,17 +2,17 @@
 // version, a list, a Table, metadata alone, or the events of a watch, in JSON, YAML
 // or protobuf.
 //
-// The idea is that most answers are the stored bytes themselves. A record whose tag
-// is the Identity of the requested version is copied; anything else is decoded and
-// encoded again. The package makes strings and pieces of strings, and knows neither
-// requests nor connections: package rest writes what it makes.
+// Most answers are the stored bytes themselves. A record whose tag is the Identity of the
+// requested version is copied; anything else is decoded and encoded again. The package
+// makes strings and pieces of strings, and knows neither requests nor connections: package
+// rest writes what it makes.
 //
 // Reading goes from the store to the client in three steps:
 //
 //   - [ReadPage] picks the records that a [Selector] asks for, at one revision.
 //   - [Text] and [Texts] are the JSON of records in a version.
-//   - A [View] shows that JSON in the [Form] that the client negotiated. The [Events] of
-//     a watch do the same with changes.
+//   - A [View] shows that JSON in the [Form] that the client negotiated. The [Events] of a
+//     watch do the same with changes.
 //
 // Some steps have a short way that reads the bytes and decodes nothing: [Stored], the
 // fields of a selector, the metadata and the rows of a list. A short way may decline, and
@@ -23,6 +23,6 @@
 // a Selector and Events belong to one request. A [Frames] is shared by all watches of a
 // server and safe for concurrent use.
 //
-// Lock order: the mutex of a change's frames is held for a lookup alone. No lock is held
-// while anything is converted, encoded or read from the store.
+// Locks: the mutex of a change's frames is held for a lookup only. No lock is held while
+// anything is converted, encoded or read from the store.
 package view

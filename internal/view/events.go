@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Events makes the frames of one watch: what the client reads of each event. What it
-// makes of a change it shares with the other watches of the server.
+// Events makes the frames of one watch. A frame is what the client reads of one event. The
+// watches of a server share the frames of a change.
 //
 // Its methods append a frame to a buffer and return the longer buffer.
 type Events struct {
@@ -38,11 +38,11 @@ func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo) *Events {
 	return e
 }
 
-// MediaType is that of the whole stream.
+// MediaType returns the media type of the whole stream.
 func (e *Events) MediaType() string { return e.mediaType }
 
-// Text is the Text of a record in the version of the watch. If that takes a conversion, all
-// watches share its outcome.
+// Text is the function Text for the version of the watch. If that takes a conversion, all
+// watches share the result.
 func (e *Events) Text(record store.Record) (string, error) {
 	if text, ok := Stored(e.view.version, record); ok {
 		return text, nil
@@ -94,9 +94,9 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 	return e.sent(append(b, text...)), nil
 }
 
-// AppendBookmark appends the event that tells the client how far it has seen everything.
-// With initialEventsEnd, the event also says that the objects which were there when the
-// watch began have all been sent.
+// AppendBookmark appends the event that tells the client up to which revision it has seen
+// all changes. With initialEventsEnd, the event also says that all objects which were there
+// when the watch began have been sent.
 func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
 	text, err := bookmark(e.view.version, revision, initialEventsEnd)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *Events) AppendError(b []byte, status *metav1.Status) ([]byte, error) {
 // plain tells whether the stored bytes are what a frame shows.
 func (e *Events) plain() bool { return e.view.form.Convert == nil && e.binary == nil }
 
-// sent remembers that a frame goes out: in a stream of Tables the first alone has headers.
+// sent records that a frame is sent: only the first Table of a stream has headers.
 func (e *Events) sent(b []byte) []byte {
 	if e.view.table != nil {
 		e.view.table.NoHeaders = true
@@ -142,7 +142,7 @@ func (e *Events) key(kind watch.EventType) frameKey {
 	return key
 }
 
-// frame is an event about an object, given as JSON of the version.
+// frame makes the event about an object, given as JSON of the version.
 func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (string, error) {
 	switch {
 	case e.plain():
@@ -167,8 +167,8 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 	return string(appendJSONFrame(nil, kind, strings.TrimSuffix(string(out), "\n"))), nil
 }
 
-// forgetGeneration takes the generation out of a bookmark, which no object has given it: a
-// custom object that is read without one gets the first.
+// forgetGeneration removes the generation from a bookmark. Decoding has added it: a custom
+// object without a generation gets generation 1.
 func forgetGeneration(obj runtime.Object) {
 	if table, ok := obj.(*metav1.Table); ok {
 		for _, row := range table.Rows {
@@ -191,7 +191,7 @@ func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
 	return append(b, "}\n"...)
 }
 
-// bookmark is the JSON of an object with nothing but a kind and a resourceVersion.
+// bookmark returns the JSON of an object with nothing but a kind and a resourceVersion.
 func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (string, error) {
 	obj := v.Codec.New()
 	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {

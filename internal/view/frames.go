@@ -16,9 +16,9 @@ import (
 // Frames are what the watchers of one view of one change share: the first of them
 // converts and encodes the change for all. The zero value is ready.
 //
-// Frames remembers the newest changes, as many as a cursor returns at once, so that
-// watchers who are a little behind share what they read together. A watcher who is
-// further behind makes its frames itself.
+// Frames keeps the frames of the newest changes, as many as a cursor returns at once, so
+// that watchers that are a little behind share them as well. A watcher that is further
+// behind makes its frames itself.
 type Frames struct {
 	ring  atomic.Pointer[[rememberedChanges]atomic.Pointer[changeFrames]]
 	bytes atomic.Int64 // of the frames that were made since the ring was
@@ -26,7 +26,7 @@ type Frames struct {
 
 const (
 	rememberedChanges = 1024
-	// rememberedBytes is how much of frames is made until all are forgotten.
+	// rememberedBytes is the total size of frames after which all of them are forgotten.
 	rememberedBytes = 64 << 20
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// joins tells whether a converted list is the joined JSON of its converted items. Then
-// the items are never all decoded at once, and most of them never at all.
+// joins tells whether the JSON of a converted list can be joined from that of its converted
+// items. Then the items are never all decoded at once, and most are not decoded at all.
 func (v *View) joins() bool {
 	if v.table != nil && v.version.TableOfList != nil {
 		return false // a row depends on the other objects
@@ -21,7 +21,7 @@ func (v *View) joins() bool {
 	return v.form.Convert != nil && v.form.Accepted.MediaType == runtime.ContentTypeJSON && !v.form.Pretty && v.form.Convert.Kind != "PartialObjectMetadata"
 }
 
-// join makes of the items what convertList and encode would make of them.
+// join makes the same list of the items as convertList and encode would.
 func (v *View) join(ctx context.Context, p Page, items []string) (Content, error) {
 	transform, first := v.partialText, []string(nil)
 	if v.table != nil {
@@ -62,7 +62,7 @@ func (v *View) join(ctx context.Context, p Page, items []string) (Content, error
 	return joined(v.form.Accepted.MediaType, append(parts, tail)...), nil
 }
 
-// partialText is the JSON of an object's metadata, as an item of a list.
+// partialText returns the JSON of an object's metadata, as an item of a list.
 func (v *View) partialText(_ context.Context, text string) (string, error) {
 	if metadata, ok := partialMetadata(text, v.version.Typed); ok {
 		return `{"kind":"PartialObjectMetadata","apiVersion":"` + v.form.Convert.GroupVersion().String() + `","metadata":` + metadata + "}", nil
@@ -79,7 +79,7 @@ func (v *View) partialText(_ context.Context, text string) (string, error) {
 	return string(out), err
 }
 
-// rowText is the JSON of an object's row in a table.
+// rowText returns the JSON of an object's row in a table.
 func (v *View) rowText(ctx context.Context, text string) (string, error) {
 	var cells []any
 	var ok bool
@@ -108,8 +108,8 @@ func (v *View) rowText(ctx context.Context, text string) (string, error) {
 	return `{"cells":` + string(out) + `,"object":` + object + "}", err
 }
 
-// decodedRows are the JSON of an object's rows. An object that has items is a list to the
-// printer, with a row for each item.
+// decodedRows returns the JSON of an object's rows. The printer takes an object with items
+// for a list, with a row for each item.
 func (v *View) decodedRows(ctx context.Context, text string) (string, error) {
 	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
 	if err != nil {

@@ -19,7 +19,7 @@ type list struct {
 	end     string // follows the JSON
 }
 
-// pieces are what the JSON is to be joined of.
+// pieces yields the pieces of the JSON in order.
 func (l list) pieces(yield func(string) bool) {
 	head, tail := envelope(l.version, l.page)
 	// The items of a list of typed objects have no kind and no apiVersion.
@@ -46,7 +46,7 @@ func (l list) pieces(yield func(string) bool) {
 	}
 }
 
-// text is the JSON in one piece.
+// text returns the JSON in one piece.
 func (l list) text() string {
 	var b strings.Builder
 	for piece := range l.pieces {
@@ -55,13 +55,13 @@ func (l list) text() string {
 	return b.String()
 }
 
-// typeMetaOf is what the JSON of each typed object of a version begins with.
+// typeMetaOf returns the beginning of the JSON of each typed object of a version.
 func typeMetaOf(v *resource.Version) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,`, v.Resource.Names.Kind, v.GroupVersion())
 }
 
-// envelope is what surrounds the items of a list. Typed lists have the order of the Go
-// fields and others have that of sorted keys, as upstream encodes them.
+// envelope returns what surrounds the items of a list. As upstream encodes them, typed
+// lists have the order of the Go fields, and others have sorted keys.
 func envelope(v *resource.Version, p Page) (head, tail string) {
 	revision := formatRevision(p.Revision)
 	if v.Typed {

@@ -7,9 +7,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// partialMetadata is the JSON of an object's metadata as PartialObjectMetadata shows it:
-// the JSON of Go's ObjectMeta. Typed objects are stored in that form. The metadata of
-// other objects has the same values in the order of their names; partialMetadata puts them
+// partialMetadata returns the JSON of an object's metadata as PartialObjectMetadata shows
+// it: the JSON of Go's ObjectMeta. Typed objects are stored in that form. The metadata of
+// other objects has the same fields in the order of their names; partialMetadata puts them
 // into the order of ObjectMeta without decoding them.
 //
 // This is a short way of View.partial. It declines, with ok false, whenever the metadata

@@ -17,14 +17,14 @@ import (
 // Page is what a list shows beside its objects. All of them are of one revision.
 type Page struct {
 	Revision int64
-	// Continue is the token that the next page is asked for with. It is empty on the
-	// last one.
+	// Continue is the token with which to request the next page. It is empty on the last
+	// page.
 	Continue string
 	// Remaining is how many objects follow the page; nil if that is not known.
 	Remaining *int64
 }
 
-// ReadPage reads the records of a list into the receiver: those of the selector's kind,
+// ReadPage reads the records of a list into the receiver: those that the selector matches,
 // in a namespace or, for the empty namespace, in all of them. It ends with the context.
 func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
 	if o.Continue == "" {
@@ -106,8 +106,8 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 	}
 }
 
-// isRevision refuses a resourceVersion that no revision can ever be: one that is too large for a
-// signed number. What is no number at all is refused in other words.
+// isRevision refuses a resourceVersion that can never be a revision, because it does not fit
+// into an int64. A text that is not a number is refused in other words.
 func isRevision(s *store.Store, resourceVersion string) error {
 	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
 	if err == nil && wanted > math.MaxInt64 {
@@ -116,7 +116,7 @@ func isRevision(s *store.Store, resourceVersion string) error {
 	return nil
 }
 
-// NotInFuture refuses to read at a revision that is yet to come.
+// NotInFuture refuses a resourceVersion that is newer than the store.
 func NotInFuture(s *store.Store, resourceVersion string) error {
 	if resourceVersion == "" || resourceVersion == "0" {
 		return nil
@@ -140,8 +140,8 @@ const (
 		"objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
 )
 
-// encodeContinue is the token to continue a list of a prefix at a key. The key in
-// it begins with a slash, as in those of a real server.
+// encodeContinue makes the token with which a list of a prefix continues at a key. The key
+// in it begins with a slash, as on a real server.
 func encodeContinue(key, prefix string, revision int64) (string, error) {
 	return storage.EncodeContinue(key, strings.TrimSuffix(prefix, "/"), revision)
 }

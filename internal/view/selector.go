@@ -25,9 +25,9 @@ type Selector struct {
 	text func(store.Record) (string, error) // the JSON of a record in the version
 }
 
-// NewSelector checks the selectors of a list or watch against what the version can
-// select by. Where the selector has to see a record in the version, it calls text: it is
-// [Text], or a way to share what Text makes.
+// NewSelector checks the selectors of a list or watch against what the version can select
+// by. Where the selector needs the JSON of a record in the version, it calls text, which is
+// [Text] or a function that shares its results.
 func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(store.Record) (string, error)) (Selector, error) {
 	s := Selector{version: v, text: text}
 	if o.LabelSelector != nil && !o.LabelSelector.Empty() {
@@ -55,8 +55,8 @@ func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(
 // All tells whether the selector picks everything.
 func (s Selector) All() bool { return s.labels == nil && s.fields == nil }
 
-// one is the key of the only object that the selector can pick among those of a
-// namespace, or of all, because the selector has its name.
+// one returns the key of the only object that the selector can match in a namespace, or in
+// all, because the selector names it.
 func (s Selector) one(namespace string) (key string, ok bool) {
 	if s.fields == nil {
 		return "", false
@@ -89,8 +89,8 @@ func (s Selector) Matches(record store.Record) (bool, error) {
 	return s.matchesInside(record)
 }
 
-// relabels tells whether the stored labels of an object may differ from those in the
-// version: a webhook that converts the object may change them.
+// relabels tells whether an object may have other labels in the version than in the store,
+// because a conversion webhook may change them.
 func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.CallsOut }
 
 // matchesLabels tells whether the selector picks objects with these labels, given as
@@ -99,12 +99,12 @@ func (s Selector) matchesLabels(index string) bool {
 	return s.labels == nil || s.labels.Matches(rawLabels(index))
 }
 
-// labelMatcher is matchesLabels for one object after the other: those beside each
-// other often have the same labels.
+// labelMatcher is matchesLabels for a sequence of objects, of which neighbours often have
+// the same labels.
 type labelMatcher struct {
 	Selector
 	last  string
-	known bool // whether match is what the last labels came to
+	known bool // match is the result for the last labels
 	match bool
 }
 
@@ -178,8 +178,8 @@ func satisfies(r fields.Requirement, value string) bool {
 	return (r.Value == value) == (r.Operator != selection.NotEquals)
 }
 
-// Labels is the JSON of the labels of an encoded object. The store keeps it beside each
-// record as its index.
+// Labels returns the JSON of the labels of an encoded object. The store keeps it as the
+// index of each record.
 func Labels(text string) string { return gjson.Get(text, "metadata.labels").Raw }
 
 // rawLabels are labels in the JSON that they are stored as. Each Lookup searches the

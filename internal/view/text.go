@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Text is the JSON of a stored object in a version.
+// Text returns the JSON of a stored object in a version.
 func Text(v *resource.Version, record store.Record) (string, error) {
 	if text, ok := Stored(v, record); ok {
 		return text, nil
@@ -23,7 +23,7 @@ func Text(v *resource.Version, record store.Record) (string, error) {
 	return string(text), err
 }
 
-// Stored is what Text makes of a record, if that needs no decoding. An object that was
+// Stored returns what Text makes of a record, if that takes no decoding. An object that was
 // written in the version, under its present schema, is shown as it is stored.
 func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
 	if record.Tag == v.Identity {
@@ -34,7 +34,7 @@ func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
 
 // Receiver takes the records of a page, one after the other.
 type Receiver interface {
-	// Expect says that there will be so many.
+	// Expect says how many records will follow.
 	Expect(n int)
 	Add(record store.Record)
 }
@@ -48,9 +48,9 @@ func (r *Records) Expect(n int) { *r = slices.Grow(*r, n) }
 // Add implements Receiver.
 func (r *Records) Add(record store.Record) { *r = append(*r, record) }
 
-// Texts is a Receiver that makes the Text of each record. It converts the records that
-// need a conversion together, once all are there: one call of a webhook for a list. A real
-// server makes a call for each. So do Texts if the one fails, to tell which objects are to blame.
+// Texts is a Receiver that makes the Text of each record. It converts the records that need a
+// conversion together, in one call of a webhook for a list. A real server makes a call for each.
+// Texts does the same if the one call fails, to find out which objects cannot be converted.
 type Texts struct {
 	version *resource.Version
 	texts   []string
@@ -73,7 +73,7 @@ func (t *Texts) Add(record store.Record) {
 	t.texts = append(t.texts, text)
 }
 
-// All are the texts in the order in which the records were added.
+// All returns the texts in the order in which the records were added.
 func (t *Texts) All() ([]string, error) {
 	if len(t.others) == 0 {
 		return t.texts, nil
@@ -95,8 +95,8 @@ func (t *Texts) All() ([]string, error) {
 	return t.texts, nil
 }
 
-// WithResourceVersion is the JSON of an object with the resourceVersion of a revision in
-// place of the one it has. JSON without a resourceVersion stays as it is.
+// WithResourceVersion returns the JSON of an object with its resourceVersion replaced by a
+// revision. JSON without a resourceVersion stays as it is.
 func WithResourceVersion(text string, revision int64) string {
 	was := gjson.Get(text, "metadata.resourceVersion")
 	if was.Index == 0 {

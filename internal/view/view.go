@@ -88,7 +88,7 @@ func (v *View) List(ctx context.Context, p Page, items []string) (Content, error
 	return v.reencoded(list{version: v.version, page: p, items: items}.text())
 }
 
-// reencoded is JSON of the version in another media type or with line breaks.
+// reencoded encodes JSON of the version in another media type or with line breaks.
 func (v *View) reencoded(text string) (Content, error) {
 	switch v.form.Accepted.MediaType {
 	case runtime.ContentTypeYAML:
@@ -107,7 +107,7 @@ func (v *View) reencoded(text string) (Content, error) {
 	return joined(v.form.Accepted.MediaType, string(out)), err
 }
 
-// encoded is a converted object in the media type that the client accepts.
+// encoded encodes a converted object in the media type that the client accepts.
 func (v *View) encoded(obj runtime.Object) (Content, error) {
 	out, err := v.encode(obj)
 	return joined(v.form.Accepted.MediaType, string(out)), err

@@ -67,8 +67,7 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 }
 
 // services holds the handlers that a cluster reaches by reference. Each has a listener of its
-// own: a socket, or memory for a cluster that is in process. It implements
-// webhook.ServiceResolver and crd.Dialer.
+// own: a socket, or memory for a cluster that is in process. It implements rest.Services.
 type services struct {
 	// authority signs the certificates of the services; nil without services. A fork has the
 	// same one as the cluster that it was forked from, because the objects of the fork contain
@@ -90,7 +89,7 @@ func reference(namespace, name string, port int32) string {
 	return fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)
 }
 
-// ResolveEndpoint implements webhook.ServiceResolver.
+// ResolveEndpoint implements rest.Services.
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	l := s.listeners[reference(namespace, name, port)]
 	if l == nil && s.server.Port != 0 {
@@ -102,7 +101,7 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 	return url.Parse(l.url)
 }
 
-// DialContext implements crd.Dialer.
+// DialContext implements rest.Services.
 func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if l := s.listeners[address]; l != nil && l.dial != nil {
 		return l.dial(ctx)
@@ -111,7 +110,7 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 	return d.DialContext(ctx, network, address)
 }
 
-// Handles implements crd.Dialer.
+// Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {
 	return s.listeners[reference(namespace, name, port)] != nil
 }

@@ -82,7 +82,7 @@ func (s *settings) loadWebhooks() error {
 // services of all names.
 const localServer = "localhost"
 
-// ServerName implements crd.Dialer.
+// ServerName implements rest.Services.
 func (s *services) ServerName(namespace, name string, port int32) string {
 	if s.server.Port == 0 || s.listeners[reference(namespace, name, port)] != nil {
 		return ""

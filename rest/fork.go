@@ -3,8 +3,6 @@ package rest
 import (
 	"context"
 
-	"k8s.io/apiserver/pkg/util/webhook"
-
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -14,7 +12,7 @@ import (
 //
 // If this server has not completed something, such as establishing a definition, the fork
 // completes it for itself.
-func (s *Server) Fork(forked *store.Store, services webhook.ServiceResolver) (*Server, error) {
+func (s *Server) Fork(forked *store.Store, services Services) (*Server, error) {
 	options := s.options
 	options.Services = services
 	f, err := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)

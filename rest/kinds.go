@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -170,19 +169,3 @@ func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
 
 // Now implements builtin.Cluster.
 func (k forKinds) Now() time.Time { return k.now().Time }
-
-// forPlugins implements intree.Cluster, for the admission plugins that are compiled into
-// kube-apiserver.
-type forPlugins struct {
-	cluster
-	controllers *reactions
-	random      *write.Random
-}
-
-// GenerateName implements intree.Cluster.
-func (p forPlugins) GenerateName(base string) string { return p.random.Name(base) }
-
-// CreateNamespace implements intree.Cluster.
-func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
-	return p.controllers.Create(ctx, p.namespaces, ns)
-}

@@ -1,41 +1,17 @@
 package rest
 
-import (
-	"context"
-	"fmt"
-	"net"
+import "net/netip"
 
-	"k8s.io/apiserver/pkg/util/webhook"
-
-	"github.com/fakecluster/fakecluster/internal/crd"
-)
-
-// network implements aggregation.Network over the services of a cluster.
-type network struct{ services webhook.ServiceResolver }
-
-// Reaches implements aggregation.Network.
-func (n network) Reaches(namespace, name string, port int32) bool {
-	dialer, ok := n.services.(crd.Dialer)
-	return ok && dialer.Handles(namespace, name, port)
-}
-
-// Address implements aggregation.Network.
-func (n network) Address(namespace, name string, port int32) (string, error) {
-	if n.services == nil {
-		return "", fmt.Errorf("service %q not found", name)
-	}
-	to, err := n.services.ResolveEndpoint(namespace, name, port)
-	if err != nil {
-		return "", err
-	}
-	return to.Host, nil
-}
-
-// Dial implements aggregation.Network.
-func (n network) Dial(ctx context.Context, kind, address string) (net.Conn, error) {
-	if dialer, ok := n.services.(crd.Dialer); ok {
-		return dialer.DialContext(ctx, kind, address)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, kind, address)
+// Network has the addresses in the initial objects of a server. All fields have useful zero
+// values.
+type Network struct {
+	// Services is the range of the services' addresses: IPv4, with at least eight
+	// addresses. Zero: 10.0.0.0/24.
+	Services netip.Prefix
+	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. For a
+	// loopback address the Service kubernetes has no Endpoints, because Endpoints may not have
+	// such an address.
+	Server netip.Addr
+	// Port is the port of the server. Zero: 6443.
+	Port int
 }

@@ -14,6 +14,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
+// paths serves all paths behind the filters. It serves those of no resource itself: the
+// version, the index, OpenAPI and discovery.
+type paths struct {
+	resources http.Handler
+	catalogue func() *resource.Catalogue
+	openAPI   *openAPI
+	aggregate *aggregation.Registry
+	tokens    *auth.Issuer
+	gaps      *gaps
+}
+
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
 // those that another server serves.
 func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -27,17 +38,6 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	default:
 		p.serve(w, req, p.catalogue())
 	}
-}
-
-// paths serves all paths behind the filters. It serves those of no resource itself: the
-// version, the index, OpenAPI and discovery.
-type paths struct {
-	resources http.Handler
-	catalogue func() *resource.Catalogue
-	openAPI   *openAPI
-	aggregate *aggregation.Registry
-	tokens    *auth.Issuer
-	gaps      *gaps
 }
 
 func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {

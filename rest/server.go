@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
@@ -47,7 +46,7 @@ type Options struct {
 	Seed *uint64
 	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
 	// can be referred to by URL only.
-	Services webhook.ServiceResolver
+	Services Services
 	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
@@ -226,7 +225,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	// A write has reactions, and they write in turn.
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
-	server.aggregate = aggregation.New(s, known, network{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
+	server.aggregate = aggregation.New(s, known, serviceNetwork{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
 	server.chain.inTree = kinds.inTree.Chain(forPlugins{known, &server.controllers, random})
 	server.chain.current.Store(server.chain.with(&admission.Chain{}))
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}

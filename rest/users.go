@@ -2,7 +2,6 @@ package rest
 
 import (
 	"crypto/x509"
-	"net/netip"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -46,18 +45,4 @@ type Accounts struct {
 	// ExactExpiration gives the tokens of Pods the lifetime that they ask for. Without it they
 	// are valid for a year, for the sake of clients that do not reload them.
 	ExactExpiration bool
-}
-
-// Network has the addresses in the initial objects of a server. All fields have useful zero
-// values.
-type Network struct {
-	// Services is the range of the services' addresses: IPv4, with at least eight
-	// addresses. Zero: 10.0.0.0/24.
-	Services netip.Prefix
-	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. For a
-	// loopback address the Service kubernetes has no Endpoints, because Endpoints may not have
-	// such an address.
-	Server netip.Addr
-	// Port is the port of the server. Zero: 6443.
-	Port int
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 
@@ -11,11 +12,24 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
+// Services are the services that webhooks and APIServices refer to. Their connections need
+// not be sockets.
+type Services interface {
+	webhook.ServiceResolver
+	// DialContext connects to an address that ResolveEndpoint has returned, or to any other.
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// ServerName returns the name in the certificate of a service; empty:
+	// NAME.NAMESPACE.svc.
+	ServerName(namespace, name string, port int32) string
+	// Handles tells whether there is a handler for the service.
+	Handles(namespace, name string, port int32) bool
+}
+
 // Outside says how a cluster calls webhooks.
 type Outside struct {
 	// Services resolves the services that webhooks refer to; nil: webhooks can be referred to
 	// by URL only.
-	Services webhook.ServiceResolver
+	Services Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
 }

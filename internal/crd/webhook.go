@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -39,24 +38,12 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 // Anonymous configures calls of webhooks, without credentials. It reaches services as
 // outside says. The user agent and the timeout are those of a real server.
 func Anonymous(outside Outside) webhook.AuthenticationInfoResolver {
-	dialer, _ := outside.Services.(Dialer)
-	return anonymous{dialer, outside.Closing}
-}
-
-// Dialer is a ServiceResolver that also makes the connections to its services, which need
-// not be sockets.
-type Dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-	// ServerName returns the name in the certificate of a service; empty:
-	// NAME.NAMESPACE.svc.
-	ServerName(namespace, name string, port int32) string
-	// Handles tells whether there is a handler for the service.
-	Handles(namespace, name string, port int32) bool
+	return anonymous{outside.Services, outside.Closing}
 }
 
 type anonymous struct {
-	dialer  Dialer
-	closing context.Context
+	services Services // nil: there are none
+	closing  context.Context
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver. It sets Proxy to keep the
@@ -64,8 +51,8 @@ type anonymous struct {
 func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, a.closing} })
-	if a.dialer != nil {
-		config.Dial = a.dialer.DialContext
+	if a.services != nil {
+		config.Dial = a.services.DialContext
 	}
 	return config, nil
 }
@@ -74,8 +61,8 @@ func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
 // because a proxy could not resolve the names of services.
 func (a anonymous) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
 	config, err := a.ClientConfigFor("")
-	if a.dialer != nil {
-		config.TLSClientConfig.ServerName = a.dialer.ServerName(namespace, name, int32(port))
+	if a.services != nil {
+		config.TLSClientConfig.ServerName = a.services.ServerName(namespace, name, int32(port))
 	}
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	return config, err

@@ -1,0 +1,25 @@
+package rest
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/internal/write"
+)
+
+// forPlugins implements intree.Cluster, for the admission plugins that are compiled into
+// kube-apiserver.
+type forPlugins struct {
+	cluster
+	controllers *reactions
+	random      *write.Random
+}
+
+// GenerateName implements intree.Cluster.
+func (p forPlugins) GenerateName(base string) string { return p.random.Name(base) }
+
+// CreateNamespace implements intree.Cluster.
+func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
+	return p.controllers.Create(ctx, p.namespaces, ns)
+}

@@ -413,6 +413,100 @@ func TestAQuotaMeasuresWhatIsThere(t *testing.T) {
 	l.uses("of a kind that there is now", "quota", "pods=1", "requests.cpu=300m", "count/widgets.example.com=0")
 }
 
+func TestADeleteReleasesAQuotaInTheSameCommit(t *testing.T) {
+	l := startLimited(t)
+	l.limit("quota", "configmaps=5")
+	l.limit("other", "secrets=5")
+	must(t, l.configMap("a"))
+	must(t, l.configMap("b"))
+	at := func() int { return revision(t, list(t, l.Dynamic().Resource(configMaps))) }
+	before := at()
+	must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	equal(t, "revisions", at()-before, 2)
+	q, err := l.CoreV1().ResourceQuotas("default").Get(t.Context(), "quota", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "the quota changes after the object", revision(t, q), before+2)
+	equal(t, "used", printed(q.Status.Used), map[string]string{"configmaps": "1"})
+	l.uses("not concerned", "other", "secrets=0")
+}
+
+func TestAQuotaThatSomebodyHasWrittenToIsMeasured(t *testing.T) {
+	for name, write := range map[string]func(limited) error{
+		"a wrong status": func(l limited) error {
+			_, err := l.CoreV1().ResourceQuotas("default").Patch(l.Context(), "quota", types.MergePatchType, []byte(`{"status":{"used":{"configmaps":"4"}}}`), metav1.PatchOptions{}, "status")
+			return err
+		},
+		"no status": func(l limited) error {
+			_, err := l.CoreV1().ResourceQuotas("default").Patch(l.Context(), "quota", types.MergePatchType, []byte(`{"status":{"used":null}}`), metav1.PatchOptions{}, "status")
+			return err
+		},
+		"a label": func(l limited) error {
+			_, err := l.CoreV1().ResourceQuotas("default").Patch(l.Context(), "quota", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := startLimited(t)
+			l.limit("quota", "configmaps=5", "secrets=5")
+			for _, name := range []string{"a", "b", "c"} {
+				must(t, l.configMap(name))
+			}
+			must(t, write(limited{t, l.Cluster, l.Interface}))
+			must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+			l.uses("after a delete", "quota", "configmaps=2", "secrets=0")
+			must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), "b", metav1.DeleteOptions{}))
+			l.uses("after another", "quota", "configmaps=1", "secrets=0")
+		})
+	}
+}
+
+// An update may use more of one resource and less of another one.
+func TestAnUpdateIsChargedAndReleasedAtOnce(t *testing.T) {
+	l := startLimited(t)
+	l.limit("quota", "services.nodeports=5", "services.loadbalancers=5", "count/services=5")
+	services := l.CoreV1().Services("default")
+	no := false
+	s, err := services.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}, metav1.CreateOptions{})
+	must(t, err)
+	l.uses("of node ports", "quota", "services.nodeports=2", "services.loadbalancers=0", "count/services=2")
+	s.Spec.Type, s.Spec.AllocateLoadBalancerNodePorts = corev1.ServiceTypeLoadBalancer, &no
+	for i := range s.Spec.Ports {
+		s.Spec.Ports[i].NodePort = 0
+	}
+	_, err = services.Update(t.Context(), s, metav1.UpdateOptions{})
+	must(t, err)
+	l.uses("of a load balancer without node ports", "quota", "services.nodeports=0", "services.loadbalancers=1", "count/services=2")
+	must(t, services.Delete(t.Context(), "s", metav1.DeleteOptions{}))
+	l.uses("of nothing", "quota", "services.nodeports=0", "services.loadbalancers=0", "count/services=1")
+}
+
+// What a delete costs does not depend on how many objects there are.
+func BenchmarkADeleteUnderAQuota(b *testing.B) {
+	for _, pods := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			c := fakecluster.Start(b, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.ResourceQuotaController))
+			client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+			_, err := client.CoreV1().ResourceQuotas("default").Create(b.Context(), &corev1.ResourceQuota{
+				ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: corev1.ResourceQuotaSpec{Hard: resources("pods=5000", "requests.cpu=5000")}}, metav1.CreateOptions{})
+			must(b, err)
+			create := func(name string) {
+				_, err := client.CoreV1().Pods("default").Create(b.Context(), pod(name, "100m"), metav1.CreateOptions{})
+				must(b, err)
+			}
+			for n := range pods {
+				create(fmt.Sprint("other-", n))
+			}
+			for b.Loop() {
+				b.StopTimer()
+				create("a")
+				b.StartTimer()
+				must(b, client.CoreV1().Pods("default").Delete(b.Context(), "a", metav1.DeleteOptions{}))
+			}
+		})
+	}
+}
+
 func TestAForkHasQuotasOfItsOwn(t *testing.T) {
 	l := startLimited(t)
 	l.limit("quota", "configmaps=2")
@@ -467,9 +561,14 @@ func TestQuotasInABubble(t *testing.T) {
 		must(t, l.pod(p))
 		must(t, l.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		l.uses("during the grace period", "quota", "pods=1", "configmaps=3")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		l.uses("when the grace period is over", "quota", "pods=1", "configmaps=3") // a pod counts for as long again
+		time.Sleep(time.Second)
+		synctest.Wait()
+		l.uses("when it no longer counts", "quota", "pods=0", "configmaps=3")
 		must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), list(t, l.Dynamic().Resource(configMaps).Namespace("default")).Items[0].GetName(), metav1.DeleteOptions{}))
-		l.uses("after another kind was measured", "quota", "pods=0", "configmaps=2")
+		l.uses("after a delete of another kind", "quota", "pods=0", "configmaps=2")
 	})
 }
 

@@ -2,13 +2,16 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -23,10 +26,50 @@ type quotas struct {
 	cluster
 	resource *resource.Resource
 	measured intree.Quotas
+	// kept says that the controller of quotas acts.
+	kept  bool
+	exact *exact
 }
 
-func newQuotas(c cluster, all []*resource.Resource) quotas {
-	q := quotas{cluster: c}
+// exact are the revisions of quotas, by key, at which their status is what would be measured.
+// Others are measured before anybody adds to it or subtracts from it.
+//
+// A revision is set and advanced under the lock of the store or by the controller; the mutex is
+// held for a look-up only.
+type exact struct {
+	mu sync.Mutex
+	at map[string]int64
+}
+
+func (e *exact) set(key string, revision int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.at[key] = revision
+}
+
+func (e *exact) is(key string, revision int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.at[key] == revision
+}
+
+// advance says that a quota is as exact at a revision as it was at another one.
+func (e *exact) advance(key string, from, to int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.at[key] == from {
+		e.at[key] = to
+	}
+}
+
+func (e *exact) forget(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.at, key)
+}
+
+func newQuotas(c cluster, all []*resource.Resource, acting lifecycle.Controllers) quotas {
+	q := quotas{cluster: c, kept: acting[lifecycle.ResourceQuotaController], exact: &exact{at: map[string]int64{}}}
 	for _, res := range all {
 		if res.GroupResource() == corev1.Resource("resourcequotas") {
 			q.resource = res
@@ -65,66 +108,152 @@ func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	return obj.DeepCopyObject().(*corev1.ResourceQuota), nil
 }
 
-// Charge is write.Quotas.Charge.
-func (r reactions) Charge(ctx context.Context, w *restadmission.Write, records []store.Record) ([]store.Update, error) {
+// Account is that of write.Quotas.
+func (r reactions) Account(ctx context.Context, u write.Use, records []store.Record) (write.Account, error) {
+	var out write.Account
 	all := make([]corev1.ResourceQuota, len(records))
-	of := map[string]store.Record{}
 	for i, record := range records {
 		rq, err := r.quotas.decode(record)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		all[i], of[rq.Name] = *rq, record
+		all[i] = *rq
 	}
-	charged, err := r.quotas.measured.Charge(w, all)
-	if err != nil || w.IsDryRun() {
-		return nil, err
+	charged := map[string]*corev1.ResourceQuota{}
+	if u.Judged != nil {
+		after, err := r.quotas.measured.Charge(u.Judged, all)
+		if err != nil || u.Judged.IsDryRun() {
+			return out, err
+		}
+		for i := range after {
+			charged[after[i].Name] = &after[i]
+		}
+		for i := range all {
+			if rq := charged[all[i].Name]; rq != nil {
+				// On a real server the server sends a request to itself, and admission judges it.
+				update, err := r.stage(ctx, apiServer, records[i], rq)
+				if err != nil {
+					return out, err
+				}
+				out.Charges = append(out.Charges, update...)
+			}
+		}
 	}
-	var updates []store.Update
-	for i := range charged {
-		update, err := r.stageCharge(ctx, of[charged[i].Name], &charged[i])
+	of := u.Resource.GroupResource()
+	if !r.quotas.kept || u.Was.Revision == 0 || u.Is != nil && !intree.ChangesUsage(of) {
+		return out, nil
+	}
+	var was runtime.Object
+	if intree.ChangesUsage(of) {
+		decoded, err := r.memory.Decode(u.Resource.Storage, u.Was)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		if update != nil {
-			updates = append(updates, *update)
-		}
+		was = decoded.Object
 	}
-	return updates, nil
+	for i := range all {
+		rq, record := &all[i], records[i]
+		if record.Key == u.Was.Key {
+			continue // it is the object itself
+		}
+		effect, err := r.quotas.measured.Effect(of, was, u.Is, rq)
+		if err != nil {
+			return out, err
+		}
+		isCharged := charged[rq.Name]
+		switch {
+		case !effect.Changes, isCharged != nil && effect.Exact && intree.SameUse(isCharged.Status.Used, effect.Used):
+			continue
+		case isCharged == nil && effect.Exact && r.quotas.exact.is(record.Key, record.Revision):
+			rq.Status.Used = effect.Used
+			update, err := r.stage(ctx, quotaController, record, rq)
+			if errors.Is(err, write.ErrObsolete) || ctx.Err() != nil {
+				return out, err
+			}
+			if err == nil {
+				out.Releases = append(out.Releases, update...)
+				continue
+			}
+			// Admission refuses it. That is no reason to refuse the write.
+		}
+		out.Unsettled = append(out.Unsettled, record.Key)
+	}
+	return out, nil
 }
 
-// stageCharge makes the update that writes the new status of a quota. On a real server it
-// is a request that the server sends to itself, and admission judges it.
-func (r reactions) stageCharge(ctx context.Context, record store.Record, rq *corev1.ResourceQuota) (*store.Update, error) {
-	w := apiServer.write(r.quotas.resource, rq.Namespace, rq.Name)
+// stage is the update that writes the new status of a quota; none if that is the same.
+func (r reactions) stage(ctx context.Context, by controller, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
+	w := by.write(r.quotas.resource, rq.Namespace, rq.Name)
 	w.Subresource, w.Revision = "status", record.Revision
 	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
 		obj, err := judged(v, rq)
 		return resource.Decoded{Object: obj}, err
 	}}
-	ctx = r.inform(apirequest.WithUser(write.Detached(ctx), apiServer.user), w)
+	ctx = r.inform(apirequest.WithUser(write.Detached(ctx), by.user), w)
 	update, err := r.writes.Stage(ctx, w)
 	if err != nil || update == nil {
-		return update, err
+		return nil, err
 	}
-	committed := update.Committed
+	text, committed := update.Make, update.Committed
+	update.Make = func(revision int64) string {
+		r.quotas.exact.advance(record.Key, record.Revision, revision)
+		return text(revision)
+	}
 	update.Committed = func(record store.Record) {
 		committed(record)
-		// An error could only come from the audit trail: the write has been committed.
-		_ = r.trail.record(ctx, r.now().Time, apiServer.userAgent(), "update", w, func(context.Context) (write.Result, error) {
+		// An error would be one of the audit trail's alone: the write has been made.
+		_ = r.trail.record(ctx, r.now().Time, by.userAgent(), "update", w, func(context.Context) (write.Result, error) {
 			text, err := view.Text(w.Version, record)
 			return write.Result{Version: w.Version, Text: text, Object: rq}, err
 		})
 	}
-	return update, nil
+	return []store.Update{*update}, nil
 }
 
 // Quotas implements lifecycle.Server.
 func (r reactions) Quotas() *resource.Resource { return r.quotas.resource }
 
 // MeasureQuota implements lifecycle.Server.
-func (r reactions) MeasureQuota(rq *corev1.ResourceQuota) (changed bool, err error) {
-	return r.quotas.measured.Measure(rq)
+func (r reactions) MeasureQuota(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
+	changed, err = r.quotas.measured.Measure(rq)
+	if err != nil || !r.quotas.measured.LimitsPods(rq) {
+		return changed, again, err
+	}
+	pods, err := r.quotas.Stored(r.catalogue.Load().Resource("", "pods"), rq.Namespace)
+	return changed, intree.CountsLess(r.now().Time, pods...), err
+}
+
+// QuotaIsExact and ForgetQuota implement lifecycle.Server.
+func (r reactions) QuotaIsExact(q store.Record) { r.quotas.exact.set(q.Key, q.Revision) }
+
+func (r reactions) ForgetQuota(c lifecycle.Change) {
+	if c.Deleted {
+		r.quotas.exact.forget(c.Record.Key)
+	}
+}
+
+// QuotasLater implements lifecycle.Server.
+func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time) {
+	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") || !gjson.Get(c.Record.Value, "metadata.deletionTimestamp").Exists() {
+		return nil, at
+	}
+	list, err := r.store.List(r.quotas.resource.PrefixOf(c.Namespace), store.ListOptions{})
+	if err != nil || len(list.Records) == 0 {
+		return nil, at
+	}
+	pod, err := r.memory.Decode(c.Resource.Storage, c.Record)
+	if err != nil {
+		return nil, at
+	}
+	if at = intree.CountsLess(r.now().Time, pod.Object); at.IsZero() {
+		return nil, at
+	}
+	for _, record := range list.Records {
+		if rq, err := r.quotas.decode(record); err == nil && r.quotas.measured.LimitsPods(rq) {
+			keys = append(keys, record.Key)
+		}
+	}
+	return keys, at
 }
 
 // QuotasConcerned implements lifecycle.Server.
@@ -140,18 +269,23 @@ func (r reactions) QuotasConcerned(c lifecycle.Change) ([]string, error) {
 	if err != nil || len(list.Records) == 0 {
 		return nil, err
 	}
-	var was, is runtime.Object
+	concerned := func(rq *corev1.ResourceQuota) (bool, error) {
+		return r.quotas.measured.Limits(rq, c.Resource.GroupResource()), nil
+	}
 	if updated {
 		v := c.Resource.Storage
-		before, err := r.memory.Decode(v, c.Previous)
+		was, err := r.memory.Decode(v, c.Previous)
 		if err != nil {
 			return nil, err
 		}
-		after, err := r.memory.Decode(v, c.Record)
+		is, err := r.memory.Decode(v, c.Record)
 		if err != nil {
 			return nil, err
 		}
-		was, is = before.Object, after.Object
+		concerned = func(rq *corev1.ResourceQuota) (bool, error) {
+			effect, err := r.quotas.measured.Effect(c.Resource.GroupResource(), was.Object, is.Object, rq)
+			return effect.Changes, err
+		}
 	}
 	var keys []string
 	for _, record := range list.Records {
@@ -159,11 +293,11 @@ func (r reactions) QuotasConcerned(c lifecycle.Change) ([]string, error) {
 		if err != nil {
 			return keys, err
 		}
-		concerned, err := r.quotas.measured.Concerns(c.Resource.GroupResource(), was, is, rq)
+		isConcerned, err := concerned(rq)
 		if err != nil {
 			return keys, err
 		}
-		if concerned {
+		if isConcerned {
 			keys = append(keys, record.Key)
 		}
 	}

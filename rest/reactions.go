@@ -172,7 +172,7 @@ func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, na
 	w := namespaceController.write(res, namespace, name)
 	policy := metav1.DeletePropagationBackground
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
-	w.Collection, w.Unanswered = true, r.trail == nil
+	w.Collection, w.Unanswered, w.SettlesLater = true, r.trail == nil, true
 	return r.carryOut(ctx, namespaceController, "delete", w)
 }
 
@@ -180,7 +180,7 @@ func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, n
 	by := r.keeperOf(res)
 	w := by.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	w.SkipAdmission, w.Unanswered = true, r.trail == nil
+	w.SkipAdmission, w.Unanswered, w.SettlesLater = true, r.trail == nil, true
 	return r.carryOut(ctx, by, "delete", w)
 }
 

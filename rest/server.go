@@ -232,7 +232,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate, gaps: server.gaps,
-		quotas: newQuotas(known, kinds.all),
+		quotas: newQuotas(known, kinds.all, kinds.acting),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
 		controllers.New(forControllers{known, &server.controllers}, kinds.acting)...)
@@ -246,7 +246,10 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		MayCreate: server.mayCreate,
 	}
 	if kinds.inTree.ResourceQuota() {
-		server.writes.Quotas = &write.Quotas{Resource: server.controllers.Quotas(), Charge: server.controllers.Charge}
+		server.writes.Quotas = &write.Quotas{
+			Resource: server.controllers.Quotas(), Account: server.controllers.Account,
+			Varies: func(r *resource.Resource) bool { return intree.ChangesUsage(r.GroupResource()) },
+		}
 	}
 	server.handler = behind(server.filters(), paths{
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},

@@ -1,11 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 )
 
-func TestUpdatesBeforeAWriteCommitWithIt(t *testing.T) {
+func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 	var told []Record
 	update := func(key string, revision int64, value string) Update {
 		return Update{
@@ -41,6 +42,26 @@ func TestUpdatesBeforeAWriteCommitWithIt(t *testing.T) {
 				return s.Delete("/b/1", 4, Write{Make: value, Before: []Update{update("/a/1", 5, "A")}})
 			},
 			want: Record{Key: "/b/1", Value: "v", Revision: 9, Created: 4}, told: []Record{a1},
+		},
+		"after a delete": {
+			do: func(s *Store) (Record, error) {
+				return s.Delete("/b/1", 4, Write{Make: value, After: []Update{update("/a/1", 5, "A")}})
+			},
+			want: Record{Key: "/b/1", Value: "v", Revision: 8, Created: 4},
+			told: []Record{{Key: "/a/1", Value: "A", Tag: "tag", Index: "index", Revision: 9, Created: 2}},
+		},
+		"before and after a create": {
+			do: func(s *Store) (Record, error) {
+				return s.Create("/c", Write{Make: value, Before: []Update{update("/a/1", 5, "A")}, After: []Update{update("/b/1", 4, "B")}})
+			},
+			want: Record{Key: "/c", Value: "v", Revision: 9, Created: 9},
+			told: []Record{a1, {Key: "/b/1", Value: "B", Tag: "tag", Index: "index", Revision: 10, Created: 4}},
+		},
+		"one after is at another revision": {
+			do: func(s *Store) (Record, error) {
+				return s.Create("/c", Write{Make: value, Before: []Update{update("/a/1", 5, "A")}, After: []Update{update("/b/1", 3, "B")}})
+			},
+			err: &PreconditionError{Key: "/b/1", Current: 4, Required: 3},
 		},
 		"one is at another revision": {
 			do: func(s *Store) (Record, error) {
@@ -87,10 +108,11 @@ func TestUpdatesBeforeAWriteCommitWithIt(t *testing.T) {
 				equal(t, "revision", s.Revision(), 7+int64(len(c.told))+min(1, c.want.Revision))
 				events, err := cursor.Poll()
 				fails(t, "watching", err, nil)
-				for i, r := range append(slices.Clone(c.told), c.want) {
-					if r.Revision == 0 {
-						continue
-					}
+				all := append(slices.Clone(c.told), c.want)
+				slices.SortFunc(all, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+				all = slices.DeleteFunc(all, func(r Record) bool { return r.Revision == 0 })
+				equal(t, "events", len(events), len(all))
+				for i, r := range all {
 					equal(t, "event", events[i].Record, r)
 					if events[i].Type != Deleted {
 						is, err := s.Get(r.Key)

@@ -29,6 +29,9 @@ type Write struct {
 	// write in between. Each has a revision of its own, in their order, and the write has the one after them. The keys
 	// are different from each other and from that of the write.
 	Before []Update
+
+	// After is like Before, with revisions after that of the write. No key stands in both.
+	After []Update
 }
 
 // Update replaces the record of a key as a part of the write of another key.
@@ -94,38 +97,52 @@ func expect(key string, revision int64) func(Record, bool) error {
 
 // commit makes one write if judge returns no error and the preconditions hold.
 func (s *Store) commit(t EventType, key string, w Write, judge func(current Record, found bool) error) (Record, error) {
-	r, before, err := s.commitLocked(t, key, w, judge)
+	r, others, err := s.commitLocked(t, key, w, judge)
 	if err != nil {
 		return Record{}, err
 	}
 	s.changes.announce()
-	for i, c := range before {
-		if tell := w.Before[i].Committed; tell != nil {
-			tell(c.event.Record)
+	tell := func(updates []Update, changes []change) {
+		for i, u := range updates {
+			if u.Committed != nil {
+				u.Committed(changes[i].event.Record)
+			}
 		}
 	}
+	tell(w.Before, others)
+	tell(w.After, others[len(w.Before):])
 	return r, nil
 }
 
+// commitLocked also returns the changes by the updates before and after the write.
 func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record, bool) error) (Record, []change, error) {
 	s.write.Lock()
 	defer s.write.Unlock() // also if Make panics
 
 	var current Record
-	var before []change
+	var others []change
+	look := func(updates []Update) error {
+		for _, u := range updates {
+			i := s.state.get(u.Key)
+			is := i.record()
+			if is.Revision != u.Revision {
+				return &PreconditionError{Key: u.Key, Current: is.Revision, Required: u.Revision}
+			}
+			others = append(others, change{was: is})
+		}
+		return nil
+	}
 	err := s.view(func(*buntdb.Tx) error {
 		i := s.state.get(key)
 		current = i.record()
 		if err := judge(current, !i.tombstone()); err != nil {
 			return err
 		}
-		for _, u := range w.Before {
-			i := s.state.get(u.Key)
-			is := i.record()
-			if is.Revision != u.Revision {
-				return &PreconditionError{Key: u.Key, Current: is.Revision, Required: u.Revision}
-			}
-			before = append(before, change{was: is})
+		if err := look(w.Before); err != nil {
+			return err
+		}
+		if err := look(w.After); err != nil {
+			return err
 		}
 		return s.require(w.Require)
 	})
@@ -134,11 +151,17 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 	}
 
 	revision := s.log.revision.Load()
-	for i, u := range w.Before {
-		revision++
-		before[i] = makeChange(Updated, u.Key, before[i].was, revision, Write{Make: u.Make, Tag: u.Tag, Index: u.Index})
+	makeAll := func(updates []Update, changes []change) {
+		for i, u := range updates {
+			revision++
+			changes[i] = makeChange(Updated, u.Key, changes[i].was, revision, Write{Make: u.Make, Tag: u.Tag, Index: u.Index})
+		}
 	}
-	last := makeChange(t, key, current, revision+1, w)
+	before, after := others[:len(w.Before)], others[len(w.Before):]
+	makeAll(w.Before, before)
+	revision++
+	own := makeChange(t, key, current, revision, w)
+	makeAll(w.After, after)
 
 	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
 	err = s.update(func(tx *buntdb.Tx) error {
@@ -147,13 +170,21 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 				return err
 			}
 		}
-		return s.apply(tx, &last)
+		if err := s.apply(tx, &own); err != nil {
+			return err
+		}
+		for i := range after {
+			if err := s.apply(tx, &after[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return Record{}, nil, err
 	}
 	s.frozen = nil
-	return last.event.Record, before, nil
+	return own.event.Record, others, nil
 }
 
 // change is one event of a commit.

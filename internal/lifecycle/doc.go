@@ -48,15 +48,17 @@
 //
 // # Quotas
 //
-// A quota is charged for an object in the commit of that object, see package write. What is left
-// for resourcequota-controller is to write into the status what the spec limits, and to take back
-// what is not used any more. It measures the quota anew, as on a real server, by the objects that
-// there are.
+// The commit of an object also brings its quotas up to date, see package write: a create or an
+// update charges them, an update or a delete releases them. What is left for
+// resourcequota-controller is to write into the status of a quota what its spec limits, and to
+// measure the quota anew, by the objects that there are, whenever adding and subtracting would not
+// do: if somebody else has written to the quota, if it limits devices, if a namespace is emptied or
+// a definition deleted, when the grace period of a pod is over.
 //
-// A measurement ends when it finds the status right. This is enough, although objects come and go
-// meanwhile: one that is created changes the quota in its commit, so that the status cannot be
-// written and the measurement starts over; one that goes has its own measurement, which comes
-// after it.
+// A measurement ends when it has written the status and nobody else has written meanwhile, or when
+// it finds the status right and nobody has changed it since it was read. This is enough, although
+// objects come and go meanwhile: each of them changes the quota in its commit, or has a
+// measurement of its own, which comes after it.
 //
 // # Locks
 //

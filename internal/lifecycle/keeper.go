@@ -51,9 +51,6 @@ func (r *Reactor) noteKeepers(list *tasks, c Change) {
 	if len(r.keepers.all) == 0 {
 		return
 	}
-	for _, t := range r.alarms.overdue(func() time.Time { return r.server.Now().Time }) {
-		list.add(t.kind, t.name)
-	}
 	for _, k := range r.keepers.following[c.Resource.GroupResource()] {
 		keys, err := k.Note(c)
 		if err != nil && !errors.Is(err, store.ErrClosed) {

@@ -2,25 +2,48 @@ package lifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 )
 
-// noteQuotas adds the quotas that are to be measured after a change.
+// noteQuotas adds the quotas that are to be measured after a change. Most changes have brought
+// the quotas up to date when they committed.
 func (r *Reactor) noteQuotas(list *tasks, c Change) {
 	if !r.acting[ResourceQuotaController] {
 		return
 	}
-	if c.Resource == r.server.Quotas() && !c.Deleted && limits(c.Record.Value) != limits(c.Previous.Value) {
-		list.add(measureQuota, c.Record.Key)
+	if c.Resource == r.server.Quotas() {
+		r.server.ForgetQuota(c)
+		if !c.Deleted && limits(c.Record.Value) != limits(c.Previous.Value) {
+			list.add(measureQuota, c.Record.Key)
+		}
 	}
-	keys, err := r.server.QuotasConcerned(c)
-	if err != nil {
-		klog.ErrorS(err, "The quotas that a write concerns are not known; the next related write tries again", "key", c.Record.Key)
+	list.add(measureQuota, c.Unsettled...)
+	if !c.Accounted {
+		keys, err := r.server.QuotasConcerned(c)
+		if err != nil {
+			klog.ErrorS(err, "The quotas that a write concerns are not known; the next related write tries again", "key", c.Record.Key)
+		}
+		list.add(measureQuota, keys...)
 	}
-	list.add(measureQuota, keys...)
+	// A pod that is being deleted counts until its grace period is over.
+	keys, again := r.server.QuotasLater(c)
+	for _, key := range keys {
+		r.measureAgain(key, again)
+	}
+}
+
+// measureAgain has a quota measured at a later time.
+func (r *Reactor) measureAgain(key string, at time.Time) {
+	t := task{measureQuota, key}
+	r.alarms.set(t, r.server.Now().Time, at, func(ctx context.Context) {
+		list := &tasks{}
+		list.add(t.kind, t.name)
+		r.work(ctx, list)
+	})
 }
 
 // limits are those in the spec of a quota.
@@ -36,24 +59,28 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 			return err
 		}
 		quota := obj.(*corev1.ResourceQuota)
-		changed, measured := r.server.MeasureQuota(quota)
-		if !changed {
-			// An object may have been created and charged after the quota was read and before
-			// the objects were counted. What was counted says nothing of the quota then.
-			_, is, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
-			if err != nil {
+		changed, again, measured := r.server.MeasureQuota(quota)
+		if changed {
+			if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
 				return err
 			}
-			if measured != nil || is.Revision == was.Revision {
-				return measured
-			}
-			continue
 		}
-		if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
+		_, is, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
+		if err != nil {
 			return err
 		}
-		if measured != nil || r.server.Revision() == began+1 {
-			return measured // nobody else has written meanwhile
+		if measured != nil {
+			return measured
+		}
+		// Nobody else may have written since the quota was read. If it had its limits before,
+		// nobody else may have written to the quota: an object that was created, or has gone,
+		// has changed that as well. Otherwise what was counted says nothing of the quota.
+		if changed && r.server.Revision() == began+1 || !changed && is.Revision == was.Revision {
+			r.server.QuotaIsExact(is)
+			if !again.IsZero() {
+				r.measureAgain(key, again)
+			}
+			return nil
 		}
 	}
 }

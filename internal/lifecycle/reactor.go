@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
@@ -24,6 +25,11 @@ type Change struct {
 	Record    store.Record // as committed
 	Previous  store.Record // the zero value for a create
 	Deleted   bool
+
+	// Accounted says that the commit has brought the quotas of the namespace up to date, but for
+	// the Unsettled ones, which are to be measured; these are keys.
+	Accounted bool
+	Unsettled []string
 }
 
 // Server is what a Reactor needs of the server.
@@ -81,10 +87,17 @@ type Server interface {
 	// QuotasConcerned are the keys of the quotas of which a change of another object may change
 	// how much is used.
 	QuotasConcerned(c Change) ([]string, error)
+	// QuotasLater are the keys of the quotas of which less will be used when time has passed,
+	// because of a change of an object, and when that is.
+	QuotasLater(c Change) (keys []string, at time.Time)
 	// MeasureQuota sets the status of a quota to what its spec limits and to what is used, and
-	// tells whether anything has changed. If it fails for some resources, it has measured the
-	// others.
-	MeasureQuota(q *corev1.ResourceQuota) (changed bool, err error)
+	// tells whether anything has changed. If time alone makes a difference, again is when it does;
+	// otherwise it is zero. If MeasureQuota fails for some resources, it has measured the others.
+	MeasureQuota(q *corev1.ResourceQuota) (changed bool, again time.Time, err error)
+	// QuotaIsExact says that the status of a quota is what has been measured. ForgetQuota
+	// forgets a quota that a change has removed.
+	QuotaIsExact(q store.Record)
+	ForgetQuota(c Change)
 
 	// Tell says that a reaction has failed, about an object or what else its name says. The
 	// next related write tries again.
@@ -307,6 +320,9 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 
 // note adds the tasks that follow from a change.
 func (r *Reactor) note(list *tasks, c Change) {
+	for _, t := range r.alarms.overdue(func() time.Time { return r.server.Now().Time }) {
+		list.add(t.kind, t.name)
+	}
 	r.noteLifecycle(list, c)
 	r.noteAPIServices(list, c)
 	r.noteOwnership(list, c)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -18,40 +19,75 @@ import (
 type Quotas struct {
 	// Resource is that of the quotas.
 	Resource *resource.Resource
-	// Charge judges a write by the quotas of its namespace, of which there is at least one. It
-	// returns the updates that charge the quotas for the write.
-	Charge func(ctx context.Context, w *restadmission.Write, quotas []store.Record) ([]store.Update, error)
+	// Varies tells whether updates of the objects of a resource can change what they use.
+	Varies func(*resource.Resource) bool
+	// Account judges a write by the quotas of its namespace, of which there is at least one, and
+	// says what it changes of them.
+	Account func(ctx context.Context, u Use, quotas []store.Record) (Account, error)
 
 	// unlimited is a revision at which the cluster had no quota; 0: no such revision is
 	// known.
 	unlimited atomic.Int64
 }
 
-// charge is what quotas are charged for a write. It commits together with the write, so that
-// a write that is refused later charges nothing.
+// Use is a write that may change how much of its quotas a namespace uses.
+type Use struct {
+	Resource *resource.Resource
+	// Judged is the write as the plugin ResourceQuota judges it; nil: the plugin does not see it.
+	Judged *restadmission.Write
+	// Was is the record that the write replaces or removes; the zero value for a create.
+	Was store.Record
+	// Is is the new state of the object, which is not to be altered; nil for a delete.
+	Is runtime.Object
+}
+
+// Account is what a write changes of quotas.
+type Account struct {
+	// Charges are the updates that charge quotas before the write, and Releases those that
+	// bring them up to date after it. They commit together with the write.
+	Charges, Releases []store.Update
+	// Unsettled are the keys of quotas that are to be measured anew after the write.
+	Unsettled []string
+}
+
+// charge is what a write changes of quotas. It commits together with the write, so that a write
+// that is refused later changes none.
 type charge struct {
-	quotas  string // what the keys of the namespace's quotas begin with; empty: none were asked
-	require []store.Precondition
-	updates []store.Update
+	Account
+	accounted bool   // quotas were asked, or there are none
+	quotas    string // what the keys of the namespace's quotas begin with; empty: none were asked
+	require   []store.Precondition
 	// unlimited is the revision since which there are no quotas; 0: there are, or may be.
 	unlimited int64
 }
 
+// use is a write that is about to commit: a create has no record, a delete no obj. Admission has
+// judged an update by current, which is nil if it has not.
+type use struct {
+	obj, current runtime.Object
+	was          store.Record
+}
+
+func (u use) creates() bool { return u.was.Revision == 0 }
+
 // charge asks the quotas of the namespace whether they allow what the new state of an object
-// uses. For a create current is nil. It is the last stage before the commit, as upstream's
-// plugin ResourceQuota is the last one of admission.
-func (a attempt) charge(obj, current runtime.Object) (charge, error) {
+// uses. It is the last stage before the commit, as upstream's plugin ResourceQuota is the last
+// one of admission. It also finds out what the quotas get back.
+func (a attempt) charge(u use) (charge, error) {
 	q := a.p.Quotas
-	if q == nil || a.request.Namespace == "" || a.request.SkipAdmission || a.projection != nil {
+	if q == nil || a.request.Namespace == "" || a.projection != nil || a.request.staged != nil {
+		return charge{}, nil
+	}
+	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return charge{}, nil
 	}
 	if since := q.unlimited.Load(); since != 0 && !a.request.isDryRun() {
 		// If there is a quota by now, the commit fails, and the quota is asked.
 		prefix := q.Resource.Prefix
-		return charge{quotas: prefix, unlimited: since, require: []store.Precondition{{Key: prefix, Revision: since, Prefix: true}}}, nil
+		return charge{accounted: true, quotas: prefix, unlimited: since, require: []store.Precondition{{Key: prefix, Revision: since, Prefix: true}}}, nil
 	}
 	for {
-		c, err := a.chargeOnce(obj, current)
+		c, err := a.chargeOnce(u)
 		if !errors.Is(err, ErrObsolete) { // a quota has changed since it was read
 			return c, err
 		}
@@ -61,36 +97,40 @@ func (a attempt) charge(obj, current runtime.Object) (charge, error) {
 	}
 }
 
-func (a attempt) chargeOnce(obj, current runtime.Object) (charge, error) {
+func (a attempt) chargeOnce(u use) (charge, error) {
 	q := a.p.Quotas
-	c := charge{quotas: q.Resource.PrefixOf(a.request.Namespace)}
+	c := charge{accounted: true, quotas: q.Resource.PrefixOf(a.request.Namespace)}
 	list, err := a.p.Store.List(c.quotas, store.ListOptions{})
 	if err != nil {
 		return c, err
 	}
-	operation := admission.Create
-	if current != nil {
-		operation = admission.Update
-	}
+	updates := u.obj != nil && !u.creates()
 	if len(list.Records) > 0 {
-		if c.updates, err = q.Charge(a.ctx, a.asked(operation, obj, current), list.Records); err != nil {
+		asked := Use{Resource: a.version.Resource, Was: u.was, Is: u.obj}
+		switch {
+		case u.creates():
+			asked.Judged = a.asked(admission.Create, u.obj, nil)
+		case u.current != nil:
+			asked.Judged = a.asked(admission.Update, u.obj, u.current)
+		}
+		if c.Account, err = q.Account(a.ctx, asked, list.Records); err != nil {
 			return c, err
 		}
 	} else if all, err := a.p.Store.Scan(q.Resource.Prefix, store.ListOptions{Limit: 1}); err == nil && all.Len() == 0 {
 		q.unlimited.Store(all.Revision)
 	}
-	if operation == admission.Create || len(c.updates) > 0 {
-		// The controller that measures quotas relies on this: an object that is created after the
-		// quota has got a limit is charged for it.
+	if !updates || len(c.Charges) > 0 || q.Varies(a.version.Resource) {
+		// The controller that measures quotas relies on this: since a quota has had a limit, it
+		// has been charged for every object that was created, and knows of every one that is gone.
 		c.require = []store.Precondition{{Key: c.quotas, Revision: list.Revision, Prefix: true}}
 	}
 	return c, nil
 }
 
-// commitCharged commits a write together with its charge. If a quota has changed meanwhile,
-// it makes the charge again. It ends, because each further attempt means that another write
-// has succeeded.
-func (a attempt) commitCharged(c charge, obj, current runtime.Object, commit func(charge) (store.Record, error)) (store.Record, error) {
+// commitCharged commits a write together with what it changes of quotas, and returns that. If a
+// quota has changed meanwhile, it asks the quotas again. It ends, because each further attempt
+// means that another write has succeeded.
+func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Record, error)) (store.Record, charge, error) {
 	for {
 		record, err := commit(c)
 		if !c.isOutdated(err) {
@@ -101,25 +141,31 @@ func (a attempt) commitCharged(c charge, obj, current runtime.Object, commit fun
 				}
 				a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, since)
 			}
-			return record, err
+			return record, c, err
 		}
 		if c.unlimited != 0 {
 			a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, 0)
 		}
 		if a.ctx.Err() != nil {
-			return record, a.ctx.Err()
+			return record, c, a.ctx.Err()
 		}
-		if c, err = a.charge(obj, current); err != nil {
-			return record, err
+		if c, err = a.charge(u); err != nil {
+			return record, c, err
 		}
 	}
 }
 
 // commitWith returns a write that commits together with the charge.
 func (c charge) commitWith(w store.Write) store.Write {
-	w.Before = c.updates
+	w.Before, w.After = c.Charges, c.Releases
 	w.Require = append(w.Require[:len(w.Require):len(w.Require)], c.require...)
 	return w
+}
+
+// noted is a change, with what is known of its quotas.
+func (c charge) noted(change lifecycle.Change) lifecycle.Change {
+	change.Accounted, change.Unsettled = c.accounted, c.Unsettled
+	return change
 }
 
 // isOutdated tells whether a commit failed because a quota has changed.

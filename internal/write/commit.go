@@ -23,7 +23,8 @@ var errTooLarge = errors.New("etcdserver: request is too large")
 // name, it fails with a store.ExistsError.
 func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
-	charged, err := a.charge(obj.Object, nil)
+	uses := use{obj: obj.Object}
+	charged, err := a.charge(uses)
 	if err != nil {
 		return Result{}, err
 	}
@@ -34,14 +35,14 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	if err != nil {
 		return Result{}, err
 	}
-	record, err := a.commitCharged(charged, obj.Object, nil, func(c charge) (store.Record, error) {
+	record, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
 		return a.p.Store.Create(key, c.commitWith(a.toStore(text, require)))
 	})
 	if err != nil {
 		return Result{}, err
 	}
 	a.remember(record, obj, stored)
-	a.react(lifecycle.Change{Name: name, Record: record})
+	a.react(charged.noted(lifecycle.Change{Name: name, Record: record}))
 	result, err := a.result(record, obj.Object)
 	result.Created = true
 	return result, err
@@ -72,15 +73,13 @@ func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require
 }
 
 // put is commitUpdate, and returns the new record of the object. In a dry run the record is
-// not in the store. Quotas are charged for what the object uses beyond the current one; if
-// current is nil, they are not charged.
+// not in the store. The plugin ResourceQuota judges what the object uses beyond the current
+// one; if current is nil, it does not judge the write.
 func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
-	var charged charge
-	var err error
-	if current != nil {
-		if charged, err = a.charge(obj.Object, current); err != nil {
-			return record, err
-		}
+	uses := use{obj: obj.Object, current: current, was: record}
+	charged, err := a.charge(uses)
+	if err != nil {
+		return record, err
 	}
 	text, stored, err := a.encode(obj, record.Revision)
 	if err != nil {
@@ -93,14 +92,15 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 	}
 	done := func(committed store.Record) {
 		a.remember(committed, obj, stored)
-		a.react(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record})
+		a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record}))
 	}
 	if a.request.staged != nil {
 		w := a.toStore(text, nil)
 		*a.request.staged = &store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done}
 		return record, nil
 	}
-	committed, err := a.commitCharged(charged, obj.Object, current, func(c charge) (store.Record, error) {
+	var committed store.Record
+	committed, charged, err = a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
 		return a.p.Store.Update(record.Key, record.Revision, c.commitWith(a.toStore(text, require)))
 	})
 	if err != nil {
@@ -143,17 +143,24 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 // discard removes a record. Watchers see it as it was last stored, at the revision of the
 // removal.
 func (a attempt) discard(record store.Record, require []store.Precondition) (store.Record, error) {
-	gone, err := a.p.Store.Delete(record.Key, record.Revision, store.Write{
-		Make:    func(revision int64) string { return view.WithResourceVersion(record.Value, revision) },
-		Tag:     record.Tag,
-		Index:   record.Index,
-		Require: require,
+	uses := use{was: record}
+	charged, err := a.charge(uses)
+	if err != nil {
+		return record, err
+	}
+	gone, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
+		return a.p.Store.Delete(record.Key, record.Revision, c.commitWith(store.Write{
+			Make:    func(revision int64) string { return view.WithResourceVersion(record.Value, revision) },
+			Tag:     record.Tag,
+			Index:   record.Index,
+			Require: require,
+		}))
 	})
 	if err != nil {
 		return gone, err
 	}
 	a.giveBack(record)
-	a.react(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true})
+	a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true}))
 	return gone, nil
 }
 

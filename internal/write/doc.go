@@ -30,10 +30,12 @@
 //
 // A write and the new status of the quotas that are charged for it commit in one instant. So
 // exactly as many concurrent creates succeed as the quota allows, and a write that fails leaves no
-// charge behind. If a quota has changed since it was asked, the write asks the quotas again, but
-// does not call admission again: on a real server, too, only the plugin ResourceQuota tries again.
-// Each status is made by an update of its own, which goes through all stages but the commit
-// (Stage): admission sees it as on a real server, where it is a request to the server itself.
+// charge behind. What an update or a delete releases commits with it as well, right after it, so
+// that it costs no more if there are many objects. If a quota has changed since it was asked, the
+// write asks the quotas again, but does not call admission again: on a real server, too, only the
+// plugin ResourceQuota tries again. Each status is made by an update of its own, which goes through
+// all stages but the commit (Stage): admission sees it as on a real server, where it is a request
+// to the server itself.
 //
 // # What may be altered
 //

@@ -45,6 +45,10 @@ type Request struct {
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 
+	// SettlesLater says that many objects are deleted together: their quotas are measured once,
+	// after the last delete, and not updated with each.
+	SettlesLater bool
+
 	// unmanaged stores the object without its managedFields, because with them it is too
 	// large.
 	unmanaged bool

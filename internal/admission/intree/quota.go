@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -68,22 +69,92 @@ func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]
 	return charged, nil
 }
 
-// Concerns tells whether what a quota says is used may be less, or more, after an object was
-// deleted or updated: is is nil if it was deleted. Quotas are charged for objects that are created.
-func (q Quotas) Concerns(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (bool, error) {
-	evaluator := q.evaluator(of)
-	if evaluator == nil || len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) == 0 {
-		return false, nil
+// Effect is what an update or a delete of an object means for a quota.
+type Effect struct {
+	// Changes says that more or less of the quota is used afterwards, or may be.
+	Changes bool
+	// Exact says that Used is what is used afterwards, if the status of the quota was right
+	// before. Otherwise the quota is to be measured anew.
+	Exact bool
+	Used  corev1.ResourceList
+}
+
+// Effect is that of a write to an object: is is nil for a delete. If ChangesUsage is false for the
+// resource, was may be nil. Quotas are charged for objects that are created.
+func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (Effect, error) {
+	evaluator, hard := q.evaluator(of), quota.ResourceNames(rq.Status.Hard)
+	if evaluator == nil {
+		return Effect{}, nil
 	}
-	if is == nil {
-		return true, nil
+	limits := evaluator.MatchingResources(hard)
+	if len(limits) == 0 {
+		return Effect{}, nil
 	}
+	if q.limitsDevices(hard) {
+		// What a ResourceClaim uses depends on pods and DeviceClasses.
+		return Effect{Changes: true}, nil
+	}
+	var after corev1.ResourceList
 	before, err := usageUnder(evaluator, rq, was)
-	if err != nil {
-		return false, err
+	if err == nil && is != nil {
+		after, err = usageUnder(evaluator, rq, is)
 	}
-	after, err := usageUnder(evaluator, rq, is)
-	return !quota.Equals(before, after), err
+	if err != nil {
+		return Effect{}, err
+	}
+	if quota.Equals(before, after) {
+		// A pod may have ceased to count because time has passed, and nobody has noticed yet.
+		return Effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
+	}
+	e := Effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
+	for name, difference := range quota.Mask(quota.Subtract(after, before), limits) {
+		used, known := rq.Status.Used[name]
+		used = used.DeepCopy()
+		used.Add(difference)
+		e.Exact = e.Exact && known && used.Sign() >= 0
+		e.Used[name] = used
+	}
+	return e, nil
+}
+
+// limitsDevices tells whether a quota limits what ResourceClaims use.
+func (q Quotas) limitsDevices(hard []corev1.ResourceName) bool {
+	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
+}
+
+// SameUse tells whether two quotas have the same in use.
+func SameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
+
+// countsUntil is when a pod that is being deleted ceases to count for quotas; zero: it counts as
+// long as it is there.
+func countsUntil(obj runtime.Object) time.Time {
+	m, err := meta.Accessor(obj)
+	if err != nil || m.GetDeletionTimestamp() == nil || m.GetDeletionGracePeriodSeconds() == nil {
+		return time.Time{}
+	}
+	return m.GetDeletionTimestamp().Add(time.Duration(*m.GetDeletionGracePeriodSeconds()) * time.Second)
+}
+
+// CountsLess is the next time after now at which one of these pods ceases to count for quotas;
+// zero: there is none.
+func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
+	for _, pod := range pods {
+		if until := countsUntil(pod); until.After(now) && (next.IsZero() || until.Before(next)) {
+			next = until
+		}
+	}
+	return next
+}
+
+// Limits tells whether a quota, as it was last measured, limits what objects of a resource use.
+func (q Quotas) Limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
+	evaluator := q.evaluator(of)
+	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
+}
+
+// LimitsPods tells whether a quota limits what pods use.
+func (q Quotas) LimitsPods(rq *corev1.ResourceQuota) bool {
+	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
 }
 
 // usageUnder is what an object uses of a quota.

@@ -23,11 +23,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// checkTimeout is how long a server has to answer whether it is there.
+// checkTimeout is how long a server has to answer a check.
 const checkTimeout = 5 * time.Second
 
-// Judge is the condition Available of an APIService: whether the service that it points to
-// is there and answers. A service that no handler stands for is judged by its objects.
+// Judge returns the condition Available of an APIService: whether the service that it
+// points to exists and answers. For a service without a handler it looks at the Service and
+// its EndpointSlices.
 func (r *Registry) Judge(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
 	condition := apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.NewTime(r.cluster.Now()),
@@ -46,7 +47,8 @@ func (r *Registry) Judge(ctx context.Context, a *apiregistrationv1.APIService) a
 	return condition
 }
 
-// judgeService says what is wrong with the objects of a service; false: nothing.
+// judgeService says what is wrong with the objects of a service. It returns false if
+// nothing is.
 func (r *Registry) judgeService(to *apiregistrationv1.ServiceReference, condition *apiregistrationv1.APIServiceCondition) bool {
 	service, err := r.service(to)
 	switch {
@@ -106,7 +108,7 @@ func (r *Registry) endpoints(to *apiregistrationv1.ServiceReference) ([]runtime.
 	return r.cluster.List(clientVersion(endpointSlices), to.Namespace, selector)
 }
 
-// clientVersion is v1 of a resource, whose Go type this package knows.
+// clientVersion returns v1 of a resource, whose Go type this package uses.
 func clientVersion(r *resource.Resource) *resource.Version { return r.Version("v1") }
 
 // check asks a server for the resources of its version.
@@ -143,8 +145,8 @@ func (r *Registry) check(ctx context.Context, a *apiregistrationv1.APIService) e
 	return nil
 }
 
-// transportOf is the transport to the service of an APIService: that of the registry, if it
-// knows the APIService as it is.
+// transportOf returns the transport to the service of an APIService: that of the registry,
+// if the registry has this state of the APIService.
 func (r *Registry) transportOf(a *apiregistrationv1.APIService) (*http.Transport, error) {
 	if known := r.current.Load().servers[a.Name]; known != nil && known.APIService.ResourceVersion == a.ResourceVersion {
 		return known.transport()
@@ -152,7 +154,7 @@ func (r *Registry) transportOf(a *apiregistrationv1.APIService) (*http.Transport
 	return newTransport(a, r.network)
 }
 
-// rootOf is the path that an APIService has served.
+// rootOf returns the path below which the server of an APIService serves.
 func rootOf(a *apiregistrationv1.APIService) string {
 	if a.Name == coreName {
 		return "/api/" + a.Spec.Version
@@ -160,8 +162,8 @@ func rootOf(a *apiregistrationv1.APIService) string {
 	return "/apis/" + a.Spec.Group + "/" + a.Spec.Version
 }
 
-// hostOf is the host and port of a service. A service without a handler has one if its type is
-// ExternalName: no proxy of a node runs, so nothing listens at the IP of others.
+// hostOf returns the host and port of a service. A service without a handler has one only if
+// its type is ExternalName: no kube-proxy runs, so nothing listens at the IPs of the others.
 func (r *Registry) hostOf(to *apiregistrationv1.ServiceReference) (string, error) {
 	if r.network.Reaches(to.Namespace, to.Name, *to.Port) {
 		return r.network.Address(to.Namespace, to.Name, *to.Port)

@@ -21,8 +21,8 @@ import (
 // discoveryTimeout is how long a server has to answer with its resources.
 const discoveryTimeout = 5 * time.Second
 
-// Discover asks all servers for the resources of their versions. All are asked at once. A
-// version whose server does not say is stale and has no resources.
+// Discover asks all servers for the resources of their versions, at the same time. A
+// version whose server does not answer is stale and has no resources.
 func (r *Registry) Discover(ctx context.Context) []discovery.Foreign {
 	servers := r.Servers()
 	all := make([]discovery.Foreign, len(servers))
@@ -47,11 +47,11 @@ func (s *Server) discover(ctx context.Context) discovery.Foreign {
 	return found
 }
 
-// aggregatedKind is what the document at /apis is, if the server has discovery in one document.
+// aggregatedKind is the kind of the document at /apis if the server has aggregated discovery.
 var aggregatedKind = schema.GroupVersionKind{Group: apidiscoveryv2.GroupName, Version: "v2", Kind: "APIGroupDiscoveryList"}
 
-// resources are those of the version: out of the document about all versions, or the one about
-// this version if the server has no other.
+// resources returns the resources of the version, from aggregated discovery or, if the server
+// does not have that, from the document of the version.
 func (s *Server) resources(ctx context.Context) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	answer := s.fetch(ctx, discoverer, "/apis", clientdiscovery.AcceptV2, discoveryTimeout)
 	aggregated, _ := clientdiscovery.ContentTypeIsGVK(answer.header.Get("Content-Type"), aggregatedKind)
@@ -87,7 +87,7 @@ func (s *Server) ofAggregated(document []byte) ([]apidiscoveryv2.APIResourceDisc
 	return nil, nil
 }
 
-// withKinds gives resources without a kind an empty one: clients of old take that for granted.
+// withKinds gives resources without a kind an empty one, which old clients rely on.
 func withKinds(resources []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIResourceDiscovery {
 	for i := range resources {
 		if resources[i].ResponseKind == nil {

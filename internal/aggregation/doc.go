@@ -1,4 +1,5 @@
-// Package aggregation has other API servers serve versions of the API, as kube-aggregator does.
+// Package aggregation lets other API servers serve versions of the API, as kube-aggregator
+// does.
 //
 // An APIService that points to a Service says which one. Requests below /apis/GROUP/VERSION go
 // there, with the name of the user in headers. The documents of discovery and OpenAPI are those

@@ -77,8 +77,8 @@ func (r *Registry) serveIndex(w http.ResponseWriter, req *http.Request, servers 
 // path is what the index of OpenAPI v3 calls the document of the server's version.
 func (s *Server) path() string { return strings.TrimPrefix(rootOf(s.APIService), "/") }
 
-// index is the index of a server, or one that has the document made of its OpenAPI v2, if it has
-// no v3.
+// index returns the index of a server. If it has no OpenAPI v3, the index has a document that is
+// made of its OpenAPI v2.
 func (s *Server) index(ctx context.Context) handler3.OpenAPIV3Discovery {
 	index, legacy := s.indexV3(ctx)
 	if !legacy {
@@ -93,7 +93,7 @@ func (s *Server) index(ctx context.Context) handler3.OpenAPIV3Discovery {
 	return index
 }
 
-// indexV3 is the index of OpenAPI v3 of a server. A server is legacy if it has none.
+// indexV3 returns the index of a server's OpenAPI v3. Legacy says that it has none.
 func (s *Server) indexV3(ctx context.Context) (index handler3.OpenAPIV3Discovery, legacy bool) {
 	answer := s.fetch(ctx, describer, pathV3, "", specTimeout)
 	if answer.code == http.StatusOK {
@@ -102,7 +102,8 @@ func (s *Server) indexV3(ctx context.Context) (index handler3.OpenAPIV3Discovery
 	return index, answer.code == http.StatusNotFound
 }
 
-// converted serves OpenAPI v3 made of the server's v2; nil: it has none.
+// converted returns a service of OpenAPI v3 that is made of the server's v2, or nil if it
+// has none.
 func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
 	document, _, err := s.describe(ctx)
 	if err != nil {
@@ -113,7 +114,8 @@ func (s *Server) converted(ctx context.Context) *handler3.OpenAPIService {
 	return service
 }
 
-// serveVersion answers with a document of OpenAPI v3: the server's that has it in its index.
+// serveVersion answers with a document of OpenAPI v3, from the server that has it in its
+// index.
 func (r *Registry) serveVersion(w http.ResponseWriter, req *http.Request, servers []*Server, own *openapi.Documents, path string) {
 	// The one whose version it is comes first.
 	slices.SortStableFunc(servers, func(a, b *Server) int { return -compare(a.path() == path, b.path() == path) })
@@ -146,7 +148,7 @@ func compare(a, b bool) int {
 	return -1
 }
 
-// describe is the OpenAPI v2 of the server, and what tells it from others.
+// describe returns the OpenAPI v2 of the server, and a text that identifies its content.
 func (s *Server) describe(ctx context.Context) (*spec.Swagger, string, error) {
 	answer := s.fetch(ctx, describer, pathV2, "application/json", specTimeout)
 	if answer.code != http.StatusOK {

@@ -56,14 +56,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler.ServeHTTP(w, forwarded)
 }
 
-// isAvailable tells whether the server has answered when it was asked last.
+// isAvailable tells whether the server answered when it was last asked.
 func (s *Server) isAvailable() bool {
 	return helper.IsAPIServiceConditionTrue(s.APIService, apiregistrationv1.Available)
 }
 
-// askedAgain is the server after it has been asked again whether it answers, if it did not
-// last time. While it is being asked, others who want it do not ask as well: among them may be
-// the server itself.
+// askedAgain asks a server that did not answer last time whether it answers now, and returns
+// it. While one request asks, others do not: the server itself may be sending one of them.
 func (s *Server) askedAgain(req *http.Request) *Server {
 	if s.isAvailable() {
 		return s
@@ -96,8 +95,7 @@ func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(r.w, err.Error(), http.StatusServiceUnavailable)
 }
 
-// Hijackable is the writer that gives its connection away, of a writer and those that it wraps,
-// or nil.
+// Hijackable returns the first http.Hijacker among a writer and those that it wraps, or nil.
 func Hijackable(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		if _, ok := w.(http.Hijacker); ok {

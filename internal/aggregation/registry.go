@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Cluster is the server as the aggregator sees it. Objects are of the types of clients.
+// Cluster is what the aggregator needs of the server. Objects are of the types of clients.
 type Cluster interface {
 	Catalogue() *resource.Catalogue
 	Now() time.Time
@@ -31,12 +31,12 @@ type Cluster interface {
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
 }
 
-// Network says where services are.
+// Network reaches services.
 type Network interface {
-	// Reaches tells whether a handler stands for a service and its endpoints, so that
-	// neither of them has to exist.
+	// Reaches tells whether there is a handler for a service, so that neither the Service
+	// nor its endpoints have to exist.
 	Reaches(namespace, name string, port int32) bool
-	// Address is where the handler listens: a host and a port.
+	// Address returns where the handler listens: a host and a port.
 	Address(namespace, name string, port int32) (string, error)
 	// Dial connects to an address.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
@@ -47,7 +47,7 @@ type Registry struct {
 	store   *store.Store
 	cluster Cluster
 	network Network
-	// recheck has the condition of an APIService brought up to date.
+	// recheck brings the condition of an APIService up to date.
 	recheck func(ctx context.Context, name string)
 
 	current  atomic.Pointer[snapshot]
@@ -87,12 +87,12 @@ func (r *Registry) resource() *resource.Resource {
 
 // PointsToService tells whether the text of an APIService names a Service.
 func PointsToService(text string) bool {
-	// Most do not, which is quickly seen.
+	// Most do not, which the first check finds out quickly.
 	return strings.Contains(text, `"service":{`) && gjson.Get(text, "spec.service").IsObject()
 }
 
-// Refresh brings the registry up to date with the store. Of several goroutines that do so at
-// once the one with the newest APIServices wins, and none waits.
+// Refresh brings the registry up to date with the store. If several goroutines call it at
+// once, the newest APIServices win, and none of them waits.
 func (r *Registry) Refresh() error {
 	for {
 		was := r.current.Load()
@@ -179,7 +179,7 @@ func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, 
 	}, nil
 }
 
-// Servers are those of all APIServices that point to a Service, by name.
+// Servers returns the servers of all APIServices that point to a Service, by name.
 func (r *Registry) Servers() []*Server {
 	servers := r.current.Load().servers
 	if len(servers) == 0 {
@@ -193,7 +193,7 @@ func (r *Registry) Servers() []*Server {
 	return all
 }
 
-// Serves is the server that serves a path; nil: this one does.
+// Serves returns the other server that serves a path, or nil if this one does.
 func (r *Registry) Serves(path string) *Server {
 	servers := r.current.Load().servers
 	if len(servers) == 0 {
@@ -217,7 +217,7 @@ func (r *Registry) Serves(path string) *Server {
 // coreName is the name of the APIService of the core group.
 const coreName = "v1."
 
-// Of are the names of the APIServices that point to a service.
+// Of returns the names of the APIServices that point to a service.
 func (r *Registry) Of(namespace, service string) []string {
 	var names []string
 	for _, s := range r.Servers() {
@@ -228,7 +228,7 @@ func (r *Registry) Of(namespace, service string) []string {
 	return names
 }
 
-// Registered are all APIServices, by name, with what discovery needs of them: the name, the
+// Registered returns all APIServices, by name, with what discovery needs: the name, the
 // version and its priority.
 func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 	under := r.resource()

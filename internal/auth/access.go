@@ -7,11 +7,11 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// maxAsked is how many different requests of all users together an Access remembers. Then it
-// forgets the names of objects in further ones, and remembers as many again.
+// maxAsked is the number of different requests, of all users together, that an Access
+// records with the names of objects. After that it records as many again without the names.
 const maxAsked = 10_000
 
-// Asked is something that a user has asked for: of a resource, or at a path that is none.
+// Asked is a request of a user: for a resource, or for another path.
 type Asked struct {
 	Verb                         string
 	Group, Resource, Subresource string
@@ -20,20 +20,20 @@ type Asked struct {
 	Allowed                      bool
 }
 
-// Access remembers what users have asked for: each request once. It is safe for concurrent use.
+// Access records the requests of users, each once. It is safe for concurrent use.
 type Access struct {
 	mu    sync.Mutex
 	users map[string]*asker
 	size  int
 }
 
-// asker has what one user has asked for, in the order of the first time.
+// asker has the requests of one user, in the order in which they first came.
 type asker struct {
 	known map[Asked]bool
 	order []Asked
 }
 
-// Note remembers a request and whether it was allowed.
+// Note records a request and whether it was allowed.
 func (a *Access) Note(of authorizer.Attributes, allowed bool) {
 	asked := Asked{Verb: of.GetVerb(), Allowed: allowed}
 	if of.IsResourceRequest() {
@@ -63,7 +63,7 @@ func (a *Access) Note(of authorizer.Attributes, allowed bool) {
 	a.size++
 }
 
-// Of is what a user has asked for, in the order of the first time.
+// Of returns the requests of a user, in the order in which they first came.
 func (a *Access) Of(user string) []Asked {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -26,56 +26,60 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Admin is the user who bears the cluster's own token: a member of the group that may do
+// Admin is the user of the cluster's own token: a member of the group that may do
 // everything.
 var Admin user.Info = &user.DefaultInfo{
 	Name:   "kubernetes-admin",
 	Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 }
 
-// Anonymous is the user of a request without credentials, where none are needed.
+// Anonymous is the user of a request without credentials, if such requests are accepted.
 var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
-// Options say whom a cluster knows beside the users of the credentials that it makes itself.
+// Options say which users a cluster knows besides those of the credentials that it makes
+// itself.
 type Options struct {
-	// ClientCA are authorities for client certificates, whose common names are users, and whose
-	// organizations are their groups; nil: none but the cluster's own.
+	// ClientCA has further authorities for client certificates. The common name of a
+	// certificate is the user, and its organizations are the groups. Nil: only the cluster's
+	// own authority.
 	ClientCA *x509.CertPool
-	// Tokens knows the users of further bearer tokens; nil: there are none.
+	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
-	// Requests knows the users of requests that nothing else knows; nil: there are none. The
-	// users have the groups that it gives them, and no others.
+	// Requests authenticates requests that nothing else does; nil: such requests are
+	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
-	// Anonymous has requests without credentials be those of [Anonymous].
+	// Anonymous accepts requests without credentials as those of [Anonymous].
 	Anonymous bool
 }
 
-// maxKnown is how many tokens an Authenticator remembers. After that it forgets all of them.
+// maxKnown is the largest number of tokens that an Authenticator remembers. Then it forgets
+// all of them.
 const maxKnown = 1000
 
-// Authenticator knows the users of a cluster. It is safe for concurrent use.
+// Authenticator authenticates the users of a cluster. It is safe for concurrent use.
 type Authenticator struct {
 	token   string
 	issuer  *Issuer
 	options Options
 	objects objects
 
-	// every is upstream's authenticator of requests, with all that the cluster accepts.
+	// every is upstream's authenticator of requests, for all credentials that the cluster
+	// accepts.
 	every authenticator.Request
 
 	mu    sync.RWMutex
 	known map[string]known
 }
 
-// known is a token that has been accepted.
+// known is the user of a token that has been accepted.
 type known struct {
 	user user.Info
-	// still tells whether the token is as good as it was; nil: it always is.
+	// still checks whether the token is still valid; nil: it always is.
 	still func(context.Context) error
 }
 
-// NewAuthenticator makes the authenticator of a cluster with the token, whose objects are in a
-// store. The time is that of a clock.
+// NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
+// objects in the store. Tokens expire by the clock now.
 func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time) *Authenticator {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, known: map[string]known{}}
 	bearers := []authenticator.Token{authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))}
@@ -95,9 +99,9 @@ func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, n
 	return a
 }
 
-// Authenticate says who makes a request. It is not ok if the request has no credentials that
-// the cluster accepts; the error says why, if there is more to say. Wrong credentials never
-// make a user anonymous.
+// Authenticate returns the user of a request. Ok is false if the request has no credentials
+// that the cluster accepts; the error may say why. A request with wrong credentials is never
+// anonymous.
 func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, err error) {
 	token, bears := bearerOf(req)
 	if bears && (req.TLS == nil || len(req.TLS.PeerCertificates) == 0) {
@@ -125,7 +129,7 @@ func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.R
 	return a.every.AuthenticateRequest(req)
 }
 
-// bearerOf is the token that a request bears.
+// bearerOf returns the bearer token of a request.
 func bearerOf(req *http.Request) (string, bool) {
 	scheme, token, ok := strings.Cut(strings.TrimSpace(req.Header.Get("Authorization")), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
@@ -139,7 +143,8 @@ func (a *Authenticator) isOwn(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) == 1
 }
 
-// remembered is the user of a token that has been accepted before and still is good, or nil.
+// remembered returns the user of a token that has been accepted before and is still valid,
+// or nil.
 func (a *Authenticator) remembered(ctx context.Context, token string) user.Info {
 	if a.isOwn(token) {
 		return Admin
@@ -168,7 +173,8 @@ func (a *Authenticator) remember(token string, k known) {
 	a.known[token] = k
 }
 
-// checks is what an authenticator of tokens says to Authenticate, by the context of the request.
+// checks is what an authenticator of tokens reports to Authenticate, through the context of the
+// request.
 type checks struct {
 	decided bool // a token was accepted, and may be remembered
 	still   func(context.Context) error
@@ -221,12 +227,12 @@ func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (
 		AuthenticateToken(ctx, token)
 }
 
-// accounts is upstream's authenticator of tokens of service accounts.
+// accounts makes upstream's authenticator of tokens of service accounts.
 func accounts[P any](issuers []string, keys serviceaccount.PublicKeysGetter, audiences authenticator.Audiences, v serviceaccount.Validator[P]) authenticator.Token {
 	return serviceaccount.JWTTokenAuthenticator(issuers, keys, audiences, v)
 }
 
-// clocked is upstream's validator of claims, by a clock of ours.
+// clocked is upstream's validator of claims, which goes by our clock.
 type clocked[P any] struct {
 	serviceaccount.Validator[P]
 	now func() time.Time
@@ -252,14 +258,14 @@ func (c clocked[P]) Validate(ctx context.Context, token string, public *jwt.Clai
 	return info, err
 }
 
-// fingerprint tells the certificates of this cluster's users from those of others.
+// fingerprint identifies this cluster in the certificates of its users.
 func (a *Authenticator) fingerprint() string {
 	sum := sha256.Sum256([]byte("certificates of " + a.token))
 	return hex.EncodeToString(sum[:16])
 }
 
 // CertificateFor makes a client certificate for a user who is a member of the groups, and its
-// key, as PEM. It is good for this cluster and its forks.
+// key, as PEM. It is valid for this cluster and its forks.
 func (a *Authenticator) CertificateFor(name string, groups ...string) (certificate, key []byte, err error) {
 	authority, err := OfProcess()
 	if err != nil {
@@ -268,7 +274,7 @@ func (a *Authenticator) CertificateFor(name string, groups ...string) (certifica
 	return authority.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, a.fingerprint())
 }
 
-// trusted is what a client certificate has to be.
+// trusted returns the options by which client certificates are verified.
 func trusted() (x509.VerifyOptions, bool) {
 	authority, err := OfProcess()
 	if err != nil {
@@ -281,7 +287,7 @@ func clientCertificates(of *x509.CertPool) x509.VerifyOptions {
 	return x509.VerifyOptions{Roots: of, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 }
 
-// userOf is the user of a client certificate, if the certificate is for this cluster.
+// userOf returns the user of a client certificate, if the certificate is for this cluster.
 func (a *Authenticator) userOf(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
 	if chain[0].Subject.SerialNumber != a.fingerprint() {
 		return nil, false, nil

@@ -24,12 +24,12 @@ type Authority struct {
 	pool        *x509.CertPool
 }
 
-// The certificates are valid whatever the clock of a test says: the one of a testing/synctest
-// bubble begins in the year 2000.
+// The certificates are valid at any time that the clock of a test may show: that of a
+// testing/synctest bubble begins in the year 2000.
 var validFrom, validTo = time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// OfProcess is the authority that all clusters of the process have their server certificates
-// and the certificates of their users from. It is made when it is first needed.
+// OfProcess returns the authority that signs the certificates of all servers and users in
+// the process. It is made when it is first needed.
 var OfProcess = sync.OnceValues(func() (*Authority, error) { return NewAuthority("fakecluster") })
 
 // NewAuthority makes an authority with a new key.
@@ -54,18 +54,17 @@ func NewAuthority(name string) (*Authority, error) {
 	return a, nil
 }
 
-// PEM is the certificate of the authority, which its clients trust.
+// PEM returns the certificate of the authority, which its clients trust.
 func (a *Authority) PEM() []byte { return certificatePEM(a.certificate.Raw) }
 
-// Pool has the certificate of the authority. It must not be changed.
+// Pool returns a pool with the certificate of the authority. It must not be changed.
 func (a *Authority) Pool() *x509.CertPool { return a.pool }
 
 func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// ServerCertificate makes the certificate of a server that is reached by the names and at
-// 127.0.0.1.
+// ServerCertificate makes the certificate of a server for the names and for 127.0.0.1.
 func (a *Authority) ServerCertificate(names ...string) (tls.Certificate, error) {
 	key, der, err := a.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]},
@@ -91,8 +90,8 @@ func (a *Authority) ClientCertificate(name string, groups ...string) (certificat
 	return a.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, "")
 }
 
-// clientCertificate makes the certificate of a user, and its key, as PEM. The cluster that it
-// is for stands in it.
+// clientCertificate makes the certificate of a user, and its key, as PEM. The certificate
+// names the cluster that it is for.
 func (a *Authority) clientCertificate(u user.Info, cluster string) (certificate, key []byte, err error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

@@ -30,8 +30,9 @@ const (
 	AlwaysDeny  = "AlwaysDeny"
 )
 
-// ByModes asks the authorizers of the modes one after the other. The first that allows or denies
-// decides. Members of system:masters may do everything in any mode. Without a mode it is RBAC.
+// ByModes makes an authorizer that asks those of the modes one after the other. The first that
+// allows or denies decides. Members of system:masters may do everything in any mode. Without a
+// mode it is RBAC.
 func ByModes(r *Rules, modes ...string) (Authorizer, error) {
 	if len(modes) == 0 {
 		modes = []string{RBAC}
@@ -62,8 +63,8 @@ func ByModes(r *Rules, modes ...string) (Authorizer, error) {
 	return byModes{in, union.NewRuleResolvers(resolvers...)}, err
 }
 
-// By asks an authorizer. Members of system:masters may do everything all the same. What the rules
-// allow is told to those who ask for their rules.
+// By makes an authorizer of one that a test has made. Members of system:masters may still do
+// everything. A user who asks for its rules gets those of r.
 func By(r *Rules, a authorizer.Authorizer) Authorizer {
 	return byModes{exceptPrivileged{a}, ByRules(r)}
 }
@@ -89,7 +90,8 @@ type byModes struct {
 	authorizer.RuleResolver
 }
 
-// ByRules allows what the rules allow, and everything to system:masters.
+// ByRules makes an authorizer that allows what the rules allow, and everything to
+// system:masters.
 func ByRules(r *Rules) Authorizer { return byRules{r} }
 
 // IsPrivileged tells whether a user is a member of the group that may do everything.
@@ -99,7 +101,7 @@ func IsPrivileged(u user.Info) bool {
 
 type byRules struct{ rules *Rules }
 
-// of is upstream's authorizer, with the bindings of one user.
+// of makes upstream's authorizer with the bindings of one user.
 func (b byRules) of(u user.Info) (*rbac.RBACAuthorizer, error) {
 	known, err := b.rules.load()
 	if err != nil {
@@ -144,7 +146,8 @@ func (b byRules) RulesFor(ctx context.Context, u user.Info, namespace string) ([
 	return rbac.RulesFor(ctx, u, namespace)
 }
 
-// Resolver finds the rules that users have, for the checks that nobody grants more than that.
+// Resolver returns what finds the rules of a user, for the checks that users do not grant
+// more than they have.
 func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return resolver{r} }
 
 type resolver struct{ rules *Rules }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// attributes are what upstream compares with rules.
+// attributes returns the attributes that upstream compares with rules.
 func (a Asked) attributes() authorizer.AttributesRecord {
 	return authorizer.AttributesRecord{
 		Verb: a.Verb, APIGroup: a.Group, Resource: a.Resource, Subresource: a.Subresource,
@@ -22,7 +22,7 @@ func (a Asked) attributes() authorizer.AttributesRecord {
 	}
 }
 
-// everybodys are the rules that every user has in a new cluster.
+// everybodys returns the rules that every user has in a new cluster.
 var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
 	roles := map[string][]rbacv1.PolicyRule{}
 	for _, r := range bootstrappolicy.ClusterRoles() {
@@ -36,13 +36,13 @@ var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
 	return rules
 })
 
-// OwnRights are the requests for which it takes more than the rights that every user has.
+// OwnRights returns the requests that need more than the rights that every user has.
 func OwnRights(asked []Asked) []Asked {
 	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool { return rbac.RulesAllow(a.attributes(), everybodys()...) })
 }
 
-// LeastRules are the fewest rules that allow the requests and nothing beyond their verbs and
-// resources. They name no objects.
+// LeastRules returns the fewest rules that allow the verbs and resources of the requests,
+// and no others. They name no objects.
 func LeastRules(asked []Asked) []rbacv1.PolicyRule {
 	verbs := map[Asked]map[string]bool{} // by what the verbs are for
 	for _, a := range asked {
@@ -72,7 +72,7 @@ func LeastRules(asked []Asked) []rbacv1.PolicyRule {
 	return sortedRules(slices.Collect(maps.Values(rules)))
 }
 
-// resource is the resource with its subresource, as rules name it.
+// resource returns the resource with its subresource, as rules name it.
 func (a Asked) resource() string {
 	if a.Subresource == "" {
 		return a.Resource
@@ -80,7 +80,7 @@ func (a Asked) resource() string {
 	return a.Resource + "/" + a.Subresource
 }
 
-// sortedRules are the rules in the order of their groups, resources and verbs.
+// sortedRules returns the rules in the order of their groups, resources and verbs.
 func sortedRules(rules []*rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	out := make([]rbacv1.PolicyRule, 0, len(rules))
 	for _, r := range rules {
@@ -110,17 +110,18 @@ func (r RoleRule) allows(a Asked) bool {
 	return rbac.RuleAllows(a.attributes(), &r.PolicyRule)
 }
 
-// Missing are the requests that none of the rules allows.
+// Missing returns the requests that none of the rules allows.
 func Missing(asked []Asked, rules []RoleRule) []Asked {
 	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool {
 		return slices.ContainsFunc(rules, func(r RoleRule) bool { return r.allows(a) })
 	})
 }
 
-// Unused are the parts of the rules that none of the requests needs: of each pair of a resource
-// and a verb that a rule names, those that no request matches. A wildcard is needed if any
-// request matches it. Who watches needs the verb list as well: client-go fills its caches by a
-// watch alone where the server can stream the present objects, and lists them where it cannot.
+// Unused returns the parts of the rules that none of the requests needs. A part is a pair of a
+// resource and a verb; it is needed if a request matches it. A wildcard is needed if any
+// request matches it. A user who watches needs the verb list as well: client-go fills its
+// caches by a watch if the server can stream the present objects, and otherwise lists them
+// first.
 func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
 	var unused []Asked
 	asked = slices.Clone(asked)
@@ -142,13 +143,13 @@ func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
 	return LeastRules(unused)
 }
 
-// part is a rule for one verb of one resource, and its name as something that is asked for.
+// part is a rule for one verb of one resource, with the request that it allows.
 type part struct {
 	rule  RoleRule
 	asked Asked
 }
 
-// single are the parts of a rule with one of its verbs.
+// single returns the parts of a rule for one of its verbs.
 func single(r RoleRule, verb string) (parts []part) {
 	only := func(rule rbacv1.PolicyRule, asked Asked) {
 		rule.Verbs, asked.Verb = []string{verb}, verb
@@ -166,5 +167,5 @@ func single(r RoleRule, verb string) (parts []part) {
 	return parts
 }
 
-// Compact is a rule in a line, as upstream writes it in errors.
+// Compact formats a rule in one line, as upstream does in errors.
 func Compact(r rbacv1.PolicyRule) string { return rbacv1helpers.CompactString(r) }

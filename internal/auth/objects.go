@@ -16,8 +16,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// objects are those that tokens depend on. All that counts of them is their uid, and since when
-// they are being deleted: by the clock of the machine, which upstream's code compares it with.
+// objects reads the objects that tokens depend on, for upstream's code. It fills in only their
+// uid and deletionTimestamp, the latter by the clock of the machine, because upstream compares
+// it with that.
 type objects struct {
 	store *store.Store
 	now   func() time.Time
@@ -30,7 +31,8 @@ var (
 	nodes           = schema.GroupResource{Resource: "nodes"}
 )
 
-// metadata is that of an object, in part. The namespace is empty for a cluster-scoped resource.
+// metadata returns a part of the metadata of an object. The namespace is empty for a
+// cluster-scoped resource.
 func (o objects) metadata(of schema.GroupResource, namespace, name string) (metav1.ObjectMeta, error) {
 	key := "/registry/" + of.Resource + "/" + name
 	if namespace != "" {

@@ -32,8 +32,8 @@ type Rules struct {
 	current atomic.Pointer[index]
 }
 
-// NewRules are the rules in a store. Of a store that was forked, they take over what the rules
-// of its origin have read, if they are given.
+// NewRules makes the rules of a store. For a forked store, they reuse what the rules of its
+// origin have read, if these are given.
 func NewRules(s *store.Store, origin *Rules) *Rules {
 	r := &Rules{store: s}
 	if origin == nil {
@@ -48,10 +48,10 @@ func NewRules(s *store.Store, origin *Rules) *Rules {
 	return r
 }
 
-// index leads to the roles and bindings in a store at one revision.
+// index has the roles and bindings in a store at one revision.
 type index struct {
 	revision int64
-	// seen is the revision up to which the store has changed none of them.
+	// seen is the revision up to which none of them has changed.
 	seen *atomic.Int64
 
 	roles           map[string]*role // by namespace and name, with a slash between them
@@ -80,7 +80,7 @@ type parsed struct {
 	binding  any
 }
 
-// bindings has bindings by whom they name, in the order of their names.
+// bindings has bindings by their subjects, in the order of the bindings' names.
 type bindings[B any] struct {
 	all    []B
 	users  map[string][]int
@@ -112,7 +112,7 @@ func (b *bindings[B]) add(binding B, namespace string, subjects []rbacv1.Subject
 	}
 }
 
-// of are the bindings that name the user or a group of the user.
+// of returns the bindings that name the user or a group of the user.
 func (b *bindings[B]) of(u user.Info) []B {
 	found := b.users[u.GetName()]
 	lists := 0
@@ -162,8 +162,8 @@ func (r *Rules) load() (*index, error) {
 	}
 }
 
-// isFresh tells whether the store still has the roles and bindings of an index. It reads what
-// has been written since it was asked last.
+// isFresh tells whether the store still has the roles and bindings of an index. It reads the
+// changes since it was last called.
 func (r *Rules) isFresh(i *index) (bool, error) {
 	seen := i.seen.Load()
 	if r.store.Revision() == seen {
@@ -200,8 +200,8 @@ func isRule(key string) bool {
 		strings.HasPrefix(rest, "role") && (strings.HasPrefix(key, rolesPrefix) || strings.HasPrefix(key, bindingsPrefix))
 }
 
-// read makes the index of the newest revision. What the former one has parsed and is still
-// there is taken over.
+// read makes the index of the newest revision. It reuses what the former one has parsed, if
+// that has not changed.
 func (r *Rules) read(former *index) (*index, error) {
 	is := &index{
 		revision: r.store.Revision(), seen: &atomic.Int64{},
@@ -284,12 +284,12 @@ func newRole(record store.Record) *role {
 	})}
 }
 
-// view shows an index to upstream's resolver. It has all roles, and the bindings that name one
-// user.
+// view is an index in the form that upstream's resolver needs: all roles, and the bindings
+// that name one user.
 type view struct {
 	*index
 	user user.Info
-	// roleName and clusterRoleName are what errors call a kind.
+	// roleName and clusterRoleName are the names of the kinds in errors.
 	roleName, clusterRoleName string
 }
 

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// bearer is what a token of the cluster's own says of its user.
+// bearer is what one of the cluster's own tokens says about its user.
 type bearer struct {
-	// User and Groups are who the user is. Or else the user is the service account of a
-	// name in a namespace, as it is at the time of the request.
+	// User and Groups are the user. If they are empty, the user is the service account
+	// Account in Namespace, as it is at the time of the request.
 	User      string   `json:"user,omitempty"`
 	Groups    []string `json:"groups,omitempty"`
 	Namespace string   `json:"namespace,omitempty"`
@@ -29,12 +29,12 @@ func (a *Authenticator) TokenFor(name string, groups ...string) string {
 }
 
 // TokenForServiceAccount makes a token for a service account. It does not expire, but it is
-// good only as long as there is a service account of the name.
+// valid only as long as the service account exists.
 func (a *Authenticator) TokenForServiceAccount(namespace, name string) string {
 	return a.seal(bearer{Namespace: namespace, Account: name})
 }
 
-// seal writes down who bears a token, and signs it.
+// seal encodes the bearer of a token, and signs it.
 func (a *Authenticator) seal(b bearer) string {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -44,14 +44,14 @@ func (a *Authenticator) seal(b bearer) string {
 	return payload + "." + base64.RawURLEncoding.EncodeToString(a.signature(payload))
 }
 
-// signature is that of the payload of a token.
+// signature returns the signature of the payload of a token.
 func (a *Authenticator) signature(payload string) []byte {
 	mac := hmac.New(sha256.New, []byte("users of "+a.token))
 	mac.Write([]byte(payload))
 	return mac.Sum(nil)
 }
 
-// unseal reads who bears a token. It is not ok if the cluster has not made it.
+// unseal decodes the bearer of a token. Ok is false if the cluster has not made the token.
 func (a *Authenticator) unseal(token string) (b bearer, ok bool) {
 	payload, signature, found := strings.Cut(token, ".")
 	if !found {
@@ -68,7 +68,7 @@ func (a *Authenticator) unseal(token string) (b bearer, ok bool) {
 	return b, json.Unmarshal(text, &b) == nil
 }
 
-// user is who bears the token now.
+// user returns the present user of the token.
 func (b bearer) user(objects objects) (user.Info, error) {
 	if b.Account == "" {
 		return &user.DefaultInfo{Name: b.User, Groups: b.Groups}, nil
@@ -84,5 +84,6 @@ func (b bearer) user(objects objects) (user.Info, error) {
 	return info.UserInfo(), nil
 }
 
-// errOtherAccount says that a service account has been made anew since its token was accepted.
+// errOtherAccount says that a service account has been deleted and created again since its
+// token was accepted.
 var errOtherAccount = errors.New("the service account is another one now")

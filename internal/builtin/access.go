@@ -63,8 +63,8 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 	},
 }}
 
-// clusterTrustBundleAttributes and podCertificateRequestAttributes are what upstream's storages of
-// the kinds keep to themselves: the labels and the fields that selectors see.
+// clusterTrustBundleAttributes and podCertificateRequestAttributes return the labels and fields
+// that selectors see. Upstream does not export its own functions for these kinds.
 
 func clusterTrustBundleAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	bundle, ok := obj.(*certificatesapi.ClusterTrustBundle)

@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// action is what a create does, one of a subresource or of a kind that is not stored.
+// action is what a create does at a subresource, or for a kind that is not stored.
 type action struct {
 	accepts       []schema.GroupVersion // resource.Action.Accepts
 	keepsMetadata bool                  // resource.Action.KeepsMetadata
@@ -37,8 +37,8 @@ func (a *action) of(v *resource.Version, kind schema.GroupVersionKind, name stri
 	}
 }
 
-// podsOf are upstream's storages of pods. An eviction looks up and updates budgets through a
-// client, which belongs to one request.
+// podsOf makes upstream's storages of pods. An eviction looks up and updates budgets through
+// a client that belongs to one request.
 func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
 	c, err := clusterFrom(ctx)
 	if err != nil {

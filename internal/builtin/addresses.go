@@ -27,9 +27,9 @@ const (
 	defaultServiceCIDRName = "kubernetes"
 )
 
-// addresses are the IPv4 addresses of the cluster's ServiceCIDRs. An address is taken if there is
-// an IPAddress of its name: creating that is what takes it, so that of two services that want it
-// only one can have it.
+// addresses allocates IPv4 addresses of the cluster's ServiceCIDRs. An address is allocated if
+// there is an IPAddress with its name. Creating that object allocates the address, so that only
+// one of two services can get it.
 //
 // This is upstream's MetaAllocator, which learns of ServiceCIDRs by informers and a queue, and
 // draws addresses by a seed from the clock.
@@ -43,7 +43,7 @@ type serviceRange struct {
 	ready  bool
 }
 
-// ranges are those of the ServiceCIDRs, by their names.
+// ranges returns the ranges of the ServiceCIDRs, in the order of their names.
 func (a addresses) ranges() ([]serviceRange, error) {
 	all, err := a.cluster.Objects(serviceCIDRs, "")
 	if err != nil {
@@ -66,7 +66,8 @@ func (a addresses) ranges() ([]serviceRange, error) {
 	return ranges, nil
 }
 
-// isReady tells whether addresses of a ServiceCIDR may be given. Without a condition, they may.
+// isReady tells whether addresses of a ServiceCIDR may be allocated. Without a condition, they
+// may.
 func isReady(cidr *networkingapi.ServiceCIDR) bool {
 	if cidr.DeletionTimestamp != nil {
 		return false
@@ -123,8 +124,9 @@ type addressRange struct {
 	size  int
 }
 
-// parts are the addresses of a range in the order in which they are given: first the upper part,
-// then the lower one, which so stays free for who asks for one of its addresses.
+// parts returns the addresses of a range in the order in which they are allocated: first the
+// upper part, then the lower one, so that the lower one stays free for requests of a certain
+// address.
 func (r serviceRange) parts() []addressRange {
 	const most, least, share = 256, 16, 16
 	size := 1<<(32-r.prefix.Bits()) - 2 // without the addresses of the network and of the broadcast
@@ -136,7 +138,7 @@ func (r serviceRange) parts() []addressRange {
 	return []addressRange{{plus(first, lower), size - lower}, {first, lower}}
 }
 
-// plus is the IPv4 address so many addresses later.
+// plus returns the IPv4 address that is n addresses later.
 func plus(a netip.Addr, n int) netip.Addr {
 	b := a.As4()
 	sum := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -144,7 +146,7 @@ func plus(a netip.Addr, n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// takeOneOf takes a free address, or fails with ipallocator.ErrFull.
+// takeOneOf allocates a free address, or fails with ipallocator.ErrFull.
 func (a addresses) takeOneOf(r addressRange) (net.IP, error) {
 	if r.size <= 0 {
 		return nil, ipallocator.ErrFull
@@ -225,8 +227,8 @@ func (a addresses) EnableMetrics() {}
 // DryRun implements ipallocator.Interface.
 func (a addresses) DryRun() ipallocator.Interface { return triedAddresses{a} }
 
-// triedAddresses are addresses for a dry run, in which none is taken. As upstream does, it looks
-// at one range alone, and does not look whether an address is free.
+// triedAddresses is addresses for a dry run, which allocates nothing. Like upstream, it looks at
+// one range only, and does not check whether an address is free.
 type triedAddresses struct{ addresses }
 
 // Allocate implements ipallocator.Interface.

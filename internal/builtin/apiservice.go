@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// priorities are those that kube-apiserver gives to its own versions, and for versions that
-// it does not have any more, those of the last release that had them.
+// priorities are the priorities that kube-apiserver gives to its own versions. For versions
+// that it no longer has, they are those of the last release that had them.
 var priorities = map[schema.GroupVersion]resource.Priority{
 
 	{Group: "", Version: "v1"}: {Group: 18000, Version: 1},
@@ -50,8 +50,8 @@ var priorities = map[schema.GroupVersion]resource.Priority{
 	{Group: "storagemigration.k8s.io", Version: "v1beta1"}:       {Group: 15800, Version: 9},
 }
 
-// priorityOf is the place of a version in discovery. APIServices, which have no APIService,
-// come first: 20000 is the most that an APIService can have.
+// priorityOf returns the priority of a version in discovery. The group of APIServices,
+// which has no APIService, comes first: 20000 is the highest priority of an APIService.
 func priorityOf(gv schema.GroupVersion) resource.Priority {
 	if gv.Group == apiServices.name {
 		return resource.Priority{Group: 20001}
@@ -59,7 +59,7 @@ func priorityOf(gv schema.GroupVersion) resource.Priority {
 	return priorities[gv]
 }
 
-// servedVersions are the versions of built-in groups that are served.
+// servedVersions returns the served versions of the built-in groups.
 func servedVersions(o Options) []schema.GroupVersion {
 	var all []schema.GroupVersion
 	add := func(group string, versions ...string) {
@@ -84,8 +84,9 @@ func servedVersions(o Options) []schema.GroupVersion {
 // apiServiceName is the name of the APIService of a version.
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// localAPIService is the text of the APIService that kube-apiserver makes for a version of
-// its own, with placeholders. There is none for the version of APIServices themselves.
+// localAPIService returns the text of the APIService that kube-apiserver makes for a
+// version of its own, with placeholders. There is none for the version of APIServices
+// themselves.
 func localAPIService(gv schema.GroupVersion) (string, bool) {
 	p, ok := priorities[gv]
 	if !ok {

@@ -10,7 +10,7 @@ import (
 )
 
 // asked is the authorizer and the resolver of rules of the cluster in the context. Upstream's
-// code has it in the place of the server's own.
+// code gets it in the place of a server's own.
 type asked struct{}
 
 // Authorize implements authorizer.Authorizer.

@@ -58,7 +58,7 @@ func (b budgets) UpdateStatus(_ context.Context, budget *policyv1.PodDisruptionB
 	return budget, b.cluster.UpdateStatus(podBudgets, budget)
 }
 
-// asBudget is a budget as policy/v1 has it, a copy.
+// asBudget returns a copy of a budget, in the type of policy/v1.
 func asBudget(obj runtime.Object) (*policyv1.PodDisruptionBudget, error) {
 	budget := &policyv1.PodDisruptionBudget{}
 	if err := legacyscheme.Scheme.Convert(obj, budget, nil); err != nil {

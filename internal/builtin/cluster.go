@@ -44,27 +44,27 @@ type Cluster interface {
 	UpdateStatus(of schema.GroupResource, obj metav1.Object) error
 
 	// Put stores what change makes of the current object, and Drop removes the object if check
-	// allows it. They pass neither admission nor the strategy of the kind: they are for
-	// upstream's own storages, which do so. Both return the object as it is then, or was last.
+	// allows it. Both skip admission and the strategy of the kind. They are for upstream's own
+	// storages, which do so, too. Put returns the new object, and Drop the last one.
 	Put(ctx context.Context, of schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
 	Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
 
-	// ServiceRange has the addresses of services that no ServiceCIDR adds.
+	// ServiceRange returns the addresses of services, without those that ServiceCIDRs add.
 	ServiceRange() netip.Prefix
-	// NodePorts are those that the services of the cluster have taken.
+	// NodePorts returns the node ports of the cluster.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.
 	Tokens() *auth.Issuer
 	// Decider decides what users may do.
 	Decider() auth.Authorizer
-	// Rules are those of the roles and bindings in the cluster.
+	// Rules returns the roles and bindings in the cluster.
 	Rules() *auth.Rules
-	// ResourceOf is the resource of a kind that is served.
+	// ResourceOf returns the resource of a served kind.
 	ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error)
-	// Random is a number from 0 up to the bound, which it is not. With a seed, the numbers of
-	// a cluster repeat.
+	// Random returns a number of at least 0 that is less than the bound. With a seed, the
+	// numbers of a cluster repeat.
 	Random(bound int) int
-	// Now is the time of the cluster.
+	// Now returns the time of the cluster.
 	Now() time.Time
 }
 
@@ -85,8 +85,8 @@ func clusterFrom(ctx context.Context) (Cluster, error) {
 	return c, nil
 }
 
-// namespaces reads the namespaces of the cluster of a request. It implements Get alone,
-// the one method of the interface that strategies call.
+// namespaces reads the namespaces of the cluster of a request. It implements only Get,
+// because strategies call no other method.
 type namespaces struct {
 	corev1client.NamespaceInterface
 }

@@ -35,11 +35,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// This file has the subresources that a real server forwards to kubelets, pods and services. None
-// of them runs here. Upstream's code looks for where the request would go, and says what is wrong
-// with it; after that nobody listens there.
+// This file has the subresources that a real server forwards to kubelets, pods and services,
+// which do not run here. Upstream's code checks the request and finds out where it would go. Then
+// the answer is that nothing listens there.
 
-// connection is a subresource that connects the client with something else.
+// connection is a subresource that connects the client to something else.
 type connection struct {
 	options func() runtime.Object // an empty one, of upstream's internal type
 	proxy   bool                  // the path behind the subresource is one of the options
@@ -68,7 +68,7 @@ func (c *connection) of(v *resource.Version, kind schema.GroupVersionKind) *reso
 	return out
 }
 
-// locate is where the kubelet has the stream of a container.
+// locate returns where the kubelet has the stream of a container.
 type locate[O any] func(ctx context.Context, pods pod.ResourceGetter, kubelets kubelet.ConnectionInfoGetter, name string, options O) (
 	*url.URL, *kubelet.ConnectionInfo, error)
 
@@ -101,7 +101,7 @@ var podLog = &connection{
 }
 
 // mayConnect refuses a stream to a user who may not create the subresource. A WebSocket begins
-// with a GET, and a user who may only read must not run anything in a container by that.
+// with a GET, and a user who may only read must not be able to run commands in a container.
 func mayConnect(ctx context.Context) error {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission) {
 		return nil
@@ -124,13 +124,13 @@ func mayConnect(ctx context.Context) error {
 	return nil
 }
 
-// creating is a request as if it were to create something.
+// creating shows a request with the verb create.
 type creating struct{ authorizer.Attributes }
 
 // GetVerb implements authorizer.Attributes.
 func (creating) GetVerb() string { return "create" }
 
-// stream is a connection with a container, by way of its kubelet.
+// stream makes a connection to a container, through its kubelet.
 func stream[O runtime.Object](locate locate[O], options func() O) *connection {
 	return &connection{
 		options: func() runtime.Object { return options() },
@@ -170,8 +170,8 @@ var (
 	nodeProxy = proxy(func() runtime.Object { return &api.NodeProxyOptions{} }, func(ctx context.Context, id string) (*url.URL, error) {
 		_, name, _, valid := utilnet.SplitSchemeNamePort(id)
 		if valid {
-			// Upstream asks the DNS for a name, to keep clients from the network of the server itself.
-			// There is nobody to reach.
+			// Upstream looks the name up in the DNS, to keep clients away from the server's own
+			// network. Here nothing can be reached anyway.
 			info, err := kubelets{}.GetConnectionInfo(ctx, types.NodeName(name))
 			if err != nil {
 				return nil, err
@@ -185,7 +185,7 @@ var (
 	})
 )
 
-// proxy is a connection with a pod, a service or a node.
+// proxy makes a connection to a pod, a service or a node.
 func proxy(options func() runtime.Object, locate func(ctx context.Context, name string) (*url.URL, error)) *connection {
 	return &connection{proxy: true, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
 		location, err := locate(ctx, name)
@@ -197,8 +197,8 @@ func proxy(options func() runtime.Object, locate func(ctx context.Context, name 
 	}}
 }
 
-// nobodyAt is what a client of a real cluster reads if nobody listens at an address, and that
-// nobody does so here.
+// nobodyAt returns the error that a client of a real cluster gets if nothing listens at an
+// address, and says that nothing does in fakecluster.
 func nobodyAt(location *url.URL, missing string) error {
 	host := location.Host
 	if location.Port() == "" {
@@ -211,7 +211,7 @@ func nobodyAt(location *url.URL, missing string) error {
 	return fmt.Errorf("dial tcp %s: connect: connection refused; in fakecluster %s", host, missing)
 }
 
-// kubelets are those of the nodes. Nobody connects to them.
+// kubelets knows the addresses of the nodes' kubelets. No connection is made to them.
 type kubelets struct{}
 
 // preferredAddresses are the default of kube-apiserver's --kubelet-preferred-address-types.
@@ -240,7 +240,8 @@ func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*ku
 	return &kubelet.ConnectionInfo{Scheme: "https", Hostname: host, Port: strconv.Itoa(int(port)), NodeFeatures: n.Status.DeclaredFeatures}, nil
 }
 
-// endpointSlices are those of a cluster, as upstream's storage of services looks them up.
+// endpointSlices looks up the EndpointSlices of a cluster for upstream's storage of
+// services.
 type endpointSlices struct{ cluster Cluster }
 
 // GetEndpointSlices implements upstream's proxy.EndpointSliceGetter.

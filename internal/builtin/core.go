@@ -24,8 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
 )
 
-// These are the things that fakecluster lacks and a subresource or a kind needs. The refusal
-// names them.
+// What a subresource or a kind needs and fakecluster does not have. The refusal names it.
 const (
 	noKubelet  = "no kubelet runs, and so no container"
 	noBackends = "nothing runs behind pods, services and nodes"
@@ -99,7 +98,7 @@ var core = group{name: "", kinds: []kind{
 			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, connection: podPortForward},
 			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, connection: podProxy},
 			"resize":              {strategy: pod.ResizeStrategy},
-			"status":              {strategy: sparePodStatus{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
+			"status":              {strategy: podStatusStrategy{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
 		},
 	},
 	{

@@ -15,35 +15,37 @@ import (
 	"github.com/fakecluster/fakecluster/internal/typed"
 )
 
-// swift checks the rules that are declared on Go types, by a shorter way than upstream. Upstream
-// copies both objects of an update, and then compares each part of one with the other as a
-// whole, from the outside in. Here nothing is copied but the new object, which shares with the
-// old one what is the same in both, so that each comparison ends where it begins. An object that
-// breaks a rule upstream checks again: it has the words.
-type swift struct {
+// fastValidation checks the rules that are declared on Go types, faster than upstream does.
+// Upstream copies both objects of an update, and then compares every part of one with that of
+// the other, on each level anew. fastValidation copies only the new object, and makes the copy
+// share with the old object what is the same in both, so that a comparison of two parts sees at
+// once that they are the same. If an object breaks a rule, upstream checks it again and words
+// the errors.
+type fastValidation struct {
 	registryrest.DeclarativeValidationStrategy
 	scheme *runtime.Scheme
 }
 
-// declared is the strategy of a kind, whose declared rules are checked by the shorter way.
+// declared is the strategy of a kind with fastValidation of its declared rules.
 type declared struct {
 	resource.Strategy
-	swift
+	fastValidation
 }
 
 // declaredStatus is declared for a subresource.
 type declaredStatus struct {
 	registryrest.RESTUpdateStrategy
-	swift
+	fastValidation
 }
 
-// informed is the strategy of a kind as it judges one write; nil: it is the strategy itself.
+// informed returns what makes the strategy of a kind for one write, or nil if the strategy
+// itself will do.
 func informed(scheme *runtime.Scheme, s resource.Strategy) func(resource.Informed) resource.Strategy {
 	declares, ok := s.(registryrest.DeclarativeValidationStrategy)
 	if !ok {
 		return nil
 	}
-	return func(resource.Informed) resource.Strategy { return declared{s, swift{declares, scheme}} }
+	return func(resource.Informed) resource.Strategy { return declared{s, fastValidation{declares, scheme}} }
 }
 
 // informedStatus is informed for a subresource.
@@ -53,12 +55,12 @@ func informedStatus(scheme *runtime.Scheme, s registryrest.RESTUpdateStrategy) f
 		return nil
 	}
 	return func(resource.Informed) registryrest.RESTUpdateStrategy {
-		return declaredStatus{s, swift{declares, scheme}}
+		return declaredStatus{s, fastValidation{declares, scheme}}
 	}
 }
 
 // ValidateDeclaratively implements registryrest.DeclarativeValidationStrategy.
-func (s swift) ValidateDeclaratively(ctx context.Context, obj, old runtime.Object, errs field.ErrorList, op operation.Type,
+func (s fastValidation) ValidateDeclaratively(ctx context.Context, obj, old runtime.Object, errs field.ErrorList, op operation.Type,
 	config registryrest.DeclarativeValidationConfig) field.ErrorList {
 	if len(errs) == 0 && passes(ctx, s.scheme, obj, old, op, config) {
 		return nil
@@ -66,8 +68,8 @@ func (s swift) ValidateDeclaratively(ctx context.Context, obj, old runtime.Objec
 	return s.DeclarativeValidationStrategy.ValidateDeclaratively(ctx, obj, old, errs, op, config)
 }
 
-// passes tells of an object that it breaks no rule that is declared on its type in the
-// version of the request. It may break none if it does not.
+// passes tells whether an object passes all rules that are declared on its type in the
+// version of the request. It may return false for an object that does.
 func passes(ctx context.Context, scheme *runtime.Scheme, obj, old runtime.Object, op operation.Type,
 	config registryrest.DeclarativeValidationConfig) (ok bool) {
 	info, found := apirequest.RequestInfoFrom(ctx)
@@ -109,7 +111,7 @@ type inVersion struct {
 	version schema.GroupVersion
 }
 
-// of is the object in the version. It may share memory with the object.
+// of returns the object in the version. The two may share memory.
 func (v inVersion) of(obj runtime.Object) (runtime.Object, error) {
 	return v.objects.ConvertToVersion(resource.Shallow(obj), v.version)
 }

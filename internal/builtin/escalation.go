@@ -12,10 +12,10 @@ import (
 	rolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
 )
 
-// This file has the checks that nobody grants rights that they do not have. Upstream has them in
-// front of its storages of roles and bindings; here there is nothing behind them.
+// This file has the checks that users grant only rights that they have. Upstream has them in
+// storages that wrap those of roles and bindings; here they wrap a storage that stores nothing.
 
-// policed is upstream's storage of roles or bindings, as far as it checks.
+// policed is the part of upstream's storage of roles or bindings that checks.
 type policed interface {
 	registryrest.Creater
 	registryrest.Updater
@@ -28,7 +28,7 @@ var (
 	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, asked{}, granted{}))
 )
 
-// mayGrant makes the check that a storage makes.
+// mayGrant returns the check of a storage as a function.
 func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) error {
 	return func(ctx context.Context, obj, current runtime.Object) error {
 		if current == nil {

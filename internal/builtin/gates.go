@@ -9,8 +9,8 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// CheckFeatureGates refuses feature gates that there are not, and values that a server of the
-// release does not have by default: the gates are the process's, and a cluster cannot have others.
+// CheckFeatureGates refuses unknown feature gates, and values other than the defaults of the
+// release: the gates belong to the process, so a cluster cannot have others.
 func CheckFeatureGates(gates map[string]bool) error {
 	all := utilfeature.DefaultMutableFeatureGate.GetAll()
 	for _, name := range slices.Sorted(maps.Keys(gates)) {

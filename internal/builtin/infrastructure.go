@@ -49,7 +49,7 @@ var networking = group{name: "networking.k8s.io", kinds: []kind{
 
 var discovery = group{name: "discovery.k8s.io", kinds: []kind{{
 	kind: "EndpointSlice", plural: "endpointslices", singular: "endpointslice",
-	versions: v1, strategy: spareSlice{endpointslice.Strategy, endpointslice.Strategy},
+	versions: v1, strategy: endpointSliceStrategy{endpointslice.Strategy, endpointslice.Strategy},
 }}}
 
 var scheduling = group{name: "scheduling.k8s.io", kinds: []kind{{

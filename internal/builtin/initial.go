@@ -14,9 +14,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// initialText has the objects that every cluster has from its start, but for APIServices: a
-// line has a store key, a space, and the object as it is stored. Upstream's code has made
-// it: TestInitialObjects makes the objects anew, and with -update writes the file. Placeholders
+// initialText has the objects that every cluster has from its start, except for APIServices. A
+// line has a store key, a space, and the object as it is stored. TestInitialObjects makes the
+// objects with upstream's code and compares them; with -update it writes the file. Placeholders
 // stand for what differs between clusters.
 //
 //go:embed initial.txt
@@ -53,10 +53,10 @@ func newInitial(key, text string) initial {
 	}
 }
 
-// ofInitialText are the objects of initialText.
+// ofInitialText returns the objects of initialText.
 var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Network{}) })
 
-// readInitialText reads the objects of initialText as they are in a network.
+// readInitialText reads the objects of initialText with the addresses of a network.
 func readInitialText(n Network) []initial {
 	var all []initial
 	for line := range strings.Lines(initialText) {
@@ -75,8 +75,8 @@ func readInitialText(n Network) []initial {
 // initials keeps the initial objects of each set of options, for 16 sets.
 var initials = content.NewCache[string, []initial](16)
 
-// initialsOf are the initial objects of a cluster that serves what the options say, in the
-// order of their keys.
+// initialsOf returns the initial objects of a cluster with the options, in the order of
+// their keys.
 func initialsOf(o Options) []initial {
 	key := o.key() + o.Network.String()
 	if known, ok := initials.Get(key); ok {
@@ -113,15 +113,16 @@ func served(o Options, key string) bool {
 	return !known
 }
 
-// InitialRecords are the records that a cluster has from its start, in the order of their
-// keys: those that kube-apiserver makes without the help of controllers. uid is called for
-// each of them in turn. The first record has the given revision, the next one the next.
+// InitialRecords returns the records that a cluster has from its start, in the order of
+// their keys: those that kube-apiserver makes without controllers. It calls uid for each of
+// them in turn. The first record has the given revision, the next one the revision after
+// it.
 func InitialRecords(o Options, now time.Time, uid func() string, revision int64) []store.Record {
 	all := initialsOf(o)
 	at := now.UTC().Format(time.RFC3339)
 	date := now.UTC().Format(time.DateOnly)
 
-	// The texts lie one after the other in memory that is allocated once.
+	// All texts are in memory that is allocated once, one after the other.
 	size := 0
 	for i := range all {
 		size += all[i].size

@@ -96,12 +96,12 @@ var (
 	proxyVerbs   = []string{"create", "delete", "get", "patch", "update"}
 )
 
-// status is the subresources of a kind that has no subresource other than status.
+// status returns the subresources of a kind that has only the subresource status.
 func status(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
 	return map[string]subresource{"status": {strategy: strategy}}
 }
 
-// typesOf is the scheme of a group.
+// typesOf returns the scheme of a group.
 func (g *group) typesOf() *runtime.Scheme {
 	if g.scheme != nil {
 		return g.scheme
@@ -109,7 +109,7 @@ func (g *group) typesOf() *runtime.Scheme {
 	return legacyscheme.Scheme
 }
 
-// served are the versions of a kind in the order of discovery.
+// served returns the served versions of a kind in the order of discovery.
 func (k *kind) served(g *group, o Options) []string {
 	all := slices.Clone(k.versions)
 	if o.LegacyAPIs {
@@ -123,7 +123,7 @@ func (k *kind) served(g *group, o Options) []string {
 	return slices.DeleteFunc(all, func(v string) bool { return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] })
 }
 
-// storage is the group and version that the objects are stored in.
+// storage returns the group and version that the objects are stored in.
 func (k *kind) storage(g *group) schema.GroupVersion {
 	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
 	if k.stored == "" {
@@ -176,7 +176,7 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 	return r
 }
 
-// version is a kind in one version.
+// version makes one version of a kind.
 func (k *kind) version(g *group, r *resource.Resource, name string, documents *documents) *resource.Version {
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
@@ -223,7 +223,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 	return v
 }
 
-// internalIn is the version of the objects that the strategies of a group work on.
+// internalIn returns the version of the objects that the strategies of a group work on.
 func internalIn(group string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal}
 }

@@ -55,15 +55,15 @@ func (n Network) ServiceRange() netip.Prefix {
 	return netip.MustParsePrefix(defaultServiceCIDR)
 }
 
-// What initialText has of the network that a cluster has without options.
+// The addresses in initialText: those of a cluster without options.
 const (
 	defaultServerService = "10.0.0.1"
 	defaultServer        = "192.0.2.1"
 	defaultPort          = 6443
 )
 
-// adapt makes an object of initialText one of this network. It is not ok if this network has no
-// such object.
+// adapt changes the addresses in an object of initialText to those of this network. Ok is false
+// if a cluster in this network does not have the object.
 func (n Network) adapt(key, text string) (string, string, bool) {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
 	service := n.ServiceRange().Addr().Next().String()

@@ -53,8 +53,7 @@ func (d *documents) describe(v *resource.Version, scheme *runtime.Scheme) {
 	one.versions = append(one.versions, v)
 }
 
-// definitionNames knows the kinds of the types, under the names that a real server
-// publishes.
+// definitionNames maps Go types to the names that a real server publishes, and to kinds.
 var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 	return apiopenapi.NewDefinitionNamer(legacyscheme.Scheme, aggregatorscheme.Scheme)
 })
@@ -99,9 +98,8 @@ func (d *document) names() (kinds map[schema.GroupVersionKind]string, all []stri
 	return kinds, all, nil
 }
 
-// exchanged are the types of what is sent and answered beside objects and lists of them. A
-// real server describes them in the document of each version with a resource that has the
-// verb.
+// exchanged are the types in requests and answers other than objects and lists. A real
+// server describes them in the document of each version with a resource that has the verb.
 var exchanged = []struct {
 	verb    string // empty: every resource
 	example any

@@ -11,8 +11,9 @@ import (
 // This file has what upstream's strategies need to check that the author of a policy, or of a
 // binding, may read the parameters.
 
-// paramKinds names a resource by its kind, because upstream resolves kinds without saying for
-// which cluster. readsParams puts the name of the resource in its place.
+// paramKinds returns the kind as the name of the resource, because upstream resolves kinds
+// without a context that says which cluster is meant. readsParams replaces it by the real
+// name.
 type paramKinds struct{}
 
 // Resolve implements resolver.ResourceResolver.

@@ -13,9 +13,9 @@ import (
 // nodePortRange is the default of kube-apiserver's --service-node-port-range.
 var nodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}
 
-// NodePorts are the node ports that the services of a cluster have taken, and those that a
-// write in progress has taken. Nothing of it is stored: it is looked up in the services when
-// it is first needed. The zero value is ready for use. It is safe for concurrent use.
+// NodePorts has the node ports that the services of a cluster and the writes in progress
+// have allocated. It is not stored: when it is first needed, it reads the services. The zero
+// value is ready for use. It is safe for concurrent use.
 type NodePorts struct {
 	mu    sync.Mutex
 	ports *portallocator.PortAllocator // nil: not looked up yet
@@ -62,13 +62,13 @@ func (n *NodePorts) of(c Cluster) (*portallocator.PortAllocator, error) {
 	return ports, nil
 }
 
-// places are numbers from 0 up to a size, of which some are taken. Upstream's implementation
-// differs in that it draws numbers by a seed from the clock.
+// places are the numbers from 0 up to a size, some of which are allocated. Unlike this one,
+// upstream's implementation draws numbers by a seed from the clock.
 type places struct {
 	random func(bound int) int
 	size   int
-	// reserved is how many of the first places are given last, so that they stay free for
-	// those who ask for one of them.
+	// reserved is the number of first places that AllocateNext uses last, so that they stay
+	// free for requests of a certain place.
 	reserved int
 
 	mu    sync.Mutex

@@ -47,8 +47,8 @@ var definitions = group{name: "apiextensions.k8s.io"}
 var made = content.NewCache[string, []*resource.Resource](16)
 
 // Resources returns the resources of all kinds in the order of discovery. If crds is not
-// nil, it is the resource of CustomResourceDefinitions and stands where it belongs. All
-// clusters with the same options share the other resources.
+// nil, it is the resource of CustomResourceDefinitions, and Resources puts it in its place.
+// All clusters with the same options share the other resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.key()
 	known, ok := made.Get(key)
@@ -98,12 +98,12 @@ func newResources(o Options) []*resource.Resource {
 	return all
 }
 
-// setUpstream lets containers be privileged: real clusters run kube-apiserver with
-// --allow-privileged. Upstream keeps this setting once for the whole process.
+// setUpstream allows privileged containers, because real clusters run kube-apiserver with
+// --allow-privileged. Upstream has this setting once for the whole process.
 //
-// An eviction tries again while other writes change its PodDisruptionBudget, without a pause and as often as need be:
-// each attempt fails because another write succeeded. Upstream waits half a second each time, and keeps that setting once
-// for the process, too.
+// setUpstream also makes evictions try again without a pause, and as often as necessary, while other
+// writes change the PodDisruptionBudget: each attempt fails only because another write has succeeded.
+// Upstream waits half a second each time, and has this setting once for the whole process, too.
 var setUpstream = sync.OnceFunc(func() {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	podstorage.EvictionsRetry = wait.Backoff{Steps: math.MaxInt}

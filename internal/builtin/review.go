@@ -56,7 +56,7 @@ var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 	},
 }}
 
-// answerOf makes a review that upstream's code answers.
+// answerOf makes a Review that upstream's code answers.
 func answerOf(review registryrest.Creater) resource.Review {
 	return func(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
 		return review.Create(ctx, obj, nil, &metav1.CreateOptions{})

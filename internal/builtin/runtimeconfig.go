@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RuntimeConfig says which versions that are off by default are served, and which others are
-// not.
+// RuntimeConfig says which versions are served although they are off by default, and which
+// are not served although they are on.
 type RuntimeConfig struct {
 	versions map[schema.GroupVersion]bool // of those that are off by default
 	off      map[schema.GroupVersion]bool // of the others, those that are turned off
@@ -23,8 +23,9 @@ var needed = []string{
 	"rbac.authorization.k8s.io", "storagemigration.k8s.io",
 }
 
-// stabilities are the names for many versions at once; a later one counts more. The mark
-// is in the names of those of the versions that are off by default; none is stable.
+// stabilities are the names for many versions at once; a later one overrides an earlier
+// one. Mark is a part of the names of the versions that it means, among those that are off
+// by default; none of these is stable.
 var stabilities = []struct{ name, mark string }{{"api/all", "v"}, {"api/ga", ""}, {"api/beta", "beta"}, {"api/alpha", "alpha"}}
 
 // ParseRuntimeConfig reads what kube-apiserver takes as --runtime-config: versions with
@@ -33,9 +34,9 @@ var stabilities = []struct{ name, mark string }{{"api/all", "v"}, {"api/ga", ""}
 //	resource.k8s.io/v1beta2=true,coordination.k8s.io/v1beta1=true
 //
 // A version without a value is served. One that a server serves by default can be turned off,
-// unless the server itself needs it. api/all, api/ga, api/beta and api/alpha mean all
-// versions, and all of that stability. What is said of a version itself counts more, and
-// of two that say the same name the later one.
+// unless the server itself needs it. api/all means all versions, and api/ga, api/beta and
+// api/alpha mean all versions of that stability. The name of a version overrides these, and a
+// later setting overrides an earlier one for the same name.
 func ParseRuntimeConfig(texts ...string) (RuntimeConfig, error) {
 	c := RuntimeConfig{versions: map[schema.GroupVersion]bool{}, off: map[schema.GroupVersion]bool{}}
 	said := map[string]bool{}

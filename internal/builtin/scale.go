@@ -25,7 +25,7 @@ import (
 // scaleKind is the kind that every scale subresource reads and writes.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaled says how the objects of a kind are shown as a Scale.
+// scaled says how to show the objects of a kind as Scales.
 type scaled struct {
 	// read returns how many replicas the object wants and has, and the selector of its pods.
 	read func(obj runtime.Object) (wanted, has int32, selector labels.Selector, err error)
@@ -33,8 +33,8 @@ type scaled struct {
 	write func(obj runtime.Object, wanted int32)
 }
 
-// scaledBy shows the objects of a kind that say where they keep the number of replicas that
-// they want, how many there are, and the selector of the pods.
+// scaledBy makes the scaled of a kind from a function that returns where an object has the
+// number of replicas that it wants, how many there are, and the selector of the pods.
 func scaledBy[T runtime.Object](of func(T) (wanted *int32, has int32, selector *metav1.LabelSelector)) *scaled {
 	return &scaled{
 		read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
@@ -52,7 +52,7 @@ func scaledBy[T runtime.Object](of func(T) (wanted *int32, has int32, selector *
 // scaleFields is the field management of Scales.
 var scaleFields = sync.OnceValue(func() *resource.TypedFields { return viewFields(scaleKind, "scale") })
 
-// viewFields is the field management of a kind that subresources of the name speak.
+// viewFields makes the field management of a kind that subresources with this name use.
 func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields {
 	return resource.NewTypedFields(resource.Managing{
 		Scheme: legacyscheme.Scheme, Kind: kind, Hub: internalIn(kind.Group),
@@ -73,7 +73,7 @@ func (s *scaled) projection(of *resource.Version) resource.Projection {
 	return projection{scaled: *s, of: of, view: view}
 }
 
-// viewAs is another kind that a subresource of a version speaks.
+// viewAs makes the version of another kind that a subresource uses.
 func viewAs(kind schema.GroupVersionKind, of *resource.Version) *resource.Version {
 	codec := resource.NewTypedCodec(legacyscheme.Scheme, kind, internalIn(kind.Group), kind.Group, nil)
 	names := of.Resource.Names
@@ -151,7 +151,7 @@ func (p projection) context() context.Context {
 	})
 }
 
-// scaleVersion says in which version a Scale is validated, whatever the version of the
+// scaleVersion makes validation use the version of Scale, whatever the version of the
 // object is.
 type scaleVersion struct{}
 
@@ -171,7 +171,7 @@ func (p projection) fields(obj runtime.Object) (*managedfields.ScaleHandler, err
 	}), nil
 }
 
-// scale is the Scale of an object.
+// scale returns the Scale of an object.
 func (p projection) scale(obj runtime.Object) (*autoscaling.Scale, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {

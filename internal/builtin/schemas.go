@@ -33,9 +33,9 @@ func forBuilding(definitions map[string]common.OpenAPIDefinition) map[string]com
 	return own
 }
 
-// types returns what field management knows of a kind: of all versions in which objects may
-// be served, stored or named by managedFields. What it works out is worked out once in a
-// process, because all clusters share the kinds.
+// types returns the types of a kind for field management, in all versions in which objects
+// may be served, stored or named by managedFields. They are made once in a process, because
+// all clusters share the kinds.
 func (k *kind) types(g *group) *resource.Types {
 	key := schema.GroupKind{Group: g.name, Kind: k.kind}
 	if known, ok := kindTypes.Get(key); ok {

@@ -45,8 +45,8 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 	if dryRun {
 		options = []string{metav1.DryRunAll}
 	}
-	// These return a function that ends upstream's own transaction. It is not called: it logs each
-	// address, and what to free is plain from the two states of the service.
+	// These return a function that ends upstream's own transaction, which is not called: it logs
+	// each address, and what to free follows from the two states of the service.
 	was := holdings{}
 	if current == nil {
 		_, err = storage.BeginCreate(ctx, service, &metav1.CreateOptions{DryRun: options})
@@ -85,7 +85,7 @@ func releaseOfService(ctx context.Context, obj runtime.Object) {
 	}
 }
 
-// taking is what a write of a service has taken so far.
+// taking has what a write of a service has allocated so far.
 type taking struct {
 	cluster Cluster
 	service *api.Service
@@ -93,8 +93,8 @@ type taking struct {
 	holdings
 }
 
-// serviceStorage is upstream's storage of services, for one write at a time: what it allocates
-// is taken for that.
+// serviceStorage is upstream's storage of services, for one write at a time. It records what
+// it allocates.
 type serviceStorage struct {
 	*servicestorage.REST
 	taking *taking
@@ -113,7 +113,7 @@ type holdings struct {
 	ports []int
 }
 
-// held is what a stored service has taken.
+// held returns what a stored service has.
 func held(s *api.Service) holdings {
 	var h holdings
 	if s.Spec.Type != api.ServiceTypeExternalName {
@@ -134,7 +134,7 @@ func held(s *api.Service) holdings {
 	return h
 }
 
-// without is what the others do not have.
+// without returns the holdings that others do not have.
 func (h holdings) without(others holdings) holdings {
 	return holdings{
 		ips:   slices.DeleteFunc(slices.Clone(h.ips), func(ip string) bool { return slices.Contains(others.ips, ip) }),
@@ -142,7 +142,7 @@ func (h holdings) without(others holdings) holdings {
 	}
 }
 
-// release frees them. What is free already stays so.
+// release frees the holdings. Freeing what is free already does nothing.
 func (h holdings) release(c Cluster, ports portallocator.Interface) {
 	for _, port := range h.ports {
 		_ = ports.Release(port) // of a bit in memory: it does not fail
@@ -155,7 +155,7 @@ func (h holdings) release(c Cluster, ports portallocator.Interface) {
 	}
 }
 
-// nodePorts are the node ports of the cluster. They record which ones a write takes.
+// nodePorts allocates node ports of the cluster for a write, and records them.
 type nodePorts struct{ *taking }
 
 var _ portallocator.Interface = nodePorts{}

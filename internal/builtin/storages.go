@@ -21,8 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// overCluster lets upstream's storages of kinds work on the objects of the cluster in the
-// context. They are used for what they do beside strategies: binding and evicting pods, the
+// overCluster makes upstream's storages of kinds work on the objects of the cluster in the
+// context. They are used for what strategies do not do: binding and evicting pods, the
 // addresses of services, tokens.
 type overCluster struct{}
 
@@ -41,16 +41,17 @@ func (overCluster) GetRESTOptions(of schema.GroupResource, _ runtime.Object) (ge
 	}, nil
 }
 
-// objects are those of one kind in the cluster of the context, as upstream's storages see
-// them: it reads and changes single objects.
+// objects is a storage of the objects of one kind in the cluster of the context, for
+// upstream's storages. It reads and changes single objects.
 type objects struct {
 	of schema.GroupResource
 }
 
-// errSingleObjects is the error of all other methods. No storage that is in use calls them.
+// errSingleObjects is the error of all other methods. Upstream's storages that are in use
+// do not call them.
 var errSingleObjects = errors.New("fakecluster: upstream's storages reach single objects alone")
 
-// place is the cluster, namespace and name of a key.
+// place returns the cluster, namespace and name of a key.
 func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, name string, err error) {
 	c, err = clusterFrom(ctx)
 	return c, apirequest.NamespaceValue(ctx), key[strings.LastIndexByte(key, '/')+1:], err
@@ -70,7 +71,7 @@ func assign(to, from runtime.Object) error {
 	return nil
 }
 
-// asStorage is an error in the form that upstream's storages expect.
+// asStorage returns an error in the form that upstream's storages expect.
 func asStorage(key string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return storage.NewKeyNotFoundError(key, 0)
@@ -123,8 +124,9 @@ func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.
 	return assign(into, updated)
 }
 
-// dateDeletion gives the deletion of an object the time of the cluster, if a storage has begun
-// it, or made its grace period shorter: upstream's code reads the clock of the machine.
+// dateDeletion corrects the deletionTimestamp of an object to the time of the cluster, if a
+// storage has begun the deletion or shortened its grace period. Upstream's code reads the
+// clock of the machine.
 func dateDeletion(obj metav1.Object, began *metav1.Time, grace *int64, now time.Time) {
 	period := obj.GetDeletionGracePeriodSeconds()
 	if period == nil || grace != nil && *period == *grace {

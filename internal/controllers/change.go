@@ -7,8 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// change is what has become of an object. The object is decoded only if the controller asks
-// for it.
+// change is a change of an object, which is decoded only if the controller asks for it.
 type change struct {
 	lifecycle.Change
 	server  Server

@@ -37,14 +37,15 @@ type Server interface {
 	// with lifecycle.ErrConflict if a precondition does not hold.
 	Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error)
 
-	// RootCA is the certificate of the authority that signs the server's certificates, as PEM.
+	// RootCA returns the certificate of the authority that signs the server's certificates, as
+	// PEM.
 	RootCA() ([]byte, error)
 	// RepackSubsets puts the subsets of Endpoints into their canonical form.
 	//lint:ignore SA1019 the controller is still there
 	RepackSubsets([]corev1.EndpointSubset) []corev1.EndpointSubset
 }
 
-// New are those controllers of this package that act in a server.
+// New makes those controllers of this package that act in a server.
 func New(s Server, acting lifecycle.Controllers) []lifecycle.Keeper {
 	var all []lifecycle.Keeper
 	for _, name := range lifecycle.AllControllers() {
@@ -72,13 +73,13 @@ var makers = map[lifecycle.Controller]func() *controller{
 	lifecycle.CSRCleaner:               requestCleaner,
 }
 
-// controller is one of kube-controller-manager's. It is a lifecycle.Keeper.
+// controller is a controller of kube-controller-manager. It is a lifecycle.Keeper.
 type controller struct {
 	name    lifecycle.Controller
 	server  Server
 	account string // its service account in kube-system
 
-	// follows says what a change of a resource concerns.
+	// follows has the resources whose changes the controller looks at.
 	follows []followed
 	// keep looks at what a key means.
 	keep func(s *step, key types.NamespacedName) error
@@ -89,8 +90,8 @@ type followed struct {
 	kind kind
 	// concerns adds the keys that a change of an object concerns.
 	concerns func(s *step, c change, add func(namespace, name string)) error
-	// begins says that everything that has to be looked at is found by way of the objects of
-	// this kind.
+	// begins says that the objects of this kind lead to everything that the controller has
+	// to look at when it begins to act.
 	begins bool
 }
 
@@ -101,7 +102,7 @@ func (k kind) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.group, Resource: k.plural}
 }
 
-// in is the version of the kind in a cluster; nil: it is not served.
+// in returns the version of the kind in a catalogue, or nil if it is not served.
 func (k kind) in(c *resource.Catalogue) *resource.Version {
 	res := c.Resource(k.group, k.plural)
 	if res == nil {
@@ -203,7 +204,7 @@ func parseKey(key string) types.NamespacedName {
 	return types.NamespacedName{Name: key}
 }
 
-// errNotServed says that a kind is not served that a controller needs. A real one would
+// errNotServed says that a kind which a controller needs is not served. A real one would
 // not start.
 var errNotServed = errors.New("the kind is not served")
 

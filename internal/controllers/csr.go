@@ -19,7 +19,7 @@ const (
 )
 
 // requestCleaner deletes CertificateSigningRequests that are old, or whose certificate has
-// expired. Upstream's looks once an hour.
+// expired. Upstream's checks once an hour.
 func requestCleaner() *controller {
 	return &controller{
 		account: "certificate-controller",
@@ -47,7 +47,8 @@ func requestCleaner() *controller {
 	}
 }
 
-// endOf is when a request is not kept any longer; not ok: that is not known.
+// endOf returns the time after which a request is deleted. Ok is false if that is not
+// known.
 func endOf(request *certificatesv1.CertificateSigningRequest) (end time.Time, ok bool) {
 	until := func(since metav1.Time, kept time.Duration) {
 		if since.IsZero() {
@@ -78,7 +79,7 @@ func endOf(request *certificatesv1.CertificateSigningRequest) (end time.Time, ok
 	return end, ok
 }
 
-// expiryOf is when a certificate expires; not ok: it is none.
+// expiryOf returns when a certificate expires. Ok is false if it is not a certificate.
 func expiryOf(certificate []byte) (t time.Time, ok bool) {
 	block, _ := pem.Decode(certificate)
 	if block == nil {

@@ -21,18 +21,19 @@ import (
 var budgets = kind{policyv1.GroupName, "poddisruptionbudgets"}
 
 const (
-	// evictionTimeout is how long a Pod that an eviction has promised to delete counts as gone.
+	// evictionTimeout is how long a Pod counts as gone after its eviction was allowed.
 	evictionTimeout = 2 * time.Minute
-	// staleDisruptionTimeout is how long a Pod that is not being deleted may say that it will be.
+	// staleDisruptionTimeout is how long a Pod may have the condition DisruptionTarget before its
+	// deletion begins.
 	staleDisruptionTimeout = 2 * time.Minute
 )
 
-// stalePod marks the keys of Pods that say that they will be disrupted. Other keys are those of
-// PodDisruptionBudgets. No name has a colon.
+// stalePod is the prefix of the keys of Pods with the condition DisruptionTarget. Other keys
+// are those of PodDisruptionBudgets. Names have no colons.
 const stalePod = "pod:"
 
-// disruption keeps the status of PodDisruptionBudgets in line with the Pods that they select,
-// and the scale of the controllers of these.
+// disruption keeps the status of PodDisruptionBudgets in line with the Pods that they select
+// and with the scale of the controllers of these Pods.
 func disruption() *controller {
 	return &controller{
 		account: "disruption-controller",
@@ -58,8 +59,8 @@ func disruption() *controller {
 	}
 }
 
-// budgetsOfPod adds the budget of a Pod. If several select it, it is the first of them by name;
-// upstream's takes any.
+// budgetsOfPod adds the budget of a Pod. If several select it, it adds the first by name;
+// upstream takes any of them.
 func budgetsOfPod(s *step, c change, add func(namespace, name string)) error {
 	pod, err := is[*corev1.Pod](c)
 	if err != nil {
@@ -89,7 +90,7 @@ func budgetsOfPod(s *step, c change, add func(namespace, name string)) error {
 	return nil
 }
 
-// keepBudget brings the status of a budget up to date. If that cannot be worked out, the status
+// keepBudget brings the status of a budget up to date. If it cannot be computed, the status
 // says so, and allows no disruption.
 func keepBudget(s *step, budget *policyv1.PodDisruptionBudget) error {
 	status, err := judgeBudget(s, budget)
@@ -122,7 +123,7 @@ func (s *step) setCondition(conditions *[]metav1.Condition, c metav1.Condition) 
 	meta.SetStatusCondition(conditions, c)
 }
 
-// judgeBudget is the status of a budget, but for its conditions.
+// judgeBudget computes the status of a budget without its conditions.
 func judgeBudget(s *step, budget *policyv1.PodDisruptionBudget) (status policyv1.PodDisruptionBudgetStatus, err error) {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil {
@@ -160,7 +161,8 @@ func judgeBudget(s *step, budget *policyv1.PodDisruptionBudget) (status policyv1
 	return status, nil
 }
 
-// expectedPods is how many Pods a budget counts with, and how many of them have to be healthy.
+// expectedPods returns how many Pods a budget expects, and how many of them have to be
+// healthy.
 func expectedPods(s *step, budget *policyv1.PodDisruptionBudget, selected []*corev1.Pod) (expected, healthy int32, err error) {
 	switch {
 	case budget.Spec.MaxUnavailable != nil:
@@ -181,8 +183,8 @@ func expectedPods(s *step, budget *policyv1.PodDisruptionBudget, selected []*cor
 	return expected, int32(available), err
 }
 
-// expectedScale is how many replicas the controllers of some Pods want, all together. Pods
-// without a controller do not count.
+// expectedScale returns how many replicas the controllers of some Pods want, all together.
+// Pods without a controller do not count.
 func expectedScale(s *step, selected []*corev1.Pod) (int32, error) {
 	scales := map[types.UID]int32{}
 	for _, pod := range selected {
@@ -239,9 +241,9 @@ func endStaleDisruption(s *step, namespace, name string) error {
 
 func isDisruption(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }
 
-// staleFrom tells whether a Pod says that it will be disrupted, and since when, though its
-// deletion has not begun. A kubelet may take any time to end a Pod, and a Pod that has ended
-// needs no correction.
+// staleFrom tells whether a Pod has the condition DisruptionTarget although its deletion has
+// not begun, and since when. A kubelet may take any time to end a Pod, and a Pod that has
+// ended needs no correction.
 func staleFrom(pod *corev1.Pod) (since time.Time, stale bool) {
 	i := slices.IndexFunc(pod.Status.Conditions, isDisruption)
 	if i < 0 || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {

@@ -131,7 +131,7 @@ func subset(address corev1.EndpointAddress, ready bool, ports ...corev1.Endpoint
 	return corev1.EndpointSubset{NotReadyAddresses: []corev1.EndpointAddress{address}, Ports: ports}
 }
 
-// addressOf is the address of a Pod in the family of the Service.
+// addressOf returns the address of a Pod in the IP family of the Service.
 func addressOf(service *corev1.Service, pod *corev1.Pod) (corev1.EndpointAddress, bool) {
 	isIPv6 := utilnet.IsIPv6String(pod.Status.PodIP)
 	switch {
@@ -157,7 +157,7 @@ func addressOf(service *corev1.Service, pod *corev1.Pod) (corev1.EndpointAddress
 	return corev1.EndpointAddress{}, false
 }
 
-// sameSubsets compares subsets, but for the resourceVersions of Pods.
+// sameSubsets compares subsets without the resourceVersions of Pods.
 var sameSubsets = conversion.EqualitiesOrDie(func(a, b corev1.ObjectReference) bool {
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return a == b
@@ -181,7 +181,7 @@ func endpointsAreRight(s *step, current *corev1.Endpoints, service *corev1.Servi
 	return !truncated && addressesIn(current.Subsets) <= endpointsCapacity
 }
 
-// describeEndpoints writes into Endpoints what the controller knows.
+// describeEndpoints sets what the controller knows in Endpoints.
 func describeEndpoints(e *corev1.Endpoints, service *corev1.Service, subsets []corev1.EndpointSubset, trigger time.Time) {
 	e.Subsets = subsets
 	e.Labels = maps.Clone(service.Labels)
@@ -214,8 +214,8 @@ func addressesIn(subsets []corev1.EndpointSubset) int {
 	return n
 }
 
-// truncate keeps as many addresses as Endpoints may have, first of all those that are ready, and
-// of each subset in proportion. It tells whether any had to go.
+// truncate keeps as many addresses as Endpoints may have: ready ones first, and from each subset
+// in proportion. It tells whether it has removed any.
 func truncate(subsets []corev1.EndpointSubset) bool {
 	ready := 0
 	for _, s := range subsets {

@@ -152,8 +152,8 @@ func (e *slicesOfServices) keep(s *step, key types.NamespacedName) error {
 	p := &slicePlan{}
 	reconciler := endpointslice.NewReconciler(planning{plan: p}, nodeLister{s}, sliceCapacity, endpointsliceutil.NewEndpointSliceTracker(),
 		e.topology, &record.FakeRecorder{}, slicesManager, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	// What is missing is told at the end: a Pod on a Node that is not there is left out, and
-	// everything else is as it should be.
+	// The error is returned at the end: the reconciler leaves out Pods on Nodes that do not
+	// exist, and everything else is right.
 	missing := reconciler.Reconcile(klog.Background(), service, members, have, trigger)
 	if err := p.carryOut(s, have); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 var configMaps = kind{"", "configmaps"}
 
-// What the ConfigMap with the certificate of the cluster's authority says.
+// The name and content of the ConfigMap with the certificate of the cluster's authority.
 const (
 	rootCAName        = "kube-root-ca.crt"
 	rootCAFile        = "ca.crt"
@@ -21,7 +21,7 @@ const (
 )
 
 // rootCA publishes the certificate of the cluster's authority in a ConfigMap in each
-// namespace, and mends it when somebody changes or deletes it.
+// namespace, and restores it when somebody changes or deletes it.
 func rootCA() *controller {
 	return &controller{
 		account: "root-ca-cert-publisher",

@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// scaleOf is how many replicas the controller of a Pod wants, and the controller's uid. That of a
-// ReplicaSet which a Deployment controls is the Deployment. The uid is empty if there is no
+// scaleOf returns the uid of the controller of a Pod, and how many replicas it wants. For a
+// ReplicaSet that a Deployment controls, it is the Deployment. The uid is empty if there is no
 // such controller.
 func scaleOf(s *step, owner *metav1.OwnerReference, namespace string) (types.UID, int32, error) {
 	gv, err := schema.ParseGroupVersion(owner.APIVersion)

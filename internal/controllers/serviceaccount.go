@@ -14,8 +14,8 @@ var (
 // defaultAccount is the name of the ServiceAccount that each namespace has.
 const defaultAccount = "default"
 
-// serviceAccounts makes the ServiceAccount default in each namespace that is active, also when
-// it has been deleted.
+// serviceAccounts creates the ServiceAccount default in each active namespace, and creates it
+// again when it is deleted.
 func serviceAccounts() *controller {
 	return &controller{
 		account: "service-account-controller",

@@ -15,8 +15,8 @@ import (
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 )
 
-// slicePlan is what upstream's reconciler wants to write. It is the reconciler's client: a
-// write is noted, and carried out later.
+// slicePlan is what upstream's reconciler wants to write. The reconciler writes through a
+// client that records each write in the plan, which is carried out later.
 //
 // The reconciler goes through its Pods in a random order. The plan puts everything in order, so
 // that the same Pods give the same slices.
@@ -74,14 +74,14 @@ func (p *slicePlan) order() {
 	slices.Sort(p.remove)
 }
 
-// deal deals the endpoints of new slices with the same ports out again, in order.
+// deal distributes the endpoints of new slices with the same ports again, in order.
 func deal(alike []*discoveryv1.EndpointSlice) {
 	var endpoints []discoveryv1.Endpoint
 	for _, slice := range alike {
 		endpoints = append(endpoints, slice.Endpoints...)
 	}
 	slices.SortFunc(endpoints, compareEndpoints)
-	// The reconciler fills slices up before it makes another one.
+	// The reconciler fills a slice before it makes another one.
 	slices.SortStableFunc(alike, func(a, b *discoveryv1.EndpointSlice) int { return len(b.Endpoints) - len(a.Endpoints) })
 	for _, slice := range alike {
 		n := len(slice.Endpoints)
@@ -125,7 +125,7 @@ func compareEndpoints(a, b discoveryv1.Endpoint) int {
 	return cmp.Or(cmp.Compare(pods[0], pods[1]), slices.Compare(a.Addresses, b.Addresses))
 }
 
-// planning is a client that notes what it is to write. It has the methods that the reconciler
+// planning is a client that records writes in a plan. It has the methods that the reconciler
 // calls; the others are nil.
 type planning struct {
 	kubernetes.Interface

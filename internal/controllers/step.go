@@ -21,13 +21,15 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// step is what a controller does about one key. What it reads it must not alter.
+// step is one run of a controller for one key. It must not alter the objects that it reads.
 type step struct {
 	of  *controller
 	ctx context.Context
-	// read is what the step has read, at which revision. It is what the writes require.
+	// read has the keys that the step has read, with their revisions. The writes of the
+	// step require that these have not changed.
 	read []store.Precondition
-	// again is when the key has to be looked at once more; zero: when something has changed.
+	// again is the time at which the controller has to look at the key once more; zero: only
+	// when something has changed.
 	again time.Time
 }
 
@@ -36,7 +38,7 @@ const manager = "kube-controller-manager"
 
 func (s *step) now() time.Time { return s.of.server.Cluster().Now() }
 
-// by has the key looked at again at a time, if no earlier one is set.
+// by makes the controller look at the key again at a time, unless an earlier one is set.
 func (s *step) by(t time.Time) {
 	if s.again.IsZero() || t.Before(s.again) {
 		s.again = t
@@ -113,13 +115,14 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 	return typed, nil
 }
 
-// create creates an object, which it takes over.
+// create creates an object. The caller must not use the object afterwards.
 func (s *step) create(k kind, namespace string, obj runtime.Object) error {
-	// The revision says that the write is not tried again as it is.
+	// With a revision, the write is not tried again.
 	return s.run("create", k, namespace, "", write.Request{Revision: s.of.server.Revision(), Change: write.Create{Object: sourceOf(obj)}})
 }
 
-// update writes an object, or a subresource of it, which it takes over.
+// update writes an object, or a subresource of it. The caller must not use the object
+// afterwards.
 func (s *step) update(k kind, obj runtime.Object, subresource string) error {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -177,8 +180,8 @@ func (s *step) run(verb string, k kind, namespace, name string, w write.Request)
 	return s.wrote(v, namespace, result)
 }
 
-// wrote notes that the step knows what it has written itself. The revision of a delete is not
-// known; if the step has to write on, it is taken again.
+// wrote records the revision of an object that the step has written itself. The revision of a
+// delete is not known; if the step writes anything after it, the step is taken again.
 func (s *step) wrote(v *resource.Version, namespace string, result write.Result) error {
 	metadata := gjson.Get(result.Text, "metadata")
 	revision, err := strconv.ParseInt(metadata.Get("resourceVersion").Str, 10, 64)
@@ -195,8 +198,8 @@ func (s *step) wrote(v *resource.Version, namespace string, result write.Result)
 	return nil
 }
 
-// sourceOf gives an object to a write, as if kube-controller-manager had sent it: as protobuf, in
-// which an empty list is none. What it leaves out has its defaults.
+// sourceOf makes the source of a write, as if kube-controller-manager had sent the object: as
+// protobuf, which has no empty lists. Missing fields get their defaults.
 func sourceOf(obj runtime.Object) write.Source {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		objects, out := v.Codec.Objects(), v.Codec.New()

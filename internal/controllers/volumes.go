@@ -14,7 +14,7 @@ var (
 	volumes = kind{"", "persistentvolumes"}
 )
 
-// The finalizers of what is protected.
+// The finalizers of protected objects.
 const (
 	claimFinalizer  = "kubernetes.io/pvc-protection"
 	volumeFinalizer = "kubernetes.io/pv-protection"
@@ -93,7 +93,8 @@ func keepClaim(s *step, key types.NamespacedName) error {
 	return nil
 }
 
-// tellUnused is a claim whose condition Unused says whether Pods use it; nil: it says so already.
+// tellUnused returns the claim with a condition Unused that says whether Pods use it, or nil if
+// it has that already.
 func tellUnused(s *step, claim *corev1.PersistentVolumeClaim, used bool) *corev1.PersistentVolumeClaim {
 	c := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimUnused, LastTransitionTime: metav1.NewTime(s.now()),
 		Status: corev1.ConditionTrue, Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC"}
@@ -122,13 +123,14 @@ func holds(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	if pod.Spec.NodeName == "" {
 		return false
 	}
-	// A Pod of whom nothing is left but finalizers does not hold a claim that was made for it:
-	// each of the two could wait for the other.
+	// A Pod that is only kept by finalizers does not hold a claim that was made for it:
+	// otherwise the two could wait for each other.
 	shutDown := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 	return names(pod, claim, !shutDown)
 }
 
-// refers tells whether a Pod that has not ended refers to a claim, be it on a Node or not.
+// refers tells whether a Pod that has not ended refers to a claim, whether or not it is on
+// a Node.
 func refers(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded ||
 		pod.DeletionTimestamp != nil && !runs(pod.Status.InitContainerStatuses) && !runs(pod.Status.ContainerStatuses) && !runs(pod.Status.EphemeralContainerStatuses)
@@ -139,8 +141,8 @@ func runs(containers []corev1.ContainerStatus) bool {
 	return slices.ContainsFunc(containers, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil && c.State.Waiting == nil })
 }
 
-// names tells whether a volume of a Pod is a claim: one of that name, or the one that is made
-// for the Pod if that counts.
+// names tells whether a volume of a Pod is the claim: by its name or, with own, as the claim
+// that is made for the Pod.
 func names(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, own bool) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name ||
@@ -148,7 +150,7 @@ func names(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, own bool) bool 
 	})
 }
 
-// without is a list of finalizers without one of them.
+// without returns a list of finalizers without one of them.
 func without(finalizers []string, one string) []string {
 	return slices.DeleteFunc(finalizers, func(f string) bool { return f == one })
 }

@@ -1,5 +1,6 @@
-// Package regular reads files that somebody names: manifests and scenarios. A name may lead to
-// something that never ends, such as /dev/zero, or that nobody writes to, such as a FIFO.
+// Package regular reads files that users name: manifests and scenarios. A name may belong to
+// something that never ends, such as /dev/zero, or that blocks, such as a FIFO without a
+// writer.
 //
 // What stays true: only regular files are opened, and no more than MaxSize bytes are read.
 package regular
@@ -10,8 +11,8 @@ import (
 	"os"
 )
 
-// MaxSize is how large a file may be. The largest manifests that projects ship have a few
-// megabytes.
+// MaxSize is the size of the largest file that is read. The largest manifests that projects
+// ship have a few megabytes.
 const MaxSize = 64 << 20
 
 // Read returns the content of a regular file of at most MaxSize bytes. Its error names the file.
@@ -20,7 +21,7 @@ func Read(path string) ([]byte, error) {
 	if err != nil {
 		return os.ReadFile(path) // for the error of an open
 	}
-	if !info.Mode().IsRegular() && !info.IsDir() { // what is wrong with a folder the system says
+	if !info.Mode().IsRegular() && !info.IsDir() { // the error of a folder comes from the system
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
 	file, err := os.Open(path)
@@ -28,7 +29,7 @@ func Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	// Some files of the system say that they are empty, and are not.
+	// Some files of the system report a size of 0 and are not empty.
 	content, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
 	if err != nil {
 		return nil, err

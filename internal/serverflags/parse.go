@@ -17,7 +17,7 @@ type Flags struct{ set *pflag.FlagSet }
 var ErrHelp = pflag.ErrHelp
 
 // Parse reads a command line, without the name of the command. It refuses flags that a real server
-// does not have, and values that fakecluster has nothing for.
+// does not have, and values that fakecluster does not support.
 func Parse(args []string) (*Flags, error) {
 	set := newSet(Table)
 	set.StringP("version", "", "", "")
@@ -95,7 +95,7 @@ func (f Flag) define(set *pflag.FlagSet) {
 	}
 }
 
-// accepts is the one value of a refused flag that is accepted.
+// accepts returns the only accepted value of a refused flag.
 func (f Flag) accepts() string {
 	if f.Only != "" {
 		return f.Only
@@ -106,7 +106,7 @@ func (f Flag) accepts() string {
 	return f.Default
 }
 
-// text is a value as one writes it on a command line.
+// text returns a value as it is written on a command line.
 func text(v pflag.Value) string {
 	if list, ok := v.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ",")
@@ -184,7 +184,7 @@ func (f *Flags) FeatureGates() (map[string]bool, error) {
 	return gates, nil
 }
 
-// Usage tells of all flags what they do.
+// Usage returns a text that says what each flag does.
 func Usage() string {
 	var applied, accepted, refused []Flag
 	for _, f := range Table {

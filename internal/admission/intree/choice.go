@@ -52,7 +52,7 @@ func NewChoice(enable, disable []string) (Choice, error) {
 	return c, errors.Join(errs...)
 }
 
-// find is the plugin of a name; nil: a real server has none.
+// find returns the plugin of a name, or nil if a real server does not have it.
 func find(name string) *plugin {
 	i := slices.IndexFunc(ordered, func(p plugin) bool { return p.name == name })
 	if i < 0 {
@@ -61,7 +61,7 @@ func find(name string) *plugin {
 	return &ordered[i]
 }
 
-// OffByDefault has a plugin off if nothing has been said of it.
+// OffByDefault turns a plugin off unless it was turned on or off by name.
 func (c Choice) OffByDefault(name string) {
 	if _, said := c[name]; !said {
 		c[name] = false
@@ -83,7 +83,7 @@ func (c Choice) NamespaceLifecycle() bool { return !c.isOff(lifecycle.PluginName
 // ResourceQuota tells whether the plugin of this name is on.
 func (c Choice) ResourceQuota() bool { return !c.isOff(resourcequota.PluginName) }
 
-// Chain is the chain of a cluster without policies, webhooks and functions.
+// Chain makes the chain of a cluster without policies, webhooks and functions.
 func (c Choice) Chain(cluster Cluster) admission.Chain {
 	var chain admission.Chain
 	if p := c.at(first, cluster); p != nil {
@@ -100,7 +100,7 @@ func (c Choice) Chain(cluster Cluster) admission.Chain {
 	return chain
 }
 
-// at are the plugins of a place that are on; nil: none is.
+// at returns the plugins of a place that are on, or nil if none is.
 func (c Choice) at(where place, cluster Cluster) *plugins {
 	var on []*plugin
 	for i := range ordered {

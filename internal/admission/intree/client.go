@@ -26,7 +26,7 @@ type Cluster interface {
 	GenerateName(base string) string
 }
 
-// initializer gives plugins what they want.
+// initializer gives plugins what they need.
 type initializer struct{ cluster Cluster }
 
 // Initialize implements admission.PluginInitializer.
@@ -51,9 +51,9 @@ func (i initializer) Initialize(plugin upstream.Interface) {
 	}
 }
 
-// client answers what plugins ask a client: once more what an informer did not have. As the
-// informers have everything, the answer is the same. It also creates namespaces. The other
-// methods are nil.
+// client is the client of plugins, which use it to look up what an informer did not have.
+// The informers have everything, so the answer is the same. It also creates namespaces. The
+// other methods are nil.
 type client struct {
 	kubernetes.Interface
 	cluster Cluster

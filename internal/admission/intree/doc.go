@@ -7,12 +7,12 @@
 // plugins when the first write of a built-in kind comes.
 //
 // Most plugins judge objects of built-in kinds, in upstream's internal types; a few judge objects
-// of all kinds. Some of a real server's stand elsewhere: NamespaceLifecycle in package admission,
-// admission policies and webhooks in packages of their own. A [Choice] says which ones are on,
-// wherever they stand, by the names of kube-apiserver's flags; order.go has all names, in the order
-// of a real server.
+// of all kinds. Some plugins are in other packages: NamespaceLifecycle in package admission,
+// policies and webhooks in packages of their own. A [Choice] says which plugins are on, in whatever
+// package, by the names of kube-apiserver's flags; order.go has all names, in the order of a real
+// server.
 //
-// ResourceQuota is no Plugin, because a write commits together with what quotas are charged
-// for it, see package write. [Quotas] has what upstream's plugin and resourcequota-controller
-// know: what an object uses, and what is used of a quota.
+// ResourceQuota is not a Plugin, because a write commits together with what quotas are
+// charged for it, see package write. [Quotas] does what upstream's plugin and
+// resourcequota-controller do: it measures what an object uses, and what is used of a quota.
 package intree

@@ -58,7 +58,7 @@ type indexer struct {
 	kind    schema.GroupVersionKind
 }
 
-// version is the kind in the catalogue; nil: it is not served.
+// version returns the kind in the catalogue, or nil if it is not served.
 func (i indexer) version() *resource.Version {
 	if r := i.cluster.Catalogue().Kind(i.kind); r != nil {
 		return r.Version(i.kind.Version)

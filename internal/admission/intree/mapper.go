@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// mapper leads from kinds to resources. The other methods of the interface are nil.
+// mapper maps kinds to resources. The other methods of the interface are nil.
 type mapper struct {
 	meta.RESTMapper
 	cluster admission.Cluster

@@ -41,7 +41,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 )
 
-// plugin is one of kube-apiserver's.
+// plugin is one of kube-apiserver's admission plugins.
 type plugin struct {
 	name     string
 	place    place

@@ -14,7 +14,7 @@ import (
 
 // plugins judge the writes of one cluster. They are safe for concurrent use.
 type plugins struct {
-	// every says that one of them judges objects of all kinds.
+	// every says that at least one of them judges objects of all kinds.
 	every bool
 	made  func() (made, error)
 }
@@ -35,7 +35,8 @@ type validating struct {
 	every bool
 }
 
-// newPlugins are the plugins for a cluster. They are made when the first write asks for them.
+// newPlugins returns the plugins for a cluster. They are made when the first write needs
+// them.
 func newPlugins(all []*plugin, cluster Cluster) *plugins {
 	return &plugins{
 		every: slices.ContainsFunc(all, func(p *plugin) bool { return p.every }),

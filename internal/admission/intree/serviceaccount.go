@@ -14,14 +14,14 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 )
 
-// ServiceAccount is the name of the plugin that gives Pods a ServiceAccount and its token. A
-// server has it on by default only if the controller acts that makes the accounts.
+// ServiceAccount is the name of the plugin that gives Pods a ServiceAccount and its token.
+// It is on by default only if the controller that creates the accounts acts.
 const ServiceAccount = serviceaccount.PluginName
 
-// accounts are the ServiceAccounts of a namespace, for the plugin to look up once more what the
-// informer did not have. It is the same store, so there is nothing to wait for: the plugin would
-// ask again ten times, with pauses, if it were told that the account default is NotFound. So
-// the error has the text of that one, which is all that the plugin's user sees of it.
+// accounts is the client with which the plugin looks up an account that the informer did not
+// have. The informer reads the same store, so the account does not exist. If the error were a
+// NotFound, the plugin would ask again ten times for the account default, with pauses. So the
+// error only has the text of a NotFound, which is all that the user of the plugin sees of it.
 type accounts struct {
 	corev1client.ServiceAccountInterface
 }
@@ -32,8 +32,8 @@ func (accounts) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev
 	return nil, errors.New(apierrors.NewNotFound(core.Resource("serviceaccount"), name).Error())
 }
 
-// accountPlugin is upstream's plugin, but for the name of the volume with the token: the cluster
-// makes it, so that it repeats with the cluster's seed.
+// accountPlugin is upstream's plugin, except that the cluster generates the name of the volume
+// with the token, so that it repeats with the cluster's seed.
 type accountPlugin struct {
 	*serviceaccount.Plugin
 	name func(base string) string

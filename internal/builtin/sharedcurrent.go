@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	discoveryapi "k8s.io/kubernetes/pkg/apis/discovery"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// On a real server each request decodes the current object for itself. Here it is shared, and
+// no code may alter it while others read it. Some of upstream's strategies do alter it, if
+// only for a moment or without an effect. The strategies in this file give them a copy of the
+// part that they alter.
+
+// endpointSliceStrategy is the strategy of EndpointSlices. Upstream's removes the metadata of the
+// current object while it compares the rest.
+type endpointSliceStrategy struct {
+	resource.Strategy
+	registryrest.DeclarativeValidationStrategy
+}
+
+// PrepareForUpdate implements RESTUpdateStrategy.
+func (s endpointSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	if current, ok := old.(*discoveryapi.EndpointSlice); ok {
+		copied := *current
+		old = &copied
+	}
+	s.Strategy.PrepareForUpdate(ctx, obj, old)
+}
+
+// podStatusStrategy is the strategy of the status of Pods. Upstream's assigns the current spec to
+// the new object, and then removes unused fields from it.
+type podStatusStrategy struct {
+	registryrest.RESTUpdateStrategy
+	registryrest.DeclarativeValidationStrategy
+	registryrest.ResetFieldsStrategy
+}
+
+// PrepareForUpdate implements RESTUpdateStrategy.
+func (s podStatusStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	if current, ok := old.(*api.Pod); ok {
+		copied := *current
+		copied.Spec = *current.Spec.DeepCopy()
+		old = &copied
+	}
+	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
+}

@@ -14,48 +14,49 @@ import (
 // theRequest is what an expression calls the request of the review that a webhook got.
 const theRequest = "request"
 
-// computed reads an expression.
-func (p *parser) computed(n *yaml.Node) any {
+// computed reads an expression over variables.
+func (p *parser) computed(n *yaml.Node, variables []string) any {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		p.mistake(n, "%s takes an expression", tagCEL)
 		return nil
 	}
-	env, err := expressions()
-	if err != nil {
-		p.mistake(n, "CEL: %w", err)
-		return nil
-	}
-	if env, err = env.Extend(cel.Variable(theRequest, cel.DynType)); err != nil {
-		p.mistake(n, "CEL: %w", err)
-		return nil
-	}
-	checked, issues := env.Compile(n.Value)
-	if issues.Err() != nil {
-		for _, e := range issues.Errors() {
-			p.mistake(n, "not CEL: %s: %s", n.Value, e.Message)
-		}
-		return nil
-	}
-	program, err := env.Program(checked)
-	if err != nil {
-		p.mistake(n, "CEL: %s: %w", n.Value, err)
+	_, program := p.compile(n, n.Value, variables)
+	if program == nil {
 		return nil
 	}
 	return computed{p.at(n), n.Value, program}
+}
+
+// value is what the expression makes of earlier answers.
+func (c computed) value(answers map[string]answer) (any, error) {
+	return c.eval(variablesOf(answers))
+}
+
+func (c computed) eval(variables map[string]any) (any, error) {
+	value, _, err := c.program.Eval(variables)
+	if err == nil {
+		var tree any
+		if tree, err = jsonValue(value); err == nil {
+			return tree, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %s: %w", c.pos, c.text, err)
+}
+
+// variablesOf are answers as expressions see them.
+func variablesOf(answers map[string]answer) map[string]any {
+	variables := make(map[string]any, len(answers)+1)
+	for name, earlier := range answers {
+		variables[name] = plain(earlier.body)
+	}
+	return variables
 }
 
 // compute returns a copy of tree in which each !cel is replaced by its value.
 func compute(tree, request any) (any, error) {
 	switch t := tree.(type) {
 	case computed:
-		value, _, err := t.program.Eval(map[string]any{theRequest: request})
-		if err == nil {
-			tree, err = jsonValue(value)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", t.pos, t.text, err)
-		}
-		return tree, nil
+		return t.eval(map[string]any{theRequest: request})
 	case map[string]any:
 		fields := make(map[string]any, len(t))
 		for name, field := range t {

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	"go.yaml.in/yaml/v3"
 )
@@ -27,30 +25,11 @@ type condition struct {
 	program cel.Program
 }
 
-// expressions is the language of conditions and of webhooks: CEL with its usual
-// extensions, and merge. It takes milliseconds to make, so a process makes one.
-var expressions = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
-})
-
 func (p *parser) conditions(n *yaml.Node) []condition {
-	env, err := expressions()
-	if err != nil {
-		p.mistake(n, "CEL: %w", err)
-		return nil
-	}
-	answers := []cel.EnvOption{cel.Variable(theAnswer, cel.DynType)}
-	for _, name := range p.answers {
-		answers = append(answers, cel.Variable(name, cel.DynType))
-	}
-	if env, err = env.Extend(answers...); err != nil {
-		p.mistake(n, "CEL: %w", err)
-		return nil
-	}
 	var all []condition
 	for _, item := range p.items(n, "that") {
 		if text := p.text(item); text != "" {
-			if c, ok := p.condition(item, env, text); ok {
+			if c, ok := p.condition(meant(item), text); ok {
 				all = append(all, c)
 			}
 		}
@@ -58,21 +37,18 @@ func (p *parser) conditions(n *yaml.Node) []condition {
 	return all
 }
 
-func (p *parser) condition(n *yaml.Node, env *cel.Env, text string) (condition, bool) {
-	checked, issues := env.Compile(text)
-	if issues.Err() != nil {
-		for _, e := range issues.Errors() {
-			p.mistake(n, "not CEL: %s: %s", text, e.Message)
-		}
+func (p *parser) condition(n *yaml.Node, text string) (condition, bool) {
+	answers := append(slices.Clone(p.answers), theAnswer)
+	checked, program := p.compile(n, text, append(p.visible(), theAnswer), cel.EvalOptions(cel.OptTrackState))
+	if program == nil {
 		return condition{}, false
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		p.mistake(n, "a condition is true or false, and %s is a %s", text, t)
 		return condition{}, false
 	}
-	program, err := env.Program(checked, cel.EvalOptions(cel.OptTrackState))
-	if err != nil {
-		p.mistake(n, "CEL: %s: %w", text, err)
+	if !speaksOf(checked, answers) {
+		p.mistake(n, "%s speaks of no answer: it is the same whatever the server does", text)
 		return condition{}, false
 	}
 	return condition{p.at(n), text, checked.NativeRep(), program}, true
@@ -80,10 +56,7 @@ func (p *parser) condition(n *yaml.Node, env *cel.Env, text string) (condition, 
 
 // judge says how the condition is not true of an answer, or nothing if it is.
 func (c condition) judge(a answer, answers map[string]answer) string {
-	variables := map[string]any{}
-	for name, earlier := range answers {
-		variables[name] = earlier.body
-	}
+	variables := variablesOf(answers)
 	variables[theAnswer] = a.body
 	value, details, err := c.program.Eval(variables)
 	switch {

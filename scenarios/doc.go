@@ -2,9 +2,13 @@
 // to a Kubernetes API server and says what the answers must be. Each scenario gets a
 // cluster of its own, in this process, and the cluster has the same seed every time.
 //
-// In a Go test:
+// In a Go test, with or without a controller beside each scenario:
 //
 //	func TestScenarios(t *testing.T) { scenarios.Run(t, "testdata/scenarios") }
+//
+//	func TestOperator(t *testing.T) {
+//		scenarios.Run(t, "testdata/operator", scenarios.WithController(operate), scenarios.WithOptions(fakecluster.WithCRDPaths("config/crd")))
+//	}
 //
 // In a shell:
 //
@@ -40,6 +44,7 @@
 // The fields of a scenario:
 //
 //   - scenario: its name, a sentence that says which rule the scenario proves.
+//   - cases: a table, for a scenario that is played several times with other values.
 //   - cluster: how its cluster differs from the usual one. It may be left out. Its fields:
 //     controllers: [NAME, ...] says which controllers of kube-controller-manager act, by
 //     the names that its flag --controllers knows them by, and [] that none does;
@@ -52,13 +57,68 @@
 //     exist.
 //   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. If the server
-//     refuses one, the scenario fails.
+//     refuses one, the scenario fails. A shared setup or a step may stand in the list, too.
 //   - steps: a list of steps, played in order. The first step that does not go as expected
 //     ends the scenario, which has failed then.
 //
 // A file holds one scenario, or several separated by "---", each with a cluster of
 // its own. Fields and steps that are not in this manual are mistakes. The runner reports
-// them with file and line before it plays anything.
+// them with file, line and column before it plays anything, as well as expressions that are
+// not CEL, names that are used before they are captured, and expectations that can never fail.
+//
+// # Cases
+//
+// A table plays one scenario several times. Each case is a mapping of parameters to values,
+// one of which is its name. !from case.PARAMETER stands for the value, and in expressions the
+// variable case has all of them:
+//
+//	scenario: The replicas of a Deployment are not negative
+//	cases:
+//	- {name: two, replicas: 2, error: !absent }
+//	- {name: left-out, replicas: !absent , error: !absent }
+//	- {name: negative, replicas: -1, error: {code: 422}}
+//	steps:
+//	- create:
+//	    apiVersion: apps/v1
+//	    kind: Deployment
+//	    metadata: {name: !from case.name }
+//	    spec:
+//	      replicas: !from case.replicas
+//	      selector: {matchLabels: {app: web}}
+//	      template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}
+//	  error: !from case.error
+//
+// Each case is played on a cluster of its own: a fork of one on which the setup has been played,
+// as far as the setup is the same for all cases. If the parameter in error is !absent, the
+// request must succeed; then expect counts, which may stand beside such an error. In expect and
+// code !absent expects nothing. Each case has every parameter that the scenario refers to, and no
+// other.
+//
+// # Shared setups
+//
+// A setup that several scenarios begin with stands in a file of its own, with its parameters and
+// what they are by default, or !present if they have to be given. In it !from with.PARAMETER
+// stands for a value, and expressions have the variable with. It sees no names but its own. The
+// file deployment.yaml:
+//
+//	parameters: {name: !present , replicas: 2}
+//	setup:
+//	- apiVersion: apps/v1
+//	  kind: Deployment
+//	  metadata: {name: !from with.name }
+//	  spec:
+//	    replicas: !from with.replicas
+//	    selector: {matchLabels: {app: !from with.name }}
+//	    template:
+//	      metadata: {labels: {app: !from with.name }}
+//	      spec: {containers: [{name: web, image: nginx}]}
+//
+// This uses it twice. A step in a setup prepares what no manifest can, such as a status:
+//
+//	setup:
+//	- {use: deployment.yaml, with: {name: web}}
+//	- {use: deployment.yaml, with: {name: api, replicas: 1}}
+//	- status: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, status: {replicas: 2}}
 //
 // # Manifests
 //
@@ -85,7 +145,8 @@
 //
 // # Steps
 //
-// A step is one request, or concerns a webhook. One of these fields says which step it is:
+// A step is one request, or concerns a webhook, the time or the log. One of these fields says
+// which step it is:
 //
 //   - create: MANIFEST: sends the manifest as a new object.
 //   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or whatever
@@ -105,6 +166,25 @@
 //   - delete: {apiVersion, kind, namespace, name} or {path}: deletes one object.
 //   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects
 //     that list reads, with the same options.
+//   - scale: {apiVersion, kind, namespace, name, replicas}: changes how many replicas one
+//     object asks for, by its subresource scale.
+//   - status: MANIFEST: sends the status of the manifest, as a merge patch of the
+//     subresource status: what a controller or a kubelet would write.
+//   - finalize: {apiVersion, kind, namespace, name, finalizer}: takes a finalizer off an
+//     object, as who has put it there does in the end; without finalizer all of them. The
+//     finalizer kubernetes of a namespace goes by its subresource finalize.
+//   - evict: {namespace, name}: evicts a Pod, as kubectl drain does; body has DeleteOptions.
+//   - absent: {apiVersion, kind, namespace, name}: makes sure that one object is not there,
+//     or without name that none is that list would read.
+//   - count: {apiVersion, kind, namespace} or {path}: counts the objects that list reads; the
+//     answer is the number.
+//   - events: {apiVersion, kind, namespace, name}: reads the Events recorded for one object,
+//     the oldest first; the answer is the list of them.
+//   - log: VALUE: writes a line to the log of the scenario, which is shown if it fails.
+//   - advance: DURATION: lets that much virtual time pass.
+//   - settle: {quiet, within}: waits until nothing is left to do: no request is on its way,
+//     all events are delivered, and nothing is written for quiet of virtual time (1s if left
+//     out). It fails if that takes longer than within (10m).
 //   - calls: NAME: reads the calls that a webhook got since the last step that read them.
 //   - webhook: {name, response, ...}: changes how a webhook answers from now on.
 //
@@ -128,6 +208,9 @@
 //     name, a member of the groups; a service account, written NAMESPACE/NAME; or whoever
 //     bears the token. Without it the administrator of the cluster does, who may do
 //     everything.
+//   - eventually: DURATION: the expectation need not be true at once, but has to become true
+//     in that time, such as 30s.
+//   - consistently: DURATION: the expectation is true at once, and stays true for that time.
 //
 // This patches a status in a dry run, so that the server stores nothing:
 //
@@ -191,6 +274,28 @@
 //	  that:
 //	  - answer.metadata.resourceVersion != created.metadata.resourceVersion
 //	  - answer.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
+//
+// # Waiting
+//
+// A scenario need not wait for the server: what follows a write is done when the write is
+// answered. It has to wait for a controller that runs beside it (see [WithController]), and for
+// what happens at a certain time. Beside get, list, count, absent and events, eventually and
+// consistently say for how long. The runner looks at the objects when a watch says that
+// they have changed, and never in between. A get sees every state that an object passes through. A
+// failure shows what changed meanwhile, field by field.
+//
+//	steps:
+//	- get: {apiVersion: apps/v1, kind: Deployment, name: web}
+//	  eventually: 1m
+//	  expect: {status: {readyReplicas: 2}}
+//	- settle: {}
+//	- advance: 12h
+//	- absent: {apiVersion: v1, kind: Pod, namespace: default}
+//	  consistently: 10m
+//
+// In a Go test, such scenarios are played in a bubble of testing/synctest, as are all with a
+// controller. There time is virtual: it begins at midnight on January 1, 2000, and passes only
+// when everything waits, so that an hour takes no time.
 //
 // # Webhooks
 //
@@ -258,19 +363,23 @@
 //   - !from: the value in the answer to an earlier step, as in
 //     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
 //     the answer, the others are fields, or indices from 0 of a list.
-//   - !cel: the value of an expression over the request of the review that a webhook got.
+//   - !cel: the value of an expression over the earlier answers that have a name, as in
+//     replicas: !cel created.spec.replicas + 1; in what a webhook answers, over the request of
+//     the review.
 //
 // Inside braces YAML wants a space after a tag: {status: !absent }.
 //
-// Manifests, bodies and options take !absent and !from, references (apiVersion, kind, ...)
-// take !from, as do tokens, responses and bodies of webhooks !absent and !cel, and expectations all but !cel.
+// Manifests, bodies and options take !absent, !from and !cel, references (apiVersion, kind, ...)
+// and users take !from and !cel, responses and bodies of webhooks !absent and !cel, cases all but
+// !cel, and expectations all.
 //
 // # Which files are scenarios
 //
 // A file that is named is read, whatever it is called. A folder stands for every file in
 // and below it that ends in .yaml or .yml. The runner skips none of them in silence. A YAML
 // file with "scenario" or "steps" at the top of a document is a scenario file. Any other file
-// must be one that a scenario of the same run takes manifests from, or it is a mistake.
+// must be one that a scenario of the same run takes manifests from or uses as a shared setup,
+// or it is a mistake.
 //
 // # The log
 //

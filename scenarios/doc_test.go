@@ -42,7 +42,7 @@ func TestTheManualListsTheSteps(t *testing.T) {
 // The scenarios that the manual shows are some that pass.
 func TestTheManualsExamples(t *testing.T) {
 	examples := regexp.MustCompile(`(?m)^\tscenario:(\t?.*\n)+?\n`).FindAllString(manualText(t), -1)
-	folders := []string{"crontab", "versions"}
+	folders := []string{"crontab", "workloads", "versions"}
 	if len(examples) != len(folders) {
 		t.Fatalf("%d scenarios, want %d", len(examples), len(folders))
 	}
@@ -51,17 +51,35 @@ func TestTheManualsExamples(t *testing.T) {
 		if err := join(f.mistakes); err != nil {
 			t.Fatalf("%v\n%s", err, example)
 		}
-		if result := f.scenarios[0].Play(t.Context(), InProcess); result.Failure != nil {
-			t.Error(result.Failure)
+		for _, s := range f.scenarios {
+			if result := s.Play(t.Context(), InProcess); result.Failure != nil {
+				t.Error(result.Failure)
+			}
 		}
+	}
+}
+
+// The shared setup that the manual shows is used as the manual says.
+func TestTheManualsSharedSetup(t *testing.T) {
+	shared := regexp.MustCompile(`\n\n\tparameters:(\t?.*\n)+?\n`).FindString(manualText(t))
+	_, use, _ := strings.Cut(manualText(t), "This uses it twice.")
+	use = regexp.MustCompile(`\n\n\tsetup:\n(\t.*\n)+`).FindString(use)
+	folder := writeFiles(t, map[string]string{"deployment.yaml": unindented(shared),
+		"s.yaml": "scenario: s\n" + unindented(strings.TrimLeft(use, "\n")) + "steps:\n- count: {apiVersion: apps/v1, kind: Deployment}\n  expect: 2\n"})
+	all, err := Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := all[0].Play(t.Context(), InProcess); result.Failure != nil {
+		t.Error(result.Failure)
 	}
 }
 
 // The manual's other examples are steps that can be read.
 func TestTheManualsSnippets(t *testing.T) {
 	snippets := regexp.MustCompile(`\n\n\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
-	if len(snippets) != 3 {
-		t.Errorf("%d examples, want 3", len(snippets))
+	if len(snippets) != 4 {
+		t.Errorf("%d examples, want 4", len(snippets))
 	}
 	for _, snippet := range snippets {
 		_, steps, _ := strings.Cut(unindented(snippet), "steps:\n")

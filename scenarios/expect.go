@@ -13,11 +13,12 @@ import (
 type expectation struct {
 	// judged: the answer is compared to want.
 	judged bool
-	// refused: the server refuses the request, and want describes the error.
-	refused bool
-	want    any
-	// code is the HTTP status, or 0.
-	code int
+	// refused: the server refuses the request, and refusal describes the error. If that is the
+	// parameter of a case and !absent, the server does not.
+	refused       bool
+	want, refusal any
+	// code is the HTTP status, or nil.
+	code any
 	// warnings are the texts of the Warning headers, or nil.
 	warnings any
 	// rows are what is printed, or nil; wide, with the columns of lower priority.
@@ -28,12 +29,10 @@ type expectation struct {
 
 // expectations are the fields of a step that say what is expected.
 func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
-	judge := func(n *yaml.Node, refused bool) bool {
-		if e.judged {
-			p.mistake(n, "a step succeeds or fails: it has expect or error, not both")
+	judge := func(n *yaml.Node) {
+		if e.judged && e.refused && !isMark(e.refusal) {
+			p.mistake(n, "a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case")
 		}
-		e.judged, e.refused = true, refused
-		return refused
 	}
 	table := func(wide bool) func(*yaml.Node) {
 		return func(n *yaml.Node) {
@@ -45,15 +44,19 @@ func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 	}
 	return map[string]func(*yaml.Node){
 		"expect": func(n *yaml.Node) {
-			judge(n, false)
-			e.want = p.tree(n, expectationMarks)
+			before := len(p.mistakes)
+			e.want, e.judged = p.tree(n, expectationMarks), true
+			if fields, ok := e.want.(map[string]any); len(p.mistakes) == before && (ok && len(fields) == 0 || e.want == present{}) {
+				p.mistake(n, "this expectation can never fail: every answer has that; leave it out, or say what the answer has")
+			}
+			judge(n)
 		},
 		"error": func(n *yaml.Node) {
-			judge(n, true)
-			e.want = p.refusal(n)
+			e.refused, e.refusal = true, p.refusal(n)
+			judge(n)
 		},
 		"code": func(n *yaml.Node) {
-			e.code = p.number(n, "code", "an HTTP status", 200, 599)
+			e.code = p.numberOrMark(n, "code", "an HTTP status", 200, 599)
 		},
 		"warnings": func(n *yaml.Node) { e.warnings = p.list(n, "warnings", "of texts; [] is none") },
 		"table":    table(false),
@@ -67,7 +70,7 @@ func (p *parser) list(n *yaml.Node, what, of string) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
 	switch tree.(type) {
-	case []any, unordered:
+	case []any, unordered, from, computed:
 	default:
 		if len(p.mistakes) == before {
 			p.mistake(n, "%s takes a list %s", what, of)
@@ -84,32 +87,87 @@ var refusalFields = []string{"body", "code", "details", "message", "reason", "st
 // of them is found before anything is played.
 func (p *parser) refusal(n *yaml.Node) any {
 	before := len(p.mistakes)
-	want, ok := p.tree(n, expectationMarks).(map[string]any)
+	tree := p.tree(n, expectationMarks)
+	if f, ok := tree.(from); ok && p.given[f.answer] != nil {
+		p.refer(n, f.answer, f.path, wrongRefusal)
+	}
 	if len(p.mistakes) > before {
 		return nil
 	}
+	if isMark(tree) {
+		return tree
+	}
+	want, ok := tree.(map[string]any)
 	if !ok || len(want) == 0 {
 		p.mistake(n, "error takes a mapping that says which error, as in {code: 404, reason: NotFound}")
 	}
 	n = meant(n)
 	for i := 0; ok && i < len(n.Content); i += 2 {
 		if key := n.Content[i]; key.Tag != "!!merge" && !slices.Contains(refusalFields, key.Value) {
-			p.mistake(key, "unknown field %q in an error (known: %s)", key.Value, strings.Join(refusalFields, ", "))
+			p.mistake(key, "unknown field %q in an error (known: %s)%s", key.Value, strings.Join(refusalFields, ", "), suggestion(key.Value, refusalFields))
 		}
 	}
 	return want
 }
 
+// wrongRefusal says what is wrong with the parameter of a case that is an error.
+func wrongRefusal(value any) string {
+	fields, ok := value.(map[string]any)
+	if _, gone := value.(absent); gone || isMark(value) {
+		return ""
+	}
+	if !ok || len(fields) == 0 {
+		return "error takes a mapping that says which error, as in {code: 404, reason: NotFound}, or !absent if there is none"
+	}
+	for name := range fields {
+		if !slices.Contains(refusalFields, name) {
+			return fmt.Sprintf("unknown field %q in an error (known: %s)%s", name, strings.Join(refusalFields, ", "), suggestion(name, refusalFields))
+		}
+	}
+	return ""
+}
+
+// isMark tells whether a tree is one mark, whose value will be known when the scenario is played.
+func isMark(tree any) bool {
+	switch tree.(type) {
+	case from, computed:
+		return true
+	}
+	return false
+}
+
+// judges tells whether there is more to an expectation than that the request succeeds.
+func (e expectation) judges() bool {
+	return e.judged || e.refused || e.code != nil || e.warnings != nil || e.rows != nil || e.that != nil
+}
+
 // judge says how an answer is not as expected: in a few words, with the difference if
 // there is one to show. It says nothing if all is well.
 func (e expectation) judge(a answer, answers map[string]answer) (message, difference string) {
+	parts, err := resolveItems([]any{e.want, e.refusal, e.code}, answers)
+	if err != nil {
+		return err.Error(), ""
+	}
+	e.want, e.refusal, e.code = parts[0], parts[1], number(parts[2])
+	if _, none := e.refusal.(absent); none {
+		e.refused = false
+	}
+	if _, none := e.want.(absent); none || e.refused {
+		e.judged = false
+	}
+	if _, none := e.code.(absent); none {
+		e.code = nil
+	}
+	code, ok := e.code.(int64)
 	switch {
 	case e.refused && !a.refused():
 		return fmt.Sprintf("the server answered %s where an error is expected", codeText(a.code)), ""
 	case !e.refused && a.refused():
 		return fmt.Sprintf("the server refused it: %s", a), ""
-	case e.code != 0 && e.code != a.code:
-		return fmt.Sprintf("the server answered %s where %s is expected", codeText(a.code), codeText(e.code)), ""
+	case e.code != nil && !ok:
+		return fmt.Sprintf("code is a number, and not %v", e.code), ""
+	case e.code != nil && int(code) != a.code:
+		return fmt.Sprintf("the server answered %s where %s is expected", codeText(a.code), codeText(int(code))), ""
 	}
 	compare := func(what string, want, got any) bool {
 		resolved, err := resolve(want, answers)
@@ -122,14 +180,11 @@ func (e expectation) judge(a answer, answers map[string]answer) (message, differ
 		}
 		return message == ""
 	}
-	if e.judged {
-		got, what := a.body, "answer"
-		if e.refused {
-			got, what = a.refusal(), "error"
-		}
-		if !compare(what, e.want, got) {
-			return message, difference
-		}
+	if e.refused && !compare("error", e.refusal, a.refusal()) {
+		return message, difference
+	}
+	if e.judged && !compare("answer", e.want, a.body) {
+		return message, difference
 	}
 	if e.warnings != nil && !compare("list of warnings", e.warnings, a.warnings) {
 		return message, difference

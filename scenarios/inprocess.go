@@ -7,7 +7,9 @@ import "github.com/fakecluster/fakecluster/fakecluster"
 const seed = 1
 
 // InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
-func InProcess(options ClusterOptions) (Cluster, error) {
+func InProcess(options ClusterOptions) (Cluster, error) { return inThisProcess(options, nil) }
+
+func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Cluster, error) {
 	with := []fakecluster.Option{
 		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),
 		fakecluster.WithAdmissionPlugins(options.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(options.WithoutAdmissionPlugins...),
@@ -28,5 +30,21 @@ func InProcess(options ClusterOptions) (Cluster, error) {
 	for _, s := range options.Services {
 		with = append(with, fakecluster.WithService(s.Namespace, s.Name, s.Port, s.Handler))
 	}
-	return fakecluster.New(with...)
+	c, err := fakecluster.New(append(with, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	return inProcess{c}, nil
+}
+
+// inProcess is a cluster in this process.
+type inProcess struct{ *fakecluster.Cluster }
+
+// Fork makes an independent copy of the cluster.
+func (c inProcess) Fork() (Cluster, error) {
+	fork, err := c.NewFork()
+	if err != nil {
+		return nil, err
+	}
+	return inProcess{fork}, nil
 }

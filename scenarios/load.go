@@ -95,7 +95,7 @@ func claim(files []*file) {
 	}
 	for _, f := range files {
 		if !f.speaks() && !used[absolute(f.path)] {
-			f.mistakes = append(f.mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that takes manifests from it", Position{f.path, 1}))
+			f.mistakes = append(f.mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that uses it", Position{File: f.path, Line: 1}))
 		}
 	}
 }

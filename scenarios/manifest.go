@@ -34,7 +34,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 		p.mistake(n, "%w", err)
 		return nil
 	}
-	inner := &parser{file: name}
+	inner := newParser(name)
 	for _, root := range inner.documents(data) {
 		all = append(all, inner.manifest(root))
 	}
@@ -112,7 +112,15 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 		p.mistake(n, "a manifest is a mapping, or {file: PATH}")
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
-		if s, _ := object[name].(string); s == "" && len(p.mistakes) == before {
+		switch v := object[name].(type) {
+		case from, computed:
+			continue
+		case string:
+			if v != "" {
+				continue
+			}
+		}
+		if len(p.mistakes) == before {
 			p.mistake(n, "a manifest needs %s", name)
 		}
 	}

@@ -29,7 +29,8 @@ type (
 		answer string
 		path   []string
 	}
-	// computed is !cel: what an expression makes of the request that a webhook got.
+	// computed is !cel: what an expression makes of earlier answers, or of the request that a
+	// webhook got.
 	computed struct {
 		pos     Position
 		text    string
@@ -52,8 +53,10 @@ const (
 // on nothing that it cannot know.
 var (
 	noMarks          = []string{}
-	manifestMarks    = []string{tagAbsent, tagFrom}
-	expectationMarks = []string{tagAbsent, tagFrom, tagOnly, tagPresent, tagUnordered}
+	valueMarks       = []string{tagCEL, tagFrom}
+	manifestMarks    = []string{tagAbsent, tagCEL, tagFrom}
+	expectationMarks = []string{tagAbsent, tagCEL, tagFrom, tagOnly, tagPresent, tagUnordered}
+	parameterMarks   = []string{tagAbsent, tagFrom, tagOnly, tagPresent, tagUnordered}
 	replyMarks       = []string{tagAbsent, tagCEL}
 )
 
@@ -76,7 +79,13 @@ func resolve(tree any, answers map[string]answer) (any, error) {
 	case []any:
 		return resolveItems(t, answers)
 	case from:
-		return t.lookup(answers[t.answer].body)
+		value, err := t.lookup(answers[t.answer].body)
+		if err != nil {
+			return nil, err
+		}
+		return resolve(value, answers) // what a case says may refer to an answer
+	case computed:
+		return t.value(answers)
 	default:
 		return tree, nil
 	}
@@ -143,9 +152,11 @@ func plain(tree any) any {
 	case present:
 		return placeholder(tagPresent)
 	case []any:
-		items := make([]any, len(t))
-		for i, item := range t {
-			items[i] = plain(item)
+		items := make([]any, 0, len(t))
+		for _, item := range t {
+			if _, gone := item.(absent); !gone { // a parameter that a case leaves out
+				items = append(items, plain(item))
+			}
 		}
 		return items
 	default:

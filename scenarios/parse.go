@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/google/cel-go/cel"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -20,21 +22,39 @@ type parser struct {
 	file     string
 	mistakes []error
 
-	// manifests are the files that the scenarios take manifests from.
+	// manifests are the files that the scenarios take manifests and shared setups from.
 	manifests []string
-	// answers are the names of the answers so far, in the scenario being read.
+	// answers are the names of the answers so far, in the scenario being read; later are the lines
+	// of the steps that name those to come.
 	answers []string
+	later   map[string]int
+	// given are the values that stand in the file: of "case", for each case, and of "with".
+	given map[string][]*given
+	// caseUses is how often something has referred to a case.
+	caseUses int
 	// stubs are the webhooks of that scenario.
 	stubs []stubWebhook
+	// scope is that of the shared setup being read, and using are the files of those around it.
+	scope *scope
+	using []string
 
-	nodes   int
-	aliases []*yaml.Node // being expanded
+	environments map[string]*cel.Env // by the names of their variables
+	nodes        int
+	aliases      []*yaml.Node // being expanded
 }
 
-func (p *parser) at(n *yaml.Node) Position { return Position{p.file, n.Line} }
+func newParser(path string) *parser {
+	return &parser{file: path, given: map[string][]*given{}, environments: map[string]*cel.Env{}}
+}
+
+func (p *parser) at(n *yaml.Node) Position { return Position{p.file, n.Line, n.Column} }
 
 func (p *parser) mistake(n *yaml.Node, format string, args ...any) {
-	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", p.at(n), fmt.Errorf(format, args...)))
+	p.mistakeAt(p.at(n), format, args...)
+}
+
+func (p *parser) mistakeAt(at Position, format string, args ...any) {
+	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", at.exactly(), fmt.Errorf(format, args...)))
 }
 
 // yamlMessage takes the line out of what the YAML library says.
@@ -54,7 +74,7 @@ func (p *parser) documents(data []byte) []*yaml.Node {
 			return roots
 		}
 		if err != nil {
-			at, text := Position{p.file, 1}, err.Error()
+			at, text := Position{File: p.file, Line: 1}, err.Error()
 			if m := yamlMessage.FindStringSubmatch(text); m != nil {
 				text = m[2]
 				if line, err := strconv.Atoi(m[1]); err == nil {
@@ -75,17 +95,18 @@ func (p *parser) documents(data []byte) []*yaml.Node {
 
 // parse reads the text of a file.
 func parse(path string, data []byte) *file {
-	p := &parser{file: path}
+	p := newParser(path)
 	f := &file{path: path}
 	if roots := p.documents(data); slices.ContainsFunc(roots, isScenario) {
 		lines := map[string]int{}
 		for _, root := range roots {
-			s := p.scenario(root)
-			if line, twice := lines[s.Name]; twice && s.Name != "" {
-				p.mistake(root, "a scenario of this name is on line %d already: %q", line, s.Name)
+			all := p.scenario(root)
+			name := all[0].Name
+			if line, twice := lines[name]; twice && name != "" {
+				p.mistake(root, "a scenario of this name is on line %d already: %q", line, name)
 			}
-			lines[s.Name] = s.Line
-			f.scenarios = append(f.scenarios, s)
+			lines[name] = root.Line
+			f.scenarios = append(f.scenarios, all...)
 		}
 	}
 	f.mistakes, f.manifests = p.mistakes, p.manifests
@@ -102,10 +123,16 @@ func isScenario(root *yaml.Node) bool {
 	return false
 }
 
-func (p *parser) scenario(root *yaml.Node) *Scenario {
+// scenario reads a document. It returns one scenario, or one for each of its cases.
+func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	s := &Scenario{Position: p.at(root)}
-	p.answers = nil
+	p.answers, p.given, p.caseUses, p.later = nil, map[string][]*given{}, 0, map[string]int{}
 	before := len(p.mistakes)
+	var cases []*Scenario
+	if n := field(root, "cases"); n != nil {
+		s.table = &table{}
+		cases = p.cases(n)
+	}
 	// First of all, because what follows may refer to them.
 	if n := field(root, "webhooks"); n != nil {
 		s.webhooks = p.webhooks(n)
@@ -113,9 +140,10 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	p.stubs = s.webhooks
 	p.fields(root, "a scenario", map[string]func(*yaml.Node){
 		"webhooks": func(*yaml.Node) {},
+		"cases":    func(*yaml.Node) {},
 		"scenario": func(n *yaml.Node) { s.Name = p.text(n) },
 		"cluster":  func(n *yaml.Node) { s.Cluster = p.cluster(n) },
-		"setup":    func(n *yaml.Node) { s.setup = p.setup(n) },
+		"setup":    func(n *yaml.Node) { s.setup = p.setup(n, s.table) },
 		"steps":    func(n *yaml.Node) { s.steps = p.steps(n) },
 	})
 	if s.Name == "" && len(p.mistakes) == before {
@@ -124,7 +152,19 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	if len(s.steps) == 0 && len(p.mistakes) == before {
 		p.mistake(root, "a scenario needs steps")
 	}
-	return s
+	if len(p.mistakes) == before && s.table != nil {
+		p.unused(field(root, "cases"))
+	}
+	if len(cases) == 0 {
+		return []*Scenario{s}
+	}
+	s.table.cases = len(cases)
+	for _, c := range cases {
+		at, name, params := c.Position, c.Case, c.params
+		*c = *s
+		c.Position, c.Case, c.params = at, name, params
+	}
+	return cases
 }
 
 func (p *parser) cluster(n *yaml.Node) ClusterOptions {
@@ -149,24 +189,61 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 	return all
 }
 
-func (p *parser) setup(n *yaml.Node) []manifest {
-	var all []manifest
-	for _, item := range p.items(n, "setup") {
-		all = append(all, p.manifestsOf(item)...)
+// setup reads the items of a setup: manifests, which are created, shared setups, and steps. It
+// counts those that are the same for all cases of the table.
+func (p *parser) setup(n *yaml.Node, t *table) []step {
+	var all []step
+	same := true
+	items := p.items(n, "setup")
+	p.foresee(items)
+	for _, item := range items {
+		before := p.caseUses
+		switch {
+		case field(item, "use") != nil && field(item, "kind") == nil:
+			all = append(all, p.use(item)...)
+		case isStep(item):
+			all = append(all, p.step(item))
+		default:
+			for _, m := range p.manifestsOf(item) {
+				all = append(all, step{pos: m.pos, verb: verbs[0], scope: p.scope, request: request{argument: m.object}})
+			}
+		}
+		if same = same && p.caseUses == before; same && t != nil {
+			t.shared = len(all)
+		}
 	}
 	return all
 }
 
+// isStep tells a step from a manifest, which has a kind, or the file of one.
+func isStep(n *yaml.Node) bool {
+	return field(n, "kind") == nil && field(n, "file") == nil && slices.ContainsFunc(verbNames(), func(name string) bool { return field(n, name) != nil })
+}
+
+// foresee notes which names later steps capture.
+func (p *parser) foresee(steps []*yaml.Node) {
+	if p.later == nil {
+		p.later = map[string]int{}
+	}
+	for _, item := range steps {
+		if as := field(item, "as"); as != nil && as.Kind == yaml.ScalarNode {
+			p.later[as.Value] = as.Line
+		}
+	}
+}
+
 func (p *parser) steps(n *yaml.Node) []step {
 	var all []step
-	for _, item := range p.items(n, "steps") {
+	items := p.items(n, "steps")
+	p.foresee(items)
+	for _, item := range items {
 		all = append(all, p.step(item))
 	}
 	return all
 }
 
 func (p *parser) step(n *yaml.Node) step {
-	s := step{pos: p.at(n)}
+	s := step{pos: p.at(n), scope: p.scope}
 	known := p.expectations(&s.expectation)
 	known["name"] = func(n *yaml.Node) { s.name = p.text(n) }
 	given := map[*beside]*yaml.Node{}
@@ -187,7 +264,7 @@ func (p *parser) step(n *yaml.Node) step {
 	for _, v := range verbs {
 		known[v.name] = func(n *yaml.Node) {
 			if s.verb != nil {
-				p.mistake(n, "a step is one request, and this one has %s and %s", s.verb.name, v.name)
+				p.mistake(n, "a step does one thing, and this one has %s and %s", s.verb.name, v.name)
 				return
 			}
 			s.verb, s.argument = v, v.argument.parse(p, n)
@@ -196,7 +273,7 @@ func (p *parser) step(n *yaml.Node) step {
 	before := len(p.mistakes)
 	p.fields(n, "a step", known)
 	if s.verb == nil && len(p.mistakes) == before {
-		p.mistake(n, "a step needs a request: one of %s", strings.Join(verbNames(), ", "))
+		p.mistake(n, "a step needs something to do: one of %s", strings.Join(verbNames(), ", "))
 	}
 	if len(p.mistakes) == before {
 		p.together(n, &s, given)
@@ -211,6 +288,8 @@ func (p *parser) step(n *yaml.Node) step {
 // nameAnswer gives an answer the name that later steps refer to it by.
 func (p *parser) nameAnswer(n *yaml.Node, name string) {
 	switch {
+	case name == theCase || name == theWith || name == theRequest:
+		p.mistake(n, "%q is the name of something else in expressions", name)
 	case strings.Contains(name, "."):
 		p.mistake(n, "the name of an answer has no dots: %q", name)
 	case name == theAnswer:
@@ -224,6 +303,17 @@ func (p *parser) nameAnswer(n *yaml.Node, name string) {
 
 // together finds what cannot stand together in a step, and what has to.
 func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
+	if s.eventually > 0 && s.consistently > 0 {
+		p.mistake(n, "a step has eventually or consistently, not both")
+	}
+	if lasting := s.eventually + s.consistently; lasting > 0 {
+		if s.verb.name != "absent" && !s.judges() {
+			p.mistake(n, "what has to become or stay true? A step that lasts needs an expectation")
+		}
+		if s.argument["path"] != nil {
+			p.mistake(n, "a path cannot be watched: say apiVersion and kind")
+		}
+	}
 	for _, b := range besides {
 		if field := given[b]; field != nil && !b.standsWith(s.verb.name) {
 			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.name, s.verb.name, strings.ReplaceAll(b.verbs, " ", ", "))
@@ -237,8 +327,16 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 	}
 	switch s.verb.name {
 	case "webhook":
-		if s.judged || s.code != 0 || s.warnings != nil || s.that != nil || s.as != "" {
+		if s.judges() || s.as != "" {
 			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to judge")
+		}
+	case "absent", "log", "advance", "settle":
+		if s.judges() || s.as != "" {
+			p.mistake(n, "%s has no answer to name or to judge", s.verb.name)
+		}
+	case "count", "events":
+		if !s.judged && s.that == nil && !s.refused && s.as == "" {
+			p.mistake(n, "%s can never fail like this: it needs expect or that", s.verb.name)
 		}
 	case "patch":
 		if s.patchType == "" || s.body == nil {
@@ -264,7 +362,8 @@ func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 	p.eachField(n, func(key, value *yaml.Node) {
 		read, ok := known[key.Value]
 		if !ok {
-			p.mistake(key, "unknown field %q in %s (known: %s)", key.Value, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			names := slices.Sorted(maps.Keys(known))
+			p.mistake(key, "unknown field %q in %s (known: %s)%s", key.Value, what, strings.Join(names, ", "), suggestion(key.Value, names))
 			return
 		}
 		read(value)
@@ -312,4 +411,39 @@ func (p *parser) flag(n *yaml.Node) bool {
 		p.mistake(n, "true or false belongs here")
 	}
 	return b
+}
+
+// textOrMark reads a string, or a mark that will make one.
+func (p *parser) textOrMark(n *yaml.Node) any {
+	before := len(p.mistakes)
+	switch v := p.tree(n, valueMarks).(type) {
+	case from, computed:
+		return v
+	case string:
+		if v != "" {
+			return v
+		}
+	}
+	if len(p.mistakes) == before {
+		p.mistake(n, "a string that is not empty belongs here")
+	}
+	return ""
+}
+
+// numberOrMark reads a number, or a mark that will make one.
+func (p *parser) numberOrMark(n *yaml.Node, what, takes string, from, to int64) any {
+	if tag := meant(n).Tag; slices.Contains(valueMarks, tag) {
+		return p.tree(n, valueMarks)
+	}
+	return int64(p.number(n, what, takes, from, to))
+}
+
+// duration reads a time such as 1h30m.
+func (p *parser) duration(n *yaml.Node) time.Duration {
+	text := p.text(n)
+	d, err := time.ParseDuration(text)
+	if text != "" && (err != nil || d <= 0) {
+		p.mistake(n, "a duration is written as 1s, 30m or 1h30m, and not as %q", text)
+	}
+	return d
 }

@@ -1,19 +1,23 @@
 package scenarios
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// column is where in its line a mistake is; TestMistakesAreFoundExactly proves it.
+var column = regexp.MustCompile(`^([^: ]+:\d+):\d+: `)
+
 // Every mistake names the line it is on. The cases are lines of a file f.yaml.
 func TestMistakes(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
 	const hook = "scenario: s\nwebhooks:\n- name: w\n  service: {namespace: d, name: x}\n  response: {}\n"
-	const fields = "apply, as, body, calls, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
-		"subresource, table, that, to, type, update, warnings, watch, webhook, wide"
+	const fields = "absent, advance, apply, as, body, calls, code, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, finalize, " +
+		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule, text string
 		want       []string
@@ -23,7 +27,7 @@ func TestMistakes(t *testing.T) {
 		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
 			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "step" in a scenario (known: cluster, scenario, setup, steps, webhooks)`}},
+			`f.yaml:2: unknown field "step" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "seed" in a cluster (known: controllers, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
@@ -33,13 +37,13 @@ func TestMistakes(t *testing.T) {
 		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
 			`f.yaml:2: a string that is not empty belongs here`}},
 		{"a step has known fields", head + get + "  expects: 1\n", []string{
-			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `)`}},
+			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `); did you mean "expect"?`}},
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
 			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
-			`f.yaml:3: a step needs a request: one of create, get, list, watch, update, patch, apply, delete, deletecollection, calls, webhook`}},
+			`f.yaml:3: a step needs something to do: one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, calls, webhook`}},
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
-			`f.yaml:4: a step is one request, and this one has get and delete`}},
+			`f.yaml:4: a step does one thing, and this one has get and delete`}},
 		{"a step is a mapping", head + "- get\n", []string{
 			`f.yaml:3: a step is a mapping`}},
 		{"a field stands once", head + "- get: {path: /x}\n  get: {path: /x}\n", []string{
@@ -55,7 +59,7 @@ func TestMistakes(t *testing.T) {
 		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
 			`f.yaml:2: steps takes a list`}},
 		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
-			`f.yaml:5: unknown field "kind" in a scenario (known: cluster, scenario, setup, steps, webhooks)`}},
+			`f.yaml:5: unknown field "kind" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks)`}},
 		{"names differ within a file", head + get + "---\n" + head + get, []string{
 			`f.yaml:5: a scenario of this name is on line 1 already: "s"`}},
 		{"a manifest is a mapping", head + "- create: k\n", []string{
@@ -67,7 +71,7 @@ func TestMistakes(t *testing.T) {
 		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
 			`f.yaml:3: open none.yaml: no such file or directory`}},
 		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
-			`f.yaml:3: unknown field "nam" in a reference (known: apiVersion, kind, name, namespace, path)`}},
+			`f.yaml:3: unknown field "nam" in a reference (known: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
 		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{
 			`f.yaml:3: a reference needs name`}},
 		{"a list is of no one object", head + "- list: {apiVersion: v1, kind: K, name: x}\n", []string{
@@ -76,16 +80,16 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a path says everything: no other field can stand beside it`}},
 		{"a path is absolute", head + "- get: {path: x}\n", []string{
 			`f.yaml:3: a path begins with a slash: "x"`}},
-		{"a step succeeds or fails", head + get + "  expect: {}\n  error: {code: 1}\n", []string{
-			`f.yaml:5: a step succeeds or fails: it has expect or error, not both`}},
+		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 1}\n", []string{
+			`f.yaml:5: a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case`}},
 		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
-			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status)`}},
+			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status); did you mean "message"?`}},
 		{"an error says which", head + get + "  error: {}\n", []string{
 			`f.yaml:4: error takes a mapping that says which error, as in {code: 404, reason: NotFound}`}},
 		{"a mark is a known one", head + get + "  expect: !some 1\n", []string{
 			`f.yaml:4: unknown tag !some`}},
 		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
-			`f.yaml:3: !present cannot stand here (but !absent and !from can)`}},
+			`f.yaml:3: !present cannot stand here (but !absent and !cel and !from can)`}},
 		{"a name is no mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
 			`f.yaml:3: !absent cannot stand here`}},
 		{"absent takes no value", head + get + "  expect: {x: !absent 1}\n", []string{
@@ -97,7 +101,7 @@ func TestMistakes(t *testing.T) {
 		{"from says where", head + get + "  expect: !from\n", []string{
 			`f.yaml:4: !from takes the name of an answer and a path in it, as in !from created.metadata.uid`}},
 		{"from looks back, not at its own step", head + get + "  as: here\n  expect: !from here.x\n", []string{
-			`f.yaml:5: no step before this one has its answer named "here" (as: here)`}},
+			`f.yaml:5: no step before this one has its answer named "here" (as: here); that name is captured on line 4, and not before`}},
 		{"from looks at its own scenario", head + get + "  as: there\n---\nscenario: t\nsteps:\n" + get + "  expect: !from there.x\n", []string{
 			`f.yaml:9: no step before this one has its answer named "there" (as: there)`}},
 		{"an answer's name is its own", head + get + "  as: a\n" + get + "  as: a\n", []string{
@@ -131,7 +135,7 @@ func TestMistakes(t *testing.T) {
 		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
 			`f.yaml:3: a watch needs expect, with a list of events`}},
 		{"options are those of the API", head + get + "  options: {dryrun: All}\n", []string{
-			`f.yaml:4: unknown field "dryrun" in the options (known: ` + strings.Join(knownOptions, ", ") + `)`}},
+			`f.yaml:4: unknown field "dryrun" in the options (known: ` + strings.Join(knownOptions, ", ") + `); did you mean "dryRun"?`}},
 		{"headers are texts", head + get + "  headers: {Accept: 1}\n", []string{
 			`f.yaml:4: a string that is not empty belongs here`}},
 		{"headers are a mapping", head + get + "  headers: text\n", []string{
@@ -149,7 +153,7 @@ func TestMistakes(t *testing.T) {
 		{"a condition is CEL", head + get + "  that: [answer.x ==]\n", []string{
 			"f.yaml:4: not CEL: answer.x ==: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"}},
 		{"a condition is of answers that are there", head + get + "  as: mine\n  that: [mine.x]\n", []string{
-			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container '')`}},
+			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container ''); that name is captured on line 4, and not before`}},
 		{"a condition is true or false", head + get + "  that: [size(answer)]\n", []string{
 			`f.yaml:4: a condition is true or false, and size(answer) is a int`}},
 		{"conditions are a list", head + get + "  that: answer.x\n", []string{
@@ -164,7 +168,7 @@ func TestMistakes(t *testing.T) {
 		{"a webhook has known fields", hook + "  url: x\nsteps:\n" + get, []string{
 			`f.yaml:6: unknown field "url" in a webhook (known: body, code, headers, name, response, service, silent)`}},
 		{"a service has known fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
-			`f.yaml:3: unknown field "nam" in a service (known: name, namespace, path, port)`}},
+			`f.yaml:3: unknown field "nam" in a service (known: name, namespace, path, port); did you mean "name"?`}},
 		{"a port is a number", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, port: 0}}\nsteps:\n" + get, []string{
 			`f.yaml:3: port takes a number from 1 to 65535`}},
 		{"a webhook's path is absolute", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, path: y}}\nsteps:\n" + get, []string{
@@ -182,7 +186,7 @@ func TestMistakes(t *testing.T) {
 		{"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel }\nsteps:\n" + get, []string{
 			`f.yaml:3: !cel takes an expression`}},
 		{"an expression is a webhook's", head + get + "  expect: !cel request.x\n", []string{
-			`f.yaml:4: !cel cannot stand here (but !absent and !from and !only and !present and !unordered can)`}},
+			`f.yaml:4: not CEL: request.x: undeclared reference to 'request' (in container '')`}},
 		{"a webhook knows no answers", hook + "steps:\n- webhook: {name: w, body: !from w.url}\n", []string{
 			`f.yaml:7: !from cannot stand here (but !absent and !cel can)`}},
 		{"a service and path are one webhook's", hook + "- {name: v, body: x, service: {namespace: d, name: x, port: 443}}\nsteps:\n" + get, []string{
@@ -195,7 +199,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:7: which webhook? It needs name`}},
 		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
 			`f.yaml:7: a webhook has one of response, body, and silent`}},
-		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {}\n", []string{
+		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
 			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to judge`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
@@ -206,7 +210,7 @@ func TestMistakes(t *testing.T) {
 		t.Run(test.rule, func(t *testing.T) {
 			var got []string
 			for _, mistake := range parse("f.yaml", []byte(test.text)).mistakes {
-				got = append(got, mistake.Error())
+				got = append(got, column.ReplaceAllString(mistake.Error(), "$1: "))
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("mistakes in\n%s(-want +got):\n%s", test.text, d)

@@ -2,66 +2,209 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Play plays the scenario on a cluster that start makes. It ends at the first step that fails,
 // and when ctx ends, which is a failure too.
 func (s *Scenario) Play(ctx context.Context, start Starter) Result {
-	began := time.Now()
-	failure := s.play(ctx, start)
-	return Result{s, time.Since(began), failure}
+	return player{start: start}.play(ctx, s, nil)
 }
 
-func (s *Scenario) play(ctx context.Context, start Starter) (failed *Failure) {
-	if ctx.Err() != nil {
-		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(ctx))}
+// player is how scenarios are played.
+type player struct {
+	start Starter
+	// controller runs beside each scenario, after its setup.
+	controller Controller
+	// bubble calls a function in a testing/synctest bubble; nil: there are none, and time is real.
+	bubble func(func()) error
+	// virtual: this is in a bubble.
+	virtual bool
+}
+
+// play plays a scenario, on a fork of what its cases share if of is not nil.
+func (with player) play(ctx context.Context, s *Scenario, of *base) Result {
+	result := Result{Scenario: s}
+	began := time.Now()
+	switch {
+	case with.bubble != nil && (with.controller != nil || s.needsTime()):
+		with.virtual = true
+		err := with.bubble(func() {
+			// A goroutine that waits for what is outside of the bubble would stop its time, so
+			// an interrupt is looked for before each step.
+			result.Failure, result.Log = s.play(context.WithoutCancel(ctx), ctx, with, nil)
+		})
+		if err != nil && result.Failure == nil {
+			result.Failure = &Failure{Position: s.Position, Message: err.Error()}
+		}
+	case s.onlyVirtual():
+		result.Skipped = "advance and settle need virtual time"
+	default:
+		result.Failure, result.Log = s.play(ctx, ctx, with, of)
 	}
+	result.Elapsed = time.Since(began)
+	return result
+}
+
+// errOver ends what still runs when a scenario is over.
+var errOver = errors.New("the scenario is over")
+
+func (s *Scenario) play(ctx, interrupted context.Context, with player, of *base) (failed *Failure, log []string) {
+	if interrupted.Err() != nil {
+		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}, nil
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(errOver)
+	var p *playing
+	played := 0
+	if of != nil {
+		p, failed = of.fork(ctx, s, with.start)
+		played = s.table.shared
+	} else {
+		p, failed = s.begin(ctx, with.start)
+	}
+	if failed != nil {
+		return failed, nil
+	}
+	p.interrupted, p.virtual = interrupted, with.virtual
+	defer func() {
+		log = p.log
+		if err := p.controller.end(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: err.Error()}
+		}
+		if failed != nil {
+			failed.Log = log
+		}
+		if err := p.close(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
+		}
+	}()
+	if s.params != nil {
+		p.frames[nil][theCase] = answer{body: s.params}
+	}
+	if failed = p.play(ctx, s.setup, played, len(s.setup), "setup"); failed != nil {
+		return failed, nil
+	}
+	if with.controller != nil {
+		p.controller = startController(ctx, with.controller, p.cluster, func(err error) { stop(controllerError{err}) })
+	}
+	failed = p.play(ctx, s.steps, 0, len(s.steps), "step")
+	if failed == nil && ctx.Err() != nil {
+		failed = &Failure{Position: s.Position, Message: ended(ctx)}
+	}
+	return failed, nil
+}
+
+// controllerError is why the controller has ended a scenario.
+type controllerError struct{ error }
+
+// ended says why ctx has ended.
+func ended(ctx context.Context) string {
+	cause := context.Cause(ctx)
+	if controller := (controllerError{}); errors.As(cause, &controller) {
+		return controller.Error()
+	}
+	return fmt.Sprintf("interrupted: %v", cause)
+}
+
+// playing is a scenario that is being played.
+type playing struct {
+	cluster Cluster
+	client  *client
+	frames  frames
+	// controller runs beside it, or is nil.
+	controller *running
+	// virtual: time is that of a bubble.
+	virtual bool
+	// interrupted has ended if the whole run has been interrupted.
+	interrupted context.Context
+	// log are the lines that the scenario has written.
+	log []string
+}
+
+// begin starts the cluster of a scenario.
+func (s *Scenario) begin(_ context.Context, start Starter) (*playing, *Failure) {
 	webhooks := s.startWebhooks()
 	options := s.Cluster
 	options.Services = webhooks.services()
 	cluster, err := start(options)
 	if err != nil {
-		return &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
+		return nil, &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
 	}
-	defer func() {
-		if err := cluster.Close(); err != nil && failed == nil {
-			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
-		}
-	}()
+	p, failed := s.on(cluster)
+	if failed != nil {
+		return nil, failed
+	}
+	p.client.webhooks = webhooks
+	p.frames[nil] = webhooks.answers(cluster)
+	return p, nil
+}
+
+// on is the playing of a scenario on a cluster.
+func (s *Scenario) on(cluster Cluster) (*playing, *Failure) {
 	client, err := newClient(cluster)
 	if err != nil {
-		return &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
+		err = errors.Join(err, cluster.Close())
+		return nil, &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
 	}
-	defer client.http.CloseIdleConnections()
-	client.webhooks = webhooks
-	answers := webhooks.answers(cluster)
+	return &playing{cluster: cluster, client: client, frames: frames{}, interrupted: context.Background()}, nil
+}
 
-	for i, m := range s.setup {
-		setup := step{pos: m.pos, verb: verbs[0], request: request{argument: m.object}}
-		if _, failure := setup.play(ctx, client, answers); failure != nil {
-			failure.Step = fmt.Sprintf("setup %d", i+1)
-			return failure
+func (p *playing) close() error {
+	p.client.http.CloseIdleConnections()
+	return p.cluster.Close()
+}
+
+// play plays some of the steps.
+func (p *playing) play(ctx context.Context, steps []step, from, to int, what string) *Failure {
+	for i, step := range steps[from:to] {
+		var failure *Failure
+		if p.virtual && p.interrupted.Err() != nil {
+			failure = &Failure{Position: step.pos, Verb: step.verb.name, Message: ended(p.interrupted)}
+		} else {
+			failure = p.step(ctx, step)
 		}
-	}
-	for i, step := range s.steps {
-		answer, failure := step.play(ctx, client, answers)
 		if failure != nil {
-			failure.Step = fmt.Sprintf("step %d", i+1)
+			failure.Step = fmt.Sprintf("%s %d", what, from+i+1)
 			if step.name != "" {
 				failure.Step += " (" + step.name + ")"
 			}
 			return failure
 		}
-		if step.as != "" {
-			answers[step.as] = answer
-		}
+	}
+	return nil
+}
+
+// step plays one step, and keeps its answer.
+func (p *playing) step(ctx context.Context, s step) *Failure {
+	answers, err := p.frames.of(s.scope)
+	if err != nil {
+		return &Failure{Position: s.pos, Verb: s.verb.name, Message: err.Error()}
+	}
+	var a answer
+	var failure *Failure
+	switch {
+	case s.verb.name == "advance":
+		failure = p.advance(ctx, s)
+	case s.verb.name == "settle":
+		failure = p.settle(ctx, s)
+	case s.eventually > 0 || s.consistently > 0:
+		a, failure = p.lasting(ctx, s, answers)
+	default:
+		a, failure = s.play(ctx, p.client, answers)
+	}
+	if failure != nil {
+		return failure
+	}
+	if s.verb.name == "log" {
+		p.log = append(p.log, fmt.Sprint(a.body))
+	}
+	if s.as != "" {
+		answers[s.as] = a
 	}
 	return nil
 }
@@ -84,7 +227,7 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 	}
 	switch {
 	case ctx.Err() != nil:
-		return fail("interrupted: %v", context.Cause(ctx))
+		return fail("%s", ended(ctx))
 	case err != nil:
 		return fail("%v", err)
 	}
@@ -105,31 +248,4 @@ func (a answer) String() string {
 
 func codeText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
-}
-
-// PlayAll plays scenarios, as many concurrently as there are processors. It calls report with
-// each result from the calling goroutine, in the order of the scenarios. When it returns, all
-// results have been reported and nothing is running.
-func PlayAll(ctx context.Context, scenarios []*Scenario, start Starter, report func(Result)) {
-	results := make([]chan Result, len(scenarios))
-	for i := range results {
-		results[i] = make(chan Result, 1)
-	}
-	var next atomic.Int64
-	var players sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(scenarios)) {
-		players.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(scenarios) {
-					return
-				}
-				results[i] <- scenarios[i].Play(ctx, start)
-			}
-		})
-	}
-	for _, result := range results {
-		report(<-result)
-	}
-	players.Wait()
 }

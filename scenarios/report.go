@@ -17,6 +17,10 @@ type Failure struct {
 	// Message says what went wrong. Diff is the difference between the expected and the
 	// real answer (-want +got), if there is one.
 	Message, Diff string
+	// Meanwhile says what changed while the step waited, if it waited. Log is what the scenario
+	// has written to its log until then.
+	Meanwhile string
+	Log       []string
 }
 
 // String returns the failure as the log shows it: a line that begins with FILE:LINE, and the
@@ -35,6 +39,12 @@ func (f *Failure) String() string {
 		b.WriteString(" (-want +got):\n")
 		b.WriteString(indent(strings.TrimRight(f.Diff, "\n")))
 	}
+	if f.Meanwhile != "" {
+		b.WriteString("\n" + indent(f.Meanwhile))
+	}
+	if len(f.Log) > 0 {
+		b.WriteString("\n" + indent("the log of the scenario:\n"+strings.Join(f.Log, "\n")))
+	}
 	return b.String()
 }
 
@@ -48,9 +58,10 @@ func indent(text string) string {
 //	ok    crontab/walkthrough.yaml:1: The walkthrough of the documents (0.012s)
 //	FAIL  crontab/conflict.yaml:1: A stale update is refused (0.009s)
 //	    crontab/conflict.yaml:31: step 4: update crontabs.stable.example.com default/a: …
+//	skip  jobs/ttl.yaml:1: A Job ends after an hour: advance and settle need virtual time
 type Reporter struct {
-	w              io.Writer
-	passed, failed int
+	w                       io.Writer
+	passed, failed, skipped int
 }
 
 // NewReporter returns a Reporter that writes to w.
@@ -58,23 +69,32 @@ func NewReporter(w io.Writer) *Reporter { return &Reporter{w: w} }
 
 // Report writes the lines of one result.
 func (r *Reporter) Report(result Result) {
+	s := result.Scenario
 	verdict := "ok  "
-	if result.Failure != nil {
+	switch {
+	case result.Failure != nil:
 		verdict = "FAIL"
 		r.failed++
-	} else {
+	case result.Skipped != "":
+		r.skipped++
+		fmt.Fprintf(r.w, "skip  %s: %s: %s\n", s.Position, s.Title(), result.Skipped)
+		return
+	default:
 		r.passed++
 	}
-	s := result.Scenario
-	fmt.Fprintf(r.w, "%s  %s: %s (%.3fs)\n", verdict, s.Position, s.Name, result.Elapsed.Seconds())
+	fmt.Fprintf(r.w, "%s  %s: %s (%.3fs)\n", verdict, s.Position, s.Title(), result.Elapsed.Seconds())
 	if result.Failure != nil {
 		fmt.Fprintln(r.w, indent(result.Failure.String()))
 	}
 }
 
-// Summary writes a line "N passed, M failed", which programs may read, and returns whether no
-// scenario failed.
+// Summary writes a line "N passed, M failed", which programs may read, with ", K skipped" if there
+// are such, and returns whether no scenario failed. Each case counts as a scenario.
 func (r *Reporter) Summary() bool {
-	fmt.Fprintf(r.w, "%d passed, %d failed\n", r.passed, r.failed)
+	fmt.Fprintf(r.w, "%d passed, %d failed", r.passed, r.failed)
+	if r.skipped > 0 {
+		fmt.Fprintf(r.w, ", %d skipped", r.skipped)
+	}
+	fmt.Fprintln(r.w)
 	return r.failed == 0
 }

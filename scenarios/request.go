@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,6 +28,9 @@ type request struct {
 	asTable bool
 	// events is how many a watch waits for.
 	events int
+	// eventually is how long the expectation may take to become true, and consistently how long it
+	// has to stay true.
+	eventually, consistently time.Duration
 }
 
 // beside is a field that may stand beside a request, to say more about it. Like the
@@ -43,13 +47,13 @@ var besides = []*beside{
 	{"subresource", "NAME", "get update patch apply",
 		"the request goes to this subresource of the object.",
 		func(p *parser, n *yaml.Node, r *request) { r.subresource = p.text(n) }},
-	{"options", "{fieldManager, force, ...}", "create get list watch update patch apply delete deletecollection",
+	{"options", "{fieldManager, force, ...}", "create get list watch update patch apply delete deletecollection scale status absent count",
 		"options of the request, as Kubernetes names them; they are its query.",
 		func(p *parser, n *yaml.Node, r *request) { r.options = p.options(n) }},
 	{"type", "json, merge or strategic", "patch",
 		"which type of patch the body is.",
 		func(p *parser, n *yaml.Node, r *request) { r.patchType = p.oneOf(n, patchTypes) }},
-	{"body", "VALUE", "create update patch apply delete deletecollection",
+	{"body", "VALUE", "create update patch apply delete deletecollection evict",
 		"what is sent: a patch, or the DeleteOptions of a delete. A string is sent as it is, also in place of a" +
 			" manifest; anything else is sent as JSON.",
 		func(p *parser, n *yaml.Node, r *request) { r.body = p.tree(n, manifestMarks) }},
@@ -60,6 +64,12 @@ var besides = []*beside{
 		"headers of the request, in place of those that the runner sends.",
 		func(p *parser, n *yaml.Node, r *request) { r.headers = p.texts(n, "the headers") }},
 	asUser,
+	{"eventually", "DURATION", "get list absent count events",
+		"the expectation need not be true at once, but has to become true in that time, such as 30s.",
+		func(p *parser, n *yaml.Node, r *request) { r.eventually = p.duration(n) }},
+	{"consistently", "DURATION", "get list absent count events",
+		"the expectation is true at once, and stays true for that time.",
+		func(p *parser, n *yaml.Node, r *request) { r.consistently = p.duration(n) }},
 }
 
 func (b *beside) standsWith(verb string) bool {
@@ -91,7 +101,7 @@ func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 		p.mistake(n, "%s are a mapping", what)
 		return nil
 	}
-	p.eachField(n, func(key, value *yaml.Node) { texts[key.Value] = p.text(value) })
+	p.eachField(n, func(key, value *yaml.Node) { texts[key.Value] = p.textOrMark(value) })
 	return texts
 }
 
@@ -105,7 +115,7 @@ func (p *parser) oneOf(n *yaml.Node, known map[string]string) string {
 
 // resolve returns a copy of r in which each !from is replaced by its value.
 func (r request) resolve(answers map[string]answer) (request, error) {
-	for _, fields := range []*map[string]any{&r.argument, &r.to, &r.options} {
+	for _, fields := range []*map[string]any{&r.argument, &r.to, &r.options, &r.headers} {
 		if *fields == nil {
 			continue
 		}

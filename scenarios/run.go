@@ -1,26 +1,119 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
+
+// RunOption says how [Run] plays scenarios.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	controller Controller
+	cluster    []fakecluster.Option
+	realTime   bool
+}
+
+// WithController runs a controller beside each scenario: a manager, with cfg as its
+// configuration, until ctx ends. It is started after the setup, and has a minute to return
+// after ctx has ended. It is a failure if it returns before, or writes without end.
+//
+// It runs in a bubble of testing/synctest, where everything that waits has to be made in the
+// function. It must not open sockets: a manager serves no metrics, probes and webhooks. Nor must it
+// elect a leader, because that writes all the time.
+//
+// Default: none.
+func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {
+	return func(o *runOptions) { o.controller = run }
+}
+
+// WithOptions gives the cluster of each scenario more options, such as
+// [fakecluster.WithCRDPaths]. They come after those that the scenario says.
+//
+// Default: none.
+func WithOptions(options ...fakecluster.Option) RunOption {
+	return func(o *runOptions) { o.cluster = append(o.cluster, options...) }
+}
+
+// InRealTime plays all scenarios outside of bubbles. Those with advance or settle are skipped.
+//
+// Default: scenarios that wait, and all with WithController, are played in bubbles of
+// testing/synctest, whose time passes when there is nothing else to do.
+func InRealTime() RunOption {
+	return func(o *runOptions) { o.realTime = true }
+}
 
 // Run plays the scenarios of a file, a folder or a glob pattern, as [Load] reads them. Each is a
 // parallel subtest with a cluster of its own in this process. The subtests are named
-// FILE/SCENARIO, for "go test -run". A pattern without scenarios, or a mistake in one of them,
-// fails the test at once.
-func Run(t *testing.T, pattern string) {
+// FILE/SCENARIO, or FILE/SCENARIO/CASE, for "go test -run". A pattern without scenarios, or a
+// mistake in one of them, fails the test at once.
+func Run(t *testing.T, pattern string, options ...RunOption) {
 	t.Helper()
+	var o runOptions
+	for _, option := range options {
+		option(&o)
+	}
 	all, err := Load(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
-		t.Run(filepath.ToSlash(s.File)+"/"+s.Name, func(t *testing.T) {
-			t.Parallel()
-			if result := s.Play(t.Context(), InProcess); result.Failure != nil {
-				t.Error(result.Failure)
+	with := player{controller: o.controller, start: func(options ClusterOptions) (Cluster, error) { return inThisProcess(options, o.cluster) }}
+	bases := basesOf(all)
+	play := func(t *testing.T, s *Scenario) {
+		t.Parallel()
+		with := with
+		if !o.realTime {
+			with.bubble = bubbleOf(t)
+		}
+		result := with.play(t.Context(), s, bases[s.table])
+		switch {
+		case result.Failure != nil:
+			t.Error(result.Failure)
+		case result.Skipped != "":
+			t.Skip(result.Skipped)
+		}
+		for _, line := range result.Log {
+			t.Log(line)
+		}
+	}
+	for i, s := range all {
+		name := filepath.ToSlash(s.File) + "/" + s.Name
+		switch {
+		case s.table == nil:
+			t.Run(name, func(t *testing.T) { play(t, s) })
+		case i == 0 || all[i-1].table != s.table:
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				t.Cleanup(func() {
+					if err := bases[s.table].close(); err != nil {
+						t.Errorf("closing the cluster of the setup: %v", err)
+					}
+				})
+				for _, c := range all[i:][:s.table.cases] {
+					t.Run(c.Case, func(t *testing.T) { play(t, c) })
+				}
+			})
+		}
+	}
+}
+
+// bubbleOf returns how to call a function in a bubble. If something is left in the bubble that
+// waits forever, that is an error, and does not end the process.
+func bubbleOf(t *testing.T) func(func()) error {
+	return func(f func()) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("the bubble did not end well; does the controller leave goroutines behind? %v", r)
 			}
-		})
+		}()
+		synctest.Test(t, func(*testing.T) { f() })
+		return nil
 	}
 }

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 			[]string{"--- PASS: TestRunChild/", "--- FAIL: TestRunChild/", "bad.yaml/It_is_ill",
 				"bad.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):"}},
 		{"a mistake", write("mistake.yaml", "scenario: x\nsteps: []\n"), false,
-			[]string{"mistake.yaml:1: a scenario needs steps"}},
+			[]string{"mistake.yaml:1:1: a scenario needs steps"}},
 		{"no match", dir + "/none*.yaml", false,
 			[]string{"none*.yaml: no such file or folder"}},
 	}

@@ -13,14 +13,36 @@ import (
 type Scenario struct {
 	// Name is the sentence after "scenario:".
 	Name string
-	// Position is the line where the document begins.
+	// Case is the name of the case that this is, if the scenario has a table of cases.
+	Case string
+	// Position is where the document begins, or the case.
 	Position
 	// Cluster has the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
 
 	webhooks []stubWebhook
-	setup    []manifest
+	setup    []step
 	steps    []step
+	// params are what the case is made of, with its name; nil: there are no cases.
+	params map[string]any
+	// table is what the cases of a scenario have in common; nil: there are no cases.
+	table *table
+}
+
+// Title is the name of the scenario and of the case.
+func (s *Scenario) Title() string {
+	if s.Case == "" {
+		return s.Name
+	}
+	return s.Name + ": " + s.Case
+}
+
+// table is what the cases of one scenario have in common.
+type table struct {
+	// cases is how many there are.
+	cases int
+	// shared is how many steps of the setup are the same for all of them.
+	shared int
 }
 
 // ClusterOptions is the "cluster:" part of a scenario. The zero value is a cluster as
@@ -62,6 +84,8 @@ type Cluster interface {
 	// services, and ServiceURL returns the address of one of them.
 	CABundle() []byte
 	ServiceURL(namespace, name string, port int) string
+	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
+	Fork() (Cluster, error)
 	Close() error
 }
 
@@ -74,19 +98,33 @@ type Result struct {
 	Scenario *Scenario
 	// Elapsed is the time for everything: starting the cluster, setup, steps and closing.
 	Elapsed time.Duration
-	// Failure is nil if the scenario passed.
+	// Failure is nil if the scenario passed, or was skipped.
 	Failure *Failure
+	// Skipped says why the scenario has not been played; empty: it has.
+	Skipped string
+	// Log is what the scenario has written to its log.
+	Log []string
 }
 
-// Position is a line of a file. Every message begins with one.
+// Position is a place in a file. Every message begins with one.
 type Position struct {
 	// File is the path of the file, as it was given or found.
 	File string
-	Line int
+	// Line and Column count from 1; the column is that of a character, or 0 if the whole line is
+	// meant.
+	Line, Column int
 }
 
 // String returns FILE:LINE.
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// exactly returns FILE:LINE:COLUMN, for an editor to go there.
+func (p Position) exactly() string {
+	if p.Column == 0 {
+		return p.String()
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
 
 // manifest is an object as the author of the scenario wrote it. It may contain marks.
 type manifest struct {
@@ -101,6 +139,8 @@ type step struct {
 	verb *verb
 	// as is the name under which later steps refer to the answer.
 	as string
+	// scope is where its names are those of a shared setup; nil: they are the scenario's.
+	scope *scope
 	request
 	expectation
 }

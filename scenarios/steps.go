@@ -41,6 +41,19 @@ var verbs = []*verb{
 		" fieldManager, the manager is scenario.", apply},
 	{"delete", objectReference, "deletes one object.", remove},
 	{"deletecollection", listReference, "deletes the objects that list reads, with the same options.", removeAll},
+	{"scale", scaleReference, "changes how many replicas one object asks for, by its subresource scale.", scale},
+	{"status", statusManifest, "sends the status of the manifest, as a merge patch of the subresource status: what a controller" +
+		" or a kubelet would write.", patchStatus},
+	{"finalize", finalizeReference, "takes a finalizer off an object, as who has put it there does in the end; without finalizer all of them." +
+		" The finalizer kubernetes of a namespace goes by its subresource finalize.", finalize},
+	{"evict", podReference, "evicts a Pod, as kubectl drain does; body has DeleteOptions.", evict},
+	{"absent", maybeReference, "makes sure that one object is not there, or without name that none is that list would read.", isAbsent},
+	{"count", listReference, "counts the objects that list reads; the answer is the number.", count},
+	{"events", objectReferenceByKind, "reads the Events recorded for one object, the oldest first; the answer is the list of them.", recorded},
+	{"log", anyValue, "writes a line to the log of the scenario, which is shown if it fails.", write},
+	{"advance", oneDuration, "lets that much virtual time pass.", nil},
+	{"settle", settlePeriods, "waits until nothing is left to do: no request is on its way, all events are" +
+		" delivered, and nothing is written for quiet of virtual time (1s if left out). It fails if that takes longer than within (10m).", nil},
 	{"calls", webhookName, "reads the calls that a webhook got since the last step that read them.", calls},
 	{"webhook", webhookReply, "changes how a webhook answers from now on.", turn},
 }
@@ -90,17 +103,23 @@ var (
 // reference is an argument that says where something is. The fields in needed have
 // to be there; namespace need not, and path stands alone.
 func reference(notation string, needed ...string) argument {
+	return referenceWith(notation, nil, needed...)
+}
+
+// referenceWith is a reference that may have more fields, unless they are nil, and then no path.
+func referenceWith(notation string, more map[string]func(*parser, *yaml.Node) any, needed ...string) argument {
 	return argument{notation, func(p *parser, n *yaml.Node) map[string]any {
 		ref := map[string]any{}
 		known := map[string]func(*yaml.Node){}
-		for _, name := range append([]string{"namespace", "path"}, needed...) {
-			known[name] = func(n *yaml.Node) {
-				if n.Tag == tagFrom {
-					ref[name] = p.from(n)
-				} else {
-					ref[name] = p.text(n)
-				}
-			}
+		for name, read := range more {
+			known[name] = func(n *yaml.Node) { ref[name] = read(p, n) }
+		}
+		usual := []string{"namespace", "path"}
+		if more != nil {
+			usual = usual[:1]
+		}
+		for _, name := range append(usual, needed...) {
+			known[name] = func(n *yaml.Node) { ref[name] = p.textOrMark(n) }
 		}
 		before := len(p.mistakes)
 		p.fields(n, "a reference", known)
@@ -250,3 +269,5 @@ func withDefault(fields map[string]any, name string, value any) map[string]any {
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+func sortedFields(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

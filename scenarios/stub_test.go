@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,6 +32,8 @@ func newStub() *stub { return &stub{objects: map[string]map[string]any{}} }
 func (s *stub) start(ClusterOptions) (Cluster, error) { return s, nil }
 
 func (s *stub) Close() error { s.closed = true; return s.closeErr }
+
+func (s *stub) Fork() (Cluster, error) { return nil, errors.New("a stub has no fork") }
 
 func (s *stub) CABundle() []byte { return []byte("a bundle") }
 

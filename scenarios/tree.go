@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 	if !slices.Contains(marks, n.Tag) {
 		switch {
 		case !slices.Contains(expectationMarks, n.Tag) && !slices.Contains(replyMarks, n.Tag):
-			p.mistake(n, "unknown tag %s", n.Tag)
+			p.mistake(n, "unknown tag %s%s", n.Tag, suggestion(n.Tag, expectationMarks))
 		case len(marks) == 0:
 			p.mistake(n, "%s cannot stand here", n.Tag)
 		default:
@@ -166,9 +167,12 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 		}
 		return unordered{p.sequence(n, marks)}
 	case tagFrom:
-		return p.from(n)
+		return p.from(n, marks)
 	case tagCEL:
-		return p.computed(n)
+		if slices.Contains(marks, tagFrom) {
+			return p.computed(n, p.visible())
+		}
+		return p.computed(n, []string{theRequest})
 	}
 	if n.Kind != yaml.ScalarNode || n.Value != "" {
 		p.mistake(n, "%s takes no value", n.Tag)
@@ -179,14 +183,27 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 	return absent{}
 }
 
-func (p *parser) from(n *yaml.Node) any {
+// from reads a reference to an answer or to a parameter. The parameter may have the marks.
+func (p *parser) from(n *yaml.Node, marks []string) any {
 	path := strings.Split(n.Value, ".")
 	if n.Kind != yaml.ScalarNode || n.Value == "" || slices.Contains(path, "") {
 		p.mistake(n, "%s takes the name of an answer and a path in it, as in %s created.metadata.uid", tagFrom, tagFrom)
 		return nil
 	}
-	if !slices.Contains(p.answers, path[0]) {
-		p.mistake(n, "no step before this one has its answer named %q (as: %s)", path[0], path[0])
+	switch {
+	case p.given[path[0]] != nil:
+		p.refer(n, path[0], path[1:], func(value any) string {
+			for _, tag := range marksIn(value) {
+				if !slices.Contains(marks, tag) && tag != tagFrom && tag != tagCEL {
+					return fmt.Sprintf("%s cannot stand where %s is used", tag, strings.Join(path, "."))
+				}
+			}
+			return ""
+		})
+	case path[0] == theCase && p.scope == nil:
+		p.mistake(n, "the scenario has no cases")
+	case !slices.Contains(p.answers, path[0]):
+		p.mistake(n, "no step before this one has its answer named %q (as: %s)%s", path[0], path[0], p.missing(path[0], p.answers))
 	}
 	return from{pos: p.at(n), answer: path[0], path: path[1:]}
 }

@@ -34,8 +34,8 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const known = "apply, as, body, calls, code, create, delete, deletecollection, error, expect, get, headers, list, name, options, patch, " +
-		"subresource, table, that, to, type, update, warnings, watch, webhook, wide"
+	const known = "absent, advance, apply, as, body, calls, code, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, finalize, " +
+		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule           string
 		args           []string
@@ -63,8 +63,8 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: run: nothing was played:\nbroken.yaml:1: not YAML: did not find expected node content\n"},
 		{"mistakes in several files", []string{"run", "field.yaml", "step.yaml"}, 1,
 			"", "fakecluster: run: nothing was played:\n" +
-				"field.yaml:5: unknown field \"expcet\" in a step (known: " + known + ")\n" +
-				"step.yaml:3: unknown field \"poke\" in a step (known: " + known + ")\n"},
+				"field.yaml:5:3: unknown field \"expcet\" in a step (known: " + known + "); did you mean \"expect\"?\n" +
+				"step.yaml:3:3: unknown field \"poke\" in a step (known: " + known + ")\n"},
 		{"an unknown command", []string{"play"}, 2,
 			"", "fakecluster: unknown command \"play\" for \"fakecluster\"\n"},
 		{"an unknown flag", []string{"serve", "--ports", "1"}, 2,

@@ -1,0 +1,143 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A mistake says the column it is in, and what may have been meant.
+func TestMistakesAreFoundExactly(t *testing.T) {
+	const head = "scenario: s\nsteps:\n"
+	const get = "- get: {path: /x}\n"
+	const table = "scenario: s\ncases:\n- {name: none, replicas: 0}\n- {name: one, replicas: 1}\nsteps:\n"
+	tests := []struct {
+		rule, text string
+		want       []string
+	}{
+		{"a field", head + get + "  options: {dryRin: All}\n", []string{
+			`f.yaml:4:13: unknown field "dryRin" in the options (known: ` + strings.Join(knownOptions, ", ") + `); did you mean "dryRun"?`}},
+		{"a character of an expression", head + get + "  that: [\"answer.x == anser.y\"]\n", []string{
+			`f.yaml:4:23: not CEL: answer.x == anser.y: undeclared reference to 'anser' (in container ''); did you mean "answer"?`}},
+		{"a character of an expression after its tag", head + get + "  as: made\n- create: {apiVersion: v1, kind: K, x: !cel mad.x }\n", []string{
+			`f.yaml:5:45: not CEL: mad.x: undeclared reference to 'mad' (in container ''); did you mean "made"?`}},
+		{"a name before it is captured", head + get + "  that: [made.x == 1]\n" + get + "  as: made\n", []string{
+			`f.yaml:4:10: not CEL: made.x == 1: undeclared reference to 'made' (in container ''); that name is captured on line 6, and not before`}},
+		{"a tag", head + get + "  expect: {x: !presnt }\n", []string{
+			`f.yaml:4:15: unknown tag !presnt; did you mean "!present"?`}},
+		{"a condition that is always the same", head + get + "  that: [1 < 2]\n", []string{
+			`f.yaml:4:10: 1 < 2 speaks of no answer: it is the same whatever the server does`}},
+		{"an expectation that every answer meets", head + get + "  expect: {}\n", []string{
+			`f.yaml:4:11: this expectation can never fail: every answer has that; leave it out, or say what the answer has`}},
+		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
+			`f.yaml:3:3: count can never fail like this: it needs expect or that`}},
+		{"a scale without a number", head + "- scale: {apiVersion: v1, kind: K, name: x}\n", []string{
+			`f.yaml:3:10: it needs replicas`}},
+		{"a scale of no number", head + "- scale: {apiVersion: v1, kind: K, name: x, replicas: two}\n", []string{
+			`f.yaml:3:55: replicas takes a number`}},
+		{"a status with a spec", head + "- status: {apiVersion: v1, kind: K, metadata: {name: x}, spec: {}, status: {}}\n", []string{
+			`f.yaml:3:11: only the status is sent: spec cannot stand here`}},
+		{"a status without one", head + "- status: {apiVersion: v1, kind: K, metadata: {name: x}}\n", []string{
+			`f.yaml:3:11: the manifest needs status`}},
+		{"a duration that is none", head + "- advance: 1 hour\n", []string{
+			`f.yaml:3:12: a duration is written as 1s, 30m or 1h30m, and not as "1 hour"`}},
+		{"a step that lasts and asks for nothing", head + "- get: {apiVersion: v1, kind: K, name: x}\n  eventually: 1s\n", []string{
+			`f.yaml:3:3: what has to become or stay true? A step that lasts needs an expectation`}},
+		{"a path that lasts", head + get + "  expect: ok\n  consistently: 1s\n", []string{
+			`f.yaml:3:3: a path cannot be watched: say apiVersion and kind`}},
+		{"a step that lasts in two ways", head + "- absent: {apiVersion: v1, kind: K, name: x}\n  consistently: 1s\n  eventually: 1s\n", []string{
+			`f.yaml:3:3: a step has eventually or consistently, not both`}},
+		{"what has no answer", head + "- absent: {apiVersion: v1, kind: K, name: x}\n  code: 404\n", []string{
+			`f.yaml:3:3: absent has no answer to name or to judge`}},
+		{"a case without a name", "scenario: s\ncases:\n- {replicas: 1}\nsteps:\n" + get, []string{
+			`f.yaml:3:3: a case needs a name: name: a few words that say what is special about it`}},
+		{"a case that is there twice", "scenario: s\ncases:\n- {name: a}\n- {name: a}\nsteps:\n" + get, []string{
+			`f.yaml:4:3: a case of this name is on line 3 already: "a"`}},
+		{"a table without cases", "scenario: s\ncases: []\nsteps:\n" + get, []string{
+			`f.yaml:2:8: a table needs cases; without cases a scenario is one itself`}},
+		{"a parameter that a case does not have", table + "- create: {apiVersion: v1, kind: K, replicas: !from case.replica }\n", []string{
+			`f.yaml:6:47: the case "none" has no parameter "replica"; did you mean "replicas"?`,
+			`f.yaml:6:47: the case "one" has no parameter "replica"; did you mean "replicas"?`}},
+		{"one of an expression", table + "- create: {apiVersion: v1, kind: K, replicas: !cel case.replica + 1 }\n", []string{
+			`f.yaml:6:47: the case "none" has no parameter "replica"; did you mean "replicas"?`,
+			`f.yaml:6:47: the case "one" has no parameter "replica"; did you mean "replicas"?`}},
+		{"a parameter that nothing refers to", table + get, []string{
+			`f.yaml:3:1: the case "none" has the parameter "replicas", and nothing refers to it (!from case.replicas)`}},
+		{"a parameter without cases", head + "- create: {apiVersion: v1, kind: K, x: !from case.x }\n", []string{
+			`f.yaml:3:40: the scenario has no cases`}},
+		{"a mark where it has no sense", "scenario: s\ncases:\n- {name: a, x: !present }\nsteps:\n- create: {apiVersion: v1, kind: K, x: !from case.x }\n", []string{
+			`f.yaml:5:40: the case "a": !present cannot stand where case.x is used`}},
+		{"an error of a case that is none", "scenario: s\ncases:\n- {name: a, error: {cod: 404}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
+			`f.yaml:6:10: the case "a": unknown field "cod" in an error (known: body, code, details, message, reason, status); did you mean "code"?`}},
+		{"a name that is taken", head + get + "  as: case\n", []string{
+			`f.yaml:3:3: "case" is the name of something else in expressions`}},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			var got []string
+			for _, mistake := range parse("f.yaml", []byte(test.text)).mistakes {
+				got = append(got, mistake.Error())
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("mistakes in\n%s(-want +got):\n%s", test.text, d)
+			}
+		})
+	}
+}
+
+// writeFiles writes files and returns the folder of them.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func TestSharedSetups(t *testing.T) {
+	const shared = "parameters: {name: !present , image: nginx}\nsetup:\n" +
+		"- {apiVersion: v1, kind: ConfigMap, metadata: {name: !from with.name }, data: {image: !from with.image , name: !cel \"with.name + '!'\" }}\n"
+	tests := []struct {
+		rule, setup string
+		want        string // a mistake; empty: none
+	}{
+		{"a default counts if nothing is given", "- {use: shared.yaml, with: {name: a}}\n", ""},
+		{"it is used twice", "- {use: shared.yaml, with: {name: a}}\n- {use: shared.yaml, with: {name: b, image: x}}\n", ""},
+		{"a parameter that has to be given", "- {use: shared.yaml}\n", `4:3: FOLDER/shared.yaml needs the parameter "name"`},
+		{"a parameter that there is not", "- {use: shared.yaml, with: {name: a, imag: x}}\n", `4:28: FOLDER/shared.yaml has no parameter "imag"; did you mean "image"?`},
+		{"a file that is not there", "- {use: none.yaml}\n", `4:3: open FOLDER/none.yaml: no such file or directory`},
+		{"a file that is no setup", "- {use: manifest.yaml}\n", `4:3: FOLDER/manifest.yaml is no shared setup: that is one document with setup, and maybe parameters`},
+		{"one that uses itself", "- {use: loop.yaml}\n", `1:9: FOLDER/loop.yaml uses itself`},
+		{"one that refers to what it has not", "- {use: broken.yaml}\n", `1:50: the shared setup FOLDER/broken.yaml has no parameter "x"`},
+		{"one that refers to the scenario", "- {use: outside.yaml}\n", `1:50: no step before this one has its answer named "made" (as: made)`},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			folder := writeFiles(t, map[string]string{
+				"shared.yaml": shared, "manifest.yaml": "apiVersion: v1\nkind: K\n", "loop.yaml": "setup: [{use: loop.yaml}]\n",
+				"broken.yaml":  "setup: [{apiVersion: v1, kind: ConfigMap, data: [!from with.x ]}]\n",
+				"outside.yaml": "setup: [{apiVersion: v1, kind: ConfigMap, data: [!from made.x ]}]\n",
+				"s.yaml":       "scenario: s\nsetup:\n- {apiVersion: v1, kind: Namespace, metadata: {name: n}}\n" + test.setup + "steps:\n- list: {apiVersion: v1, kind: ConfigMap}\n  as: made\n",
+			})
+			all, err := Load(filepath.Join(folder, "s.yaml"))
+			if err != nil {
+				if got := strings.ReplaceAll(err.Error(), folder, "FOLDER"); test.want == "" || !strings.Contains(got, ":"+test.want) {
+					t.Errorf("mistakes: %s, want %s", got, test.want)
+				}
+				return
+			}
+			if test.want != "" {
+				t.Fatalf("no mistake, want %s", test.want)
+			}
+			if result := all[0].Play(t.Context(), InProcess); result.Failure != nil {
+				t.Error(result.Failure)
+			}
+		})
+	}
+}

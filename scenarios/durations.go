@@ -1,0 +1,107 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var oneDuration = argument{"DURATION", func(p *parser, n *yaml.Node) map[string]any {
+	return map[string]any{"duration": p.duration(n)}
+}}
+
+// What settle waits for, if the scenario says nothing else.
+const (
+	defaultQuiet  = time.Second
+	defaultWithin = 10 * time.Minute
+)
+
+var settlePeriods = argument{"{quiet, within}", func(p *parser, n *yaml.Node) map[string]any {
+	periods := map[string]any{"quiet": defaultQuiet, "within": defaultWithin}
+	p.fields(n, "settle", map[string]func(*yaml.Node){
+		"quiet":  func(n *yaml.Node) { periods["quiet"] = p.duration(n) },
+		"within": func(n *yaml.Node) { periods["within"] = p.duration(n) },
+	})
+	return periods
+}}
+
+// needsTime tells whether a scenario has steps that wait. Such a scenario is played in virtual
+// time, where there is one.
+func (s *Scenario) needsTime() bool {
+	for _, steps := range [][]step{s.setup, s.steps} {
+		for _, step := range steps {
+			if step.eventually > 0 || step.consistently > 0 || step.onlyVirtual() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// onlyVirtual tells whether a step has a meaning in virtual time only.
+func (s step) onlyVirtual() bool { return s.verb.name == "advance" || s.verb.name == "settle" }
+
+// onlyVirtual tells whether a scenario can be played in virtual time only.
+func (s *Scenario) onlyVirtual() bool {
+	return slices.ContainsFunc(s.setup, step.onlyVirtual) || slices.ContainsFunc(s.steps, step.onlyVirtual)
+}
+
+// advance lets time pass, and returns when all has been done that it has brought about.
+func (p *playing) advance(ctx context.Context, s step) *Failure {
+	d, _ := s.argument["duration"].(time.Duration)
+	return p.pass(ctx, s, d)
+}
+
+func (p *playing) pass(ctx context.Context, s step, d time.Duration) *Failure {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	synctest.Wait()
+	if ctx.Err() != nil {
+		return &Failure{Position: s.pos, Verb: s.verb.name, Message: ended(ctx)}
+	}
+	return nil
+}
+
+// settle lets time pass until nothing has been written for a while.
+func (p *playing) settle(ctx context.Context, s step) *Failure {
+	quiet, _ := s.argument["quiet"].(time.Duration)
+	within, _ := s.argument["within"].(time.Duration)
+	for began := time.Now(); ; {
+		before, err := p.client.revision(ctx)
+		if failed := p.pass(ctx, s, quiet); failed != nil {
+			return failed
+		}
+		after, errAfter := p.client.revision(ctx)
+		switch {
+		case err != nil || errAfter != nil:
+			return &Failure{Position: s.pos, Verb: s.verb.name, Message: fmt.Sprint(err, errAfter)}
+		case before == after:
+			return nil
+		case time.Since(began) >= within:
+			return &Failure{Position: s.pos, Verb: s.verb.name,
+				Message: fmt.Sprintf("after %s there are still writes, and never none for %s%s", within, quiet, p.controller.lastWrites())}
+		}
+	}
+}
+
+// revision is that of the last write to the cluster.
+func (c *client) revision(ctx context.Context) (any, error) {
+	const path = "/api/v1/namespaces"
+	a, err := c.send(ctx, call{method: http.MethodGet, path: path, query: map[string][]string{"limit": {"1"}}})
+	if err != nil {
+		return nil, err
+	}
+	if a.refused() {
+		return nil, fmt.Errorf("GET %s: %s", path, a)
+	}
+	return a.metadata()["resourceVersion"], nil
+}

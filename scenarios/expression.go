@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/ext"
+	"go.yaml.in/yaml/v3"
+)
+
+// expressions is the language of conditions and of !cel: CEL with its usual extensions, and
+// merge. It takes milliseconds to make, so a process makes one.
+var expressions = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
+})
+
+// environment is the language with variables.
+func (p *parser) environment(variables []string) (*cel.Env, error) {
+	key := strings.Join(variables, ",")
+	if env := p.environments[key]; env != nil {
+		return env, nil
+	}
+	env, err := expressions()
+	if err != nil {
+		return nil, err
+	}
+	var options []cel.EnvOption
+	for _, name := range variables {
+		options = append(options, cel.Variable(name, cel.DynType))
+	}
+	if env, err = env.Extend(options...); err != nil {
+		return nil, err
+	}
+	p.environments[key] = env
+	return env, nil
+}
+
+// visible are the names that an expression at this place of the file may use.
+func (p *parser) visible() []string {
+	names := slices.Clone(p.answers)
+	for _, name := range []string{theCase, theWith} {
+		if p.given[name] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// undeclared is what CEL says of a name that it does not know.
+var undeclared = regexp.MustCompile(`^undeclared reference to '([^']+)'`)
+
+// compile reads an expression over variables. It returns nil if there is a mistake in it, which
+// it has reported.
+func (p *parser) compile(n *yaml.Node, text string, variables []string, options ...cel.ProgramOption) (*cel.Ast, cel.Program) {
+	env, err := p.environment(variables)
+	if err != nil {
+		p.mistake(n, "CEL: %w", err)
+		return nil, nil
+	}
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		for _, e := range issues.Errors() {
+			said := e.Message
+			if m := undeclared.FindStringSubmatch(said); m != nil {
+				said += p.missing(m[1], variables)
+			}
+			p.mistakeAt(inside(p.at(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, said)
+		}
+		return nil, nil
+	}
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.SelectKind)) {
+		if path, ok := pathOf(e); ok {
+			if whose, rest, _ := strings.Cut(path, "."); p.given[whose] != nil && !strings.Contains(rest, "[") {
+				p.refer(n, whose, strings.Split(rest, "."), nil)
+			}
+		}
+	}
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
+		if e.AsIdent() == theCase {
+			p.caseUses++
+		}
+	}
+	program, err := env.Program(checked, options...)
+	if err != nil {
+		p.mistake(n, "CEL: %s: %w", text, err)
+		return nil, nil
+	}
+	return checked, program
+}
+
+// missing says more about a name that is not known at this place: where it will be, or what may
+// have been meant.
+func (p *parser) missing(name string, known []string) string {
+	if line, later := p.later[name]; later {
+		return fmt.Sprintf("; that name is captured on line %d, and not before", line)
+	}
+	return suggestion(name, known)
+}
+
+// inside is the place of a character of an expression in the file. Of a text that goes over
+// several lines, or is folded, it is the place of the text.
+func inside(at Position, n *yaml.Node, text string, line, column int) Position {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.Contains(text, "\n") || line != 1 || column < 0 {
+		return at
+	}
+	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
+		at.Column += len(n.Tag) + 1
+	}
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		at.Column++
+	}
+	at.Column += column
+	return at
+}
+
+// speaksOf tells whether an expression uses one of the variables.
+func speaksOf(checked *cel.Ast, variables []string) bool {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
+		if slices.Contains(variables, e.AsIdent()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,269 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// errLasted ends a step that waits when its time is over.
+var errLasted = errors.New("the time is over")
+
+// lasting plays a step whose expectation becomes or stays true. It looks again at each event of a
+// watch, and never in between.
+func (p *playing) lasting(ctx context.Context, s step, answers map[string]answer) (answer, *Failure) {
+	limit := s.eventually + s.consistently
+	began := time.Now()
+	inTime, cancel := context.WithTimeoutCause(ctx, limit, errLasted)
+	defer cancel()
+	seen := &meanwhile{began: began, last: map[string]any{}}
+	var a answer
+	var last *Failure // what the expectation lacked when it was looked at last
+	for {
+		err := p.client.follow(inTime, s, answers, limit, func(event *watchEvent) bool {
+			if event != nil {
+				seen.add(*event)
+			}
+			now, failure := s.look(inTime, p.client, answers, event)
+			if inTime.Err() != nil {
+				return true // what it says is that the time is over
+			}
+			a, last = now, failure
+			return (last == nil) == (s.eventually > 0)
+		})
+		over := context.Cause(inTime) == errLasted
+		switch {
+		case ctx.Err() != nil:
+			return answer{}, &Failure{Position: s.pos, Verb: s.verb.name, Message: ended(ctx)}
+		case over && s.consistently > 0 && last == nil:
+			return a, nil
+		case over:
+			if last == nil {
+				last = &Failure{Position: s.pos, Verb: s.verb.name, Message: "nothing was seen"}
+			}
+			last.Message = fmt.Sprintf("not true after %s: %s", limit, last.Message)
+			last.Meanwhile = seen.String()
+			return answer{}, last
+		case err != nil:
+			return answer{}, &Failure{Position: s.pos, Verb: s.verb.name, Message: err.Error()}
+		case last == nil && s.eventually > 0:
+			return a, nil
+		case last != nil && s.consistently > 0:
+			last.Message = fmt.Sprintf("no longer true after %s: %s", time.Since(began).Round(time.Millisecond), last.Message)
+			last.Meanwhile = seen.String()
+			return answer{}, last
+		}
+		// The watch has ended before its time. The next one begins with what is there.
+	}
+}
+
+// look judges the answer to the step as it is now, or the object of an event where that is what
+// the step reads. So nothing that is true for a moment is missed.
+func (s step) look(ctx context.Context, c *client, answers map[string]answer, event *watchEvent) (answer, *Failure) {
+	plainGet := s.verb.name == "get" && !s.asTable && s.subresource == "" && s.by == nil && s.headers == nil && s.options == nil
+	if event == nil || event.kind == "DELETED" || !plainGet {
+		return s.play(ctx, c, answers)
+	}
+	a := answer{code: http.StatusOK, body: event.object, warnings: []any{}}
+	failure := &Failure{Position: s.pos, Verb: s.verb.name, Object: nameOf(event.object)}
+	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
+		return answer{}, failure
+	}
+	return a, nil
+}
+
+// watchEvent is a change of an object.
+type watchEvent struct {
+	kind   string // ADDED, MODIFIED or DELETED
+	object any
+}
+
+// follow calls look once, and then with each change that could alter the answer to the step,
+// until look returns true. Nothing that changes after the first call is missed. It returns nil
+// when look is content, or when the server has ended the watch.
+func (c *client) follow(ctx context.Context, s step, answers map[string]answer, limit time.Duration, look func(*watchEvent) bool) error {
+	path, selectors, err := c.watched(ctx, s, answers)
+	if err != nil {
+		return over(ctx, err)
+	}
+	now, err := c.send(ctx, call{method: http.MethodGet, path: path, query: selectors})
+	if err != nil {
+		return over(ctx, err)
+	}
+	if now.refused() {
+		return fmt.Errorf("GET %s: %s", path, now)
+	}
+	from, _ := now.metadata()["resourceVersion"].(string)
+	if look(nil) {
+		return nil
+	}
+	query := url.Values{"watch": {"true"}, "resourceVersion": {from}, "timeoutSeconds": {fmt.Sprint(int(limit.Seconds()) + watchSeconds)}}
+	for name, values := range selectors {
+		query[name] = values
+	}
+	response, err := c.open(ctx, call{method: http.MethodGet, path: path, query: query})
+	if err != nil {
+		return over(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("GET %s?watch=true: %s", path, codeText(response.StatusCode))
+	}
+	for stream := json.NewDecoder(response.Body); ; {
+		var text json.RawMessage
+		switch err := stream.Decode(&text); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return over(ctx, err)
+		}
+		var event map[string]any
+		if err := utiljson.Unmarshal(text, &event); err != nil {
+			return err
+		}
+		kind, _ := event["type"].(string)
+		switch kind {
+		case "ERROR":
+			return nil // what is there is looked at anew
+		case "BOOKMARK":
+			continue
+		}
+		if look(&watchEvent{kind, event["object"]}) {
+			return nil
+		}
+	}
+}
+
+// over is the cause of the end of ctx, if it has ended, or else err.
+func over(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// watched is the collection, and the selectors, of what a step reads.
+func (c *client) watched(ctx context.Context, s step, answers map[string]answer) (string, url.Values, error) {
+	r, err := s.request.resolve(answers)
+	if err != nil {
+		return "", nil, err
+	}
+	t := targetOfReference(r.argument)
+	one := t.name
+	t.all = one == ""
+	path, err := c.collection(ctx, &t)
+	if err != nil {
+		return "", nil, err
+	}
+	selectors := url.Values{}
+	for _, name := range []string{"labelSelector", "fieldSelector"} {
+		if value, ok := r.options[name]; ok {
+			selectors.Set(name, fmt.Sprint(value))
+		}
+	}
+	switch {
+	case s.verb.name == "events":
+		return eventsPath(t), url.Values{"fieldSelector": {selectorOfEvents(t)}}, nil
+	case one != "":
+		selectors.Set("fieldSelector", "metadata.name="+one)
+	}
+	return path, selectors, nil
+}
+
+// meanwhile is what changed while a step waited.
+type meanwhile struct {
+	began time.Time
+	last  map[string]any // objects by name
+	lines []string
+	left  int // how many of the first lines have been left out
+}
+
+// maxLines is how many lines of changes a failure shows.
+const maxLines = 30
+
+func (m *meanwhile) add(e watchEvent) {
+	name := nameOf(e.object)
+	before, known := m.last[name]
+	m.last[name] = e.object
+	m.line(fmt.Sprintf("+%s %s %s", time.Since(m.began).Round(time.Millisecond), e.kind, name))
+	if e.kind == "MODIFIED" && known {
+		for _, change := range changes("", before, e.object) {
+			m.line("    " + change)
+		}
+	}
+}
+
+func (m *meanwhile) line(text string) {
+	m.lines = append(m.lines, text)
+	if len(m.lines) > maxLines {
+		m.lines = slices.Delete(m.lines, 0, 1)
+		m.left++
+	}
+}
+
+func (m *meanwhile) String() string {
+	if len(m.lines) == 0 {
+		return "nothing changed meanwhile"
+	}
+	text := "what changed meanwhile:"
+	if m.left > 0 {
+		text += fmt.Sprintf("\n(%d lines before)", m.left)
+	}
+	return text + "\n" + strings.Join(m.lines, "\n")
+}
+
+// changes says, field by field, what of a value has become another. What changes with every write
+// is left out.
+func changes(path string, before, after any) []string {
+	switch path {
+	case ".metadata.managedFields", ".metadata.resourceVersion":
+		return nil
+	}
+	b, mapped := before.(map[string]any)
+	a, still := after.(map[string]any)
+	if mapped && still {
+		all := map[string]any{}
+		for name := range b {
+			all[name] = nil
+		}
+		for name := range a {
+			all[name] = nil
+		}
+		var lines []string
+		for _, name := range sortedFields(all) {
+			was, had := b[name]
+			is, has := a[name]
+			switch at := path + "." + name; {
+			case had && has:
+				lines = append(lines, changes(at, was, is)...)
+			case has:
+				lines = append(lines, fmt.Sprintf("%s: + %s", strings.TrimPrefix(at, "."), inOneLine(is)))
+			default:
+				lines = append(lines, fmt.Sprintf("%s: - %s", strings.TrimPrefix(at, "."), inOneLine(was)))
+			}
+		}
+		return lines
+	}
+	bs, listed := before.([]any)
+	as, still := after.([]any)
+	if listed && still && len(as) == len(bs) {
+		var lines []string
+		for i := range as {
+			lines = append(lines, changes(fmt.Sprintf("%s.%d", path, i), bs[i], as[i])...)
+		}
+		return lines
+	}
+	if was, is := inOneLine(before), inOneLine(after); was != is {
+		return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), was, is)}
+	}
+	return nil
+}

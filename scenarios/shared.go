@@ -1,0 +1,120 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
+)
+
+// scope is where the names in a shared setup are looked up: in it the parameters are "with", and
+// nothing of the scenario that uses it is seen.
+type scope struct {
+	// with are the parameters, with marks that outer resolves.
+	with  map[string]any
+	outer *scope
+}
+
+// use reads a shared setup, which stands in a file of its own.
+func (p *parser) use(n *yaml.Node) []step {
+	var name string
+	with := map[string]any{}
+	var withNode *yaml.Node
+	before := len(p.mistakes)
+	p.fields(n, "the use of a shared setup", map[string]func(*yaml.Node){
+		"use": func(n *yaml.Node) { name = p.text(n) },
+		"with": func(n *yaml.Node) {
+			withNode = n
+			tree, ok := p.tree(n, manifestMarks).(map[string]any)
+			if !ok && len(p.mistakes) == before {
+				p.mistake(n, "with takes a mapping of parameters to values")
+			}
+			maps.Copy(with, tree)
+		},
+	})
+	if len(p.mistakes) > before {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(p.file), name)
+	}
+	p.manifests = append(p.manifests, name)
+	if slices.Contains(p.using, name) {
+		p.mistake(n, "%s uses itself", name)
+		return nil
+	}
+	data, err := regular.Read(name)
+	if err != nil {
+		p.mistake(n, "%w", err)
+		return nil
+	}
+	inner := newParser(name)
+	inner.scope = &scope{with: with, outer: p.scope}
+	inner.using = append(slices.Clone(p.using), name)
+	inner.nodes = p.nodes // of all files together
+	defer func() {
+		p.nodes = inner.nodes
+		p.mistakes = append(p.mistakes, inner.mistakes...)
+		p.manifests = append(p.manifests, inner.manifests...)
+	}()
+	roots := inner.documents(data)
+	if len(roots) != 1 || field(roots[0], "setup") == nil {
+		if len(inner.mistakes) == 0 {
+			p.mistake(n, "%s is no shared setup: that is one document with setup, and maybe parameters", name)
+		}
+		return nil
+	}
+	defaults := map[string]any{}
+	if parameters := field(roots[0], "parameters"); parameters != nil {
+		tree, ok := inner.tree(parameters, []string{tagAbsent, tagPresent}).(map[string]any)
+		if !ok && len(inner.mistakes) == 0 {
+			inner.mistake(parameters, "parameters takes a mapping of names to what they are by default, or !present for one that has to be given")
+		}
+		defaults = tree
+	}
+	for _, parameter := range slices.Sorted(maps.Keys(with)) {
+		if _, known := defaults[parameter]; !known {
+			p.mistake(withNode, "%s has no parameter %q%s", name, parameter, suggestion(parameter, slices.Collect(maps.Keys(defaults))))
+		}
+	}
+	for parameter, value := range defaults {
+		if _, given := with[parameter]; given {
+			continue
+		}
+		if _, needed := value.(present); needed {
+			p.mistake(n, "%s needs the parameter %q", name, parameter)
+		}
+		with[parameter] = value
+	}
+	inner.given[theWith] = []*given{{fmt.Sprintf("the shared setup %s", name), with, map[string]bool{}}}
+	var all []step
+	inner.fields(roots[0], "a shared setup", map[string]func(*yaml.Node){
+		"parameters": func(*yaml.Node) {},
+		"setup":      func(n *yaml.Node) { all = inner.setup(n, nil) },
+	})
+	return all
+}
+
+// frames are the answers of a scenario that is played, for each scope.
+type frames map[*scope]map[string]answer
+
+// of returns the answers that a step of the scope sees.
+func (f frames) of(s *scope) (map[string]answer, error) {
+	if answers, ok := f[s]; ok {
+		return answers, nil
+	}
+	outer, err := f.of(s.outer)
+	if err != nil {
+		return nil, err
+	}
+	with, err := resolveFields(s.with, outer)
+	if err != nil {
+		return nil, err
+	}
+	f[s] = map[string]answer{theWith: {body: with}}
+	return f[s], nil
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// configMaps gives a controller a client of ConfigMaps in default.
+func configMaps(run func(ctx context.Context, c oneMap) error) Controller {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		clients, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		return run(ctx, oneMap{clients.CoreV1().ConfigMaps("default").Patch})
+	}
+}
+
+// oneMap changes the ConfigMap a.
+type oneMap struct {
+	patch func(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*corev1.ConfigMap, error)
+}
+
+func (m oneMap) say(ctx context.Context, n int) error {
+	_, err := m.patch(ctx, "a", types.MergePatchType, fmt.Appendf(nil, `{"data":{"n":"%d"}}`, n), metav1.PatchOptions{})
+	return err
+}
+
+// sleep lets time pass, unless ctx ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// counts writes 1, 2, 3 and so on, up to a number or without end, each after a time.
+func counts(each time.Duration, to int) Controller {
+	return configMaps(func(ctx context.Context, m oneMap) error {
+		for n := 1; (to == 0 || n <= to) && (each == 0 && ctx.Err() == nil || sleep(ctx, each)); n++ {
+			if err := m.say(ctx, n); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	})
+}
+
+// What steps that wait find, with a controller beside them. All of it is in virtual time.
+func TestWaiting(t *testing.T) {
+	const get = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
+	tests := []struct {
+		rule       string
+		controller Controller
+		steps      string
+		want       string // the failure; empty: none
+	}{
+		{"what a controller does comes true", counts(time.Minute, 5), get + "  eventually: 1h\n  expect: {data: {n: '5'}}\n", ""},
+		{"what is true for a moment has been true", counts(0, 500), get + "  eventually: 1h\n  expect: {data: {n: '250'}}\n", ""},
+		{"a number of objects comes true", counts(time.Minute, 5), "- count: {apiVersion: v1, kind: ConfigMap}\n  options: {labelSelector: none}\n  eventually: 1m\n  expect: 1\n",
+			"f.yaml:5: step 1: count configmaps: not true after 1m0s: the answer is not the expected one (-want +got):\n" +
+				"      int64(\n    - \t1,\n    + \t0,\n      )\n    nothing changed meanwhile"},
+		{"what does not come true shows what changed", counts(20*time.Second, 2), get + "  eventually: 1m\n  expect: {data: {n: '3'}}\n",
+			`f.yaml:5: step 1: get default/a: not true after 1m0s: the answer is not the expected one (-want +got):
+      map[string]any{
+    - 	"data": map[string]any{"n": s"3"},
+    + 	"data": map[string]any{"n": s"2"},
+      }
+    what changed meanwhile:
+    +20s MODIFIED default/a
+    +40s MODIFIED default/a
+        data.n: "1" -> "2"`},
+		{"what stays true stays true", counts(time.Minute, 5), get + "  consistently: 2h\n  that: ['!has(answer.data) || int(answer.data.n) < 6']\n", ""},
+		{"what ceases to be true shows when", counts(time.Minute, 5), get + "  consistently: 2h\n  that: ['!has(answer.data) || int(answer.data.n) < 2']\n",
+			`f.yaml:5: step 1: get default/a: no longer true after 2m0s: f.yaml:7: !has(answer.data) || int(answer.data.n) < 2 is false, where answer.data.n is "2"
+    what changed meanwhile:
+    +1m0s MODIFIED default/a
+    +2m0s MODIFIED default/a
+        data.n: "1" -> "2"`},
+		{"what is there at once does not stay away", counts(time.Minute, 5), "- absent: {apiVersion: v1, kind: ConfigMap, name: b}\n  consistently: 2h\n", ""},
+		{"hours pass at once", counts(time.Hour, 0), "- advance: 48h\n" + get + "  expect: {data: {n: '48'}}\n", ""},
+		{"a controller settles", counts(500*time.Millisecond, 7), "- settle: {}\n" + get + "  expect: {data: {n: '7'}}\n", ""},
+		{"one that writes all the time does not", counts(500*time.Millisecond, 0), "- settle: {within: 2s}\n",
+			`f.yaml:5: step 1: settle: after 2s there are still writes, and never none for 1s; of its 4 writes the last are:
+    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"1"}}
+    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"2"}}
+    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"3"}}
+    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"4"}}`},
+		{"one that writes without end is stopped", counts(0, 0), "- settle: {}\n",
+			"f.yaml:5: step 1: settle: the controller writes without end: 1000 writes within 1s; of its 1000 writes the last are:\n"},
+		{"one that fails ends the scenario", func(context.Context, *rest.Config) error { return errors.New("no kind Website") }, "- settle: {}\n",
+			"f.yaml:5: step 1: settle: the controller: no kind Website"},
+		{"one that returns ends the scenario", func(context.Context, *rest.Config) error { return nil }, "- settle: {}\n",
+			"f.yaml:5: step 1: settle: the controller: it returned before the scenario was over"},
+		{"one that does not return is a failure", func(ctx context.Context, _ *rest.Config) error {
+			<-ctx.Done()
+			time.Sleep(time.Minute + time.Millisecond)
+			return nil
+		}, get, "f.yaml:1: the controller has not returned 1m0s after its context ended"},
+		{"what is in the log is shown", counts(time.Hour, 1), "- log: !cel \"'one ' + 'two'\"\n- log: {a: 1}\n" + get + "  expect: {data: {n: '1'}}\n",
+			`f.yaml:7: step 3: get configmaps default/a: the answer is not the expected one (-want +got):
+      map[string]any{
+    - 	"data": map[string]any{"n": string("1")},
+      }
+    the log of the scenario:
+    one two
+    {"a":1}`},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			f := parse("f.yaml", []byte("scenario: s\nsetup:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nsteps:\n"+test.steps))
+			if err := join(f.mistakes); err != nil {
+				t.Fatal(err)
+			}
+			with := player{start: InProcess, controller: test.controller, bubble: bubbleOf(t)}
+			result := with.play(t.Context(), f.scenarios[0], nil)
+			got := ""
+			if result.Failure != nil {
+				got = result.Failure.String()
+			}
+			if strings.HasSuffix(test.want, "the last are:\n") && strings.HasPrefix(got, test.want) {
+				return // which of the thousand does not matter
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("failure (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Outside of a bubble time is real, and what only virtual time can do is skipped.
+func TestWaitingInRealTime(t *testing.T) {
+	const maps = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+	for _, test := range []struct {
+		rule, steps, skipped string
+		controller           Controller
+	}{
+		{"an hour does not pass", "- advance: 1h\n", "advance and settle need virtual time", nil},
+		{"what comes true is seen", "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n  eventually: 1m\n  expect: {data: {n: '500'}}\n", "", counts(0, 500)},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := parse("f.yaml", []byte("scenario: s\nsetup:\n"+maps+"steps:\n"+test.steps)).scenarios[0]
+			result := player{start: InProcess, controller: test.controller}.play(t.Context(), s, nil)
+			if result.Failure != nil || result.Skipped != test.skipped {
+				t.Errorf("failure %v, skipped %q, want %q", result.Failure, result.Skipped, test.skipped)
+			}
+		})
+	}
+}

@@ -85,6 +85,9 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.loadWebhooks(); err != nil {
 		return nil, err
 	}
+	if err := s.readModes(); err != nil {
+		return nil, err
+	}
 	if err := s.readFlags(); err != nil {
 		return nil, err
 	}
@@ -113,7 +116,7 @@ func New(opts ...Option) (*Cluster, error) {
 	users := s.flags.users
 	users.Requests = s.authenticator
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Authorization: s.modes(), Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches,
 		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),

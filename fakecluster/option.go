@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -47,6 +48,7 @@ type settings struct {
 	authorization Authorization
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer
+	modes         *rest.Modes // nil: RBAC
 
 	apiServerFlags []string
 	flags          flagged // read from apiServerFlags
@@ -86,7 +88,7 @@ func (s *settings) check() error {
 	default:
 		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
 	}
-	if s.authorizer != nil && len(s.modes()) > 0 {
+	if s.authorizer != nil && s.authorization != "" {
 		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
 	}
 	if err := s.checkConversions(); err != nil {

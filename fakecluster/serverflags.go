@@ -34,10 +34,10 @@ import (
 // does not have, is an error that says what is missing, unless it has its default value. An
 // unknown flag is an error. What no flag says comes from the other options and their defaults.
 //
-// With any of the flags --bind-address, --secure-port, --cert-dir, --client-ca-file, --tls-* and
-// --disable-http2-serving the cluster serves HTTPS, as with WithTLS. It listens on loopback
-// addresses only. A fork listens on a port of its own. The user of RESTConfig may do everything in
-// any mode of authorization, and trusts the configured certificate.
+// With any of the flags --bind-address, --secure-port, --cert-dir, --client-ca-file,
+// --requestheader-client-ca-file, --tls-* and --disable-http2-serving the cluster serves HTTPS, as
+// with WithTLS. It listens on loopback addresses only. A fork listens on a port of its own. The user
+// of RESTConfig may do everything in any mode of authorization, and trusts the configured certificate.
 //
 // The option may be given more than once; the flags are one command line. It is an error if a
 // flag and another option say the same thing, as --authorization-mode and WithAuthorization
@@ -53,7 +53,6 @@ type flagged struct {
 	users    rest.Users
 	accounts rest.Accounts
 	network  rest.Network
-	modes    []string // of authorization
 	auditLog *rest.AuditLog
 
 	address      string                  // to listen on; empty: any port
@@ -65,7 +64,7 @@ type flagged struct {
 
 // serving are the flags with which a cluster serves HTTPS.
 var serving = []string{
-	"bind-address", "secure-port", "cert-dir", "client-ca-file", "tls-cert-file", "tls-private-key-file",
+	"bind-address", "secure-port", "cert-dir", "client-ca-file", "requestheader-client-ca-file", "tls-cert-file", "tls-private-key-file",
 	"tls-min-version", "tls-cipher-suites", "disable-http2-serving",
 }
 
@@ -79,7 +78,7 @@ func (s *settings) readFlags() error {
 		return fmt.Errorf("WithAPIServerFlags: %w", err)
 	}
 	for _, read := range []func(*serverflags.Flags) error{
-		s.readServing, s.readUsers, s.readAccounts, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit,
+		s.readServing, s.readAccounts, s.readUsers, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit,
 	} {
 		if err := read(flags); err != nil {
 			return fmt.Errorf("WithAPIServerFlags: %w", err)
@@ -185,15 +184,64 @@ func (s *settings) readUsers(flags *serverflags.Flags) error {
 		}
 		s.flags.users.Tokens = tokens
 	}
-	if flags.Given("authorization-mode") {
-		if s.authorization != "" {
-			return errors.New("WithAuthorization and --authorization-mode say the same; give one of them")
+	if path := flags.Text("authentication-token-webhook-config-file"); path != "" {
+		webhook, err := auth.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
+			flags.Duration("authentication-token-webhook-cache-ttl"), auth.IssuerOptions(s.flags.accounts))
+		if err != nil {
+			return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
-		s.flags.modes = flags.List("authorization-mode")
+		s.flags.users.Webhook = webhook
+	}
+	s.flags.users.BootstrapTokens = flags.Bool("enable-bootstrap-token-auth")
+	if path := flags.Text("requestheader-client-ca-file"); path != "" {
+		if err := s.readFrontProxy(path, flags); err != nil {
+			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
+		}
+	}
+	if err := s.readAuthorization(flags); err != nil {
+		return err
 	}
 	// As on a real server, nobody is both anonymous and allowed everything.
-	s.flags.users.Anonymous = flags.Given("anonymous-auth") && flags.Bool("anonymous-auth") && !slices.Contains(s.modes(), auth.AlwaysAllow)
+	s.flags.users.Anonymous = flags.Given("anonymous-auth") && flags.Bool("anonymous-auth") && (s.modes == nil || !s.modes.Has(auth.AlwaysAllow))
 	return nil
+}
+
+// readFrontProxy says whose headers are believed.
+func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
+	certificates, err := certutil.CertsFromFile(path)
+	if err != nil {
+		return err
+	}
+	p := auth.FrontProxy{
+		CA: x509.NewCertPool(), Names: flags.List("requestheader-allowed-names"),
+		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
+		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
+	}
+	for _, c := range certificates {
+		p.CA.AddCert(c)
+	}
+	s.flags.users.FrontProxy = p.Authenticator()
+	return nil
+}
+
+// readAuthorization says who decides what users may do.
+func (s *settings) readAuthorization(flags *serverflags.Flags) error {
+	if !slices.ContainsFunc([]string{"authorization-mode", "authorization-config", "authorization-policy-file", "authorization-webhook-config-file"}, flags.Given) {
+		return nil
+	}
+	switch {
+	case s.authorization != "":
+		return errors.New("WithAuthorization and --authorization-mode say the same; give one of them")
+	case s.authorizer != nil:
+		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+	}
+	modes, err := rest.NewModes(rest.ModeOptions{
+		Modes: flags.List("authorization-mode"), PolicyFile: flags.Text("authorization-policy-file"), ConfigFile: flags.Text("authorization-config"),
+		WebhookConfigFile: flags.Text("authorization-webhook-config-file"), WebhookVersion: flags.Value("authorization-webhook-version"),
+		AuthorizedTTL: flags.Duration("authorization-webhook-cache-authorized-ttl"), UnauthorizedTTL: flags.Duration("authorization-webhook-cache-unauthorized-ttl"),
+	})
+	s.modes = modes
+	return err
 }
 
 func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {

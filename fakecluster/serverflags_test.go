@@ -155,7 +155,7 @@ func TestFlagsSayWhoIssuesTokens(t *testing.T) {
 
 func TestFlagsSayWhatIsAllowed(t *testing.T) {
 	for mode, want := range map[string]string{
-		"RBAC": "Forbidden", "AlwaysAllow": "", "AlwaysDeny": "Forbidden", "AlwaysDeny,AlwaysAllow": "",
+		"RBAC": "Forbidden", "AlwaysAllow": "", "AlwaysDeny": "Forbidden", "AlwaysDeny,AlwaysAllow": "", "Node,RBAC": "Forbidden", "Node,AlwaysAllow": "",
 	} {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode="+mode))
 		_, err := kubernetes.NewForConfigOrDie(c.ConfigFor("jane")).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -302,7 +302,15 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"a missing key of the issuer", []string{"--service-account-issuer=https://a", "--service-account-signing-key-file=" + missing}, nil,
 			"failed to parse service-account-issuer-key-file: open " + missing + ": no such file or directory"},
 		{"an issuer without a key", []string{"--service-account-issuer=https://a"}, nil, "--service-account-signing-key-file and --service-account-issuer are required flags"},
-		{"a mode that is missing", []string{"--authorization-mode=Node,RBAC"}, nil, "fakecluster does not have the authorization mode Node; it has RBAC, AlwaysAllow and AlwaysDeny"},
+		{"a mode that there is not", []string{"--authorization-mode=Node,Dice"}, nil, `authorization-mode "Dice" is not a valid mode`},
+		{"ABAC without policies", []string{"--authorization-mode=ABAC"}, nil, "authorization-mode ABAC's authorization policy file not passed"},
+		{"policies without ABAC", []string{"--authorization-policy-file=" + missing}, nil, "cannot specify --authorization-policy-file without mode ABAC"},
+		{"a webhook without its mode", []string{"--authorization-webhook-config-file=" + missing}, nil, "cannot specify --authorization-webhook-config-file without mode Webhook"},
+		{"modes twice", []string{"--authorization-mode=RBAC", "--authorization-config=" + missing}, nil,
+			"--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined"},
+		{"a missing configuration", []string{"--authorization-config=" + missing}, nil, "open " + missing + ": no such file or directory"},
+		{"a missing token webhook", []string{"--authentication-token-webhook-config-file=" + missing}, nil,
+			"--authentication-token-webhook-config-file: stat " + missing + ": no such file or directory"},
 		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
 		{"a plugin that is missing", []string{"--enable-admission-plugins=NodeRestriction,EventRateLimit"}, nil, "fakecluster does not have the admission plugin EventRateLimit, which needs a configuration file"},
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},

@@ -4,6 +4,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // Authorization is a mode of kube-apiserver's flag --authorization-mode.
@@ -21,8 +23,8 @@ const (
 // error.
 //
 // Default: RBAC, as with envtest. In a cluster of kubeadm there is also the mode Node, for
-// kubelets, which fakecluster does not have. Here a node, which is a user of the group
-// system:nodes, may do what is bound to that group, and at first that is nothing.
+// kubelets: WithAPIServerFlags("--authorization-mode=Node,RBAC") has it. Without it a node, which is
+// a user of the group system:nodes, may do what is bound to that group, and at first that is nothing.
 func WithAuthorization(mode Authorization) Option {
 	return once("WithAuthorization", func(s *settings) { s.authorization = mode })
 }
@@ -80,10 +82,10 @@ func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Confi
 	return cfg
 }
 
-// modes are the modes of authorization; none: RBAC.
-func (s *settings) modes() []string {
-	if s.authorization == "" {
-		return s.flags.modes
+// readModes says who decides what users may do, if that are not the Roles.
+func (s *settings) readModes() (err error) {
+	if s.authorization != "" {
+		s.modes, err = rest.NewModes(rest.ModeOptions{Modes: []string{string(s.authorization)}})
 	}
-	return []string{string(s.authorization)}
+	return err
 }

@@ -18,9 +18,9 @@ func (s *Server) filters() []filter {
 		parsePath,
 		s.trail.audit(s.options.Now),
 		answerHealth(s.users),
+		recordWarnings,
 		authenticate(s.users),
 		limitTime,
-		recordWarnings,
 		impersonate(s.authorizer),
 		s.authorize,
 	}

@@ -31,7 +31,11 @@ func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
 }
 
 func TestAQuestionForTheHealthIsAuthorizedIfItHasCredentials(t *testing.T) {
-	c := start(t, func(o *rest.Options, _ *store.Options) { o.Authorization = []string{"AlwaysDeny"} })
+	modes, err := rest.NewModes(rest.ModeOptions{Modes: []string{"AlwaysDeny"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, func(o *rest.Options, _ *store.Options) { o.Modes = modes })
 	for _, tt := range []struct {
 		rule, bearer string
 		code         int

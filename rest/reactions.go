@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -197,6 +198,17 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 	w.Revision = was.Revision
 	w.Change = write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore}
 	return r.carryOut(ctx, garbageCollector, "patch", w)
+}
+
+// patchSecret carries out a merge patch of a Secret, as the server itself.
+func (r reactions) patchSecret(ctx context.Context, namespace, name string, patch []byte) error {
+	secrets := r.catalogue.Load().Resource("", "secrets")
+	if secrets == nil {
+		return apierrors.NewNotFound(corev1.Resource("secrets"), name)
+	}
+	w := apiServer.write(secrets, namespace, name)
+	w.Change = write.Patch{Type: types.MergePatchType, Body: patch, Validation: metav1.FieldValidationIgnore}
+	return r.carryOut(context.WithoutCancel(ctx), apiServer, "patch", w)
 }
 
 // metadataPatch makes a merge patch of what a change does to the finalizers and owners of

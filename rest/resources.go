@@ -131,6 +131,9 @@ func (s resources) find(r *request) (verb, error) {
 	if r.info.Subresource == "" {
 		serve := s.verbs[name]
 		routed := res.Routing.AnyPath || slices.Contains(res.Verbs, name) && fitsPath(name, r.info.Parts)
+		if !res.Routing.AnyPath && !slices.ContainsFunc(res.Verbs, func(verb string) bool { return verb != "watch" && fitsPath(verb, r.info.Parts) }) {
+			return nil, unknownPath(res.Routing)
+		}
 		if serve == nil || !routed || r.http.Method == http.MethodHead && !res.Routing.Head {
 			return nil, unknownVerb(r)
 		}

@@ -35,8 +35,8 @@ type Options struct {
 	Users Users
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts
-	// Authorization are the modes that decide what users may do, one after the other; none: RBAC.
-	Authorization []string
+	// Modes decide what users may do; nil: Roles and their bindings do.
+	Modes *Modes
 	// Authorizer decides in place of the modes; nil: the modes do.
 	Authorizer authorizer.Authorizer
 	// Now is the clock that objects and events are stamped with; nil: time.Now.
@@ -208,16 +208,22 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		trail:     newTrail(o.AuditLevel, o.AuditLog, o.Now),
 		gaps:      newGaps(),
 		tokens:    tokens,
-		users:     auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now),
 		rules:     auth.NewRules(s, origin),
 		access:    &auth.Access{},
 		closing:   closing, close: closes,
 	}
+	server.users = auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now,
+		func(ctx context.Context, namespace, name string, patch []byte) error {
+			return server.controllers.patchSecret(ctx, namespace, name, patch)
+		})
 	var err error
-	if o.Authorizer != nil {
+	switch {
+	case o.Authorizer != nil:
 		server.authorizer = auth.By(server.rules, o.Authorizer)
-	} else {
-		server.authorizer, err = auth.ByModes(server.rules, o.Authorization...)
+	case o.Modes != nil:
+		server.authorizer, err = o.Modes.are.By(server.rules, s)
+	default:
+		server.authorizer = auth.ByRules(server.rules)
 	}
 	if err != nil {
 		return nil, err

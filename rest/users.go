@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
 // Users says which users a server knows besides those of the credentials that it makes
@@ -16,6 +18,14 @@ type Users struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// Webhook knows the users of tokens that nothing else knows, and the audiences that a token is
+	// for; nil: there are none.
+	Webhook authenticator.Token
+	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
+	// kube-system.
+	BootstrapTokens bool
+	// FrontProxy knows the users that proxies name in headers; nil: no proxy is believed.
+	FrontProxy authenticator.Request
 	// Requests authenticates requests that nothing else does; nil: such requests are
 	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
@@ -23,6 +33,34 @@ type Users struct {
 	// the group system:unauthenticated. Otherwise they are refused with 401.
 	Anonymous bool
 }
+
+// Modes say who decides what users may do: authorizers that are asked one after the other.
+type Modes struct{ are *auth.Modes }
+
+// ModeOptions say who decides what users may do, in the words of the flags of kube-apiserver.
+type ModeOptions struct {
+	Modes []string // --authorization-mode; none: RBAC
+
+	PolicyFile string // --authorization-policy-file, of the mode ABAC
+
+	// The flags --authorization-webhook-*, of the mode Webhook.
+	WebhookConfigFile, WebhookVersion string
+	AuthorizedTTL, UnauthorizedTTL    time.Duration
+
+	ConfigFile string // --authorization-config, in place of the modes
+}
+
+// NewModes reads the files that the options name. The errors are those of kube-apiserver.
+func NewModes(o ModeOptions) (*Modes, error) {
+	are, err := auth.NewModes(auth.ModeOptions(o))
+	if err != nil {
+		return nil, err
+	}
+	return &Modes{are}, nil
+}
+
+// Has tells whether a mode is among them.
+func (m *Modes) Has(mode string) bool { return m.are.Has(mode) }
 
 // Accounts says how tokens of service accounts are issued, and which are accepted. All fields
 // have useful zero values.

@@ -22,6 +22,7 @@ import (
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+	"k8s.io/kubernetes/plugin/pkg/auth/authenticator/token/bootstrap"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -45,6 +46,14 @@ type Options struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// Webhook knows the users of tokens that nothing else knows, and the audiences that a token is
+	// for; nil: there are none.
+	Webhook authenticator.Token
+	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
+	// kube-system.
+	BootstrapTokens bool
+	// FrontProxy knows the users that proxies name in headers; nil: no proxy is believed.
+	FrontProxy authenticator.Request
 	// Requests authenticates requests that nothing else does; nil: such requests are
 	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
@@ -62,6 +71,7 @@ type Authenticator struct {
 	issuer  *Issuer
 	options Options
 	objects objects
+	patch   Patcher
 
 	// every is upstream's authenticator of requests, for all credentials that the cluster
 	// accepts.
@@ -79,15 +89,27 @@ type known struct {
 }
 
 // NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
-// objects in the store. Tokens expire by the clock now.
-func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time) *Authenticator {
-	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, known: map[string]known{}}
+// objects in the store. Tokens expire by the clock now. The patcher writes that the token of a
+// Secret has been used.
+func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time, patch Patcher) *Authenticator {
+	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, patch: patch, known: map[string]known{}}
 	bearers := []authenticator.Token{authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))}
 	if o.Tokens != nil {
 		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), o.Tokens))
 	}
-	tokens := tokenunion.New(append(bearers, authenticator.TokenFunc(a.authenticateAccount))...)
-	requests := []authenticator.Request{x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf))}
+	bearers = append(bearers, authenticator.TokenFunc(a.authenticateAccount))
+	if o.BootstrapTokens {
+		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), bootstrap.NewTokenAuthenticator(a.objects.bootstrapTokens())))
+	}
+	if o.Webhook != nil {
+		bearers = append(bearers, o.Webhook)
+	}
+	tokens := tokenunion.New(bearers...)
+	var requests []authenticator.Request
+	if o.FrontProxy != nil {
+		requests = append(requests, authenticator.WrapAudienceAgnosticRequest(issuer.Audiences(), o.FrontProxy))
+	}
+	requests = append(requests, x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf)))
 	if o.ClientCA != nil {
 		requests = append(requests, x509request.New(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
 	}
@@ -223,8 +245,12 @@ func (a *Authenticator) authenticateAccount(ctx context.Context, token string) (
 	if err := a.issuer.make(); err != nil {
 		return nil, false, err
 	}
-	return accounts(a.issuer.urls(), a.issuer.keys, a.issuer.Audiences(), byClock(serviceaccount.NewValidator(a.objects), a.objects.now)).
-		AuthenticateToken(ctx, token)
+	legacy, err := a.authenticateSecret(a.patch)
+	if err != nil {
+		return nil, false, err
+	}
+	bound := accounts(a.issuer.urls(), a.issuer.keys, a.issuer.Audiences(), byClock(serviceaccount.NewValidator(a.objects), a.objects.now))
+	return tokenunion.New(legacy, bound).AuthenticateToken(ctx, token)
 }
 
 // accounts makes upstream's authenticator of tokens of service accounts.

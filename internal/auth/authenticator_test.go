@@ -23,6 +23,15 @@ type accepted struct {
 	store *store.Store
 	now   time.Time
 	jwt   string // a token of the service account, for an hour
+
+	issuer  *auth.Issuer
+	patches []string // of Secrets
+}
+
+// patch remembers a patch of a Secret.
+func (u *accepted) patch(_ context.Context, namespace, name string, patch []byte) error {
+	u.patches = append(u.patches, namespace+"/"+name+" "+string(patch))
+	return nil
 }
 
 const robotKey = "/registry/serviceaccounts/default/robot"
@@ -33,7 +42,8 @@ func newAccepted(t testing.TB) *accepted {
 	u := &accepted{t: t, store: w.store, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return u.now }
 	issuer := auth.NewIssuer(auth.IssuerOptions{})
-	u.Authenticator = auth.NewAuthenticator("secret", issuer, auth.Options{}, w.store, now)
+	u.issuer = issuer
+	u.Authenticator = auth.NewAuthenticator("secret", issuer, auth.Options{}, w.store, now, u.patch)
 	account := api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot", Namespace: "default", UID: "7"}}
 	public, private, err := serviceaccount.Claims(account, nil, nil, nil, nil, nil, 3600, 0, issuer.Audiences(), nil)
 	if err != nil {

@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
-	"k8s.io/apiserver/pkg/authorization/union"
 	rbacvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 )
@@ -21,46 +17,6 @@ import (
 type Authorizer interface {
 	authorizer.Authorizer
 	authorizer.RuleResolver
-}
-
-// The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
-const (
-	RBAC        = "RBAC"
-	AlwaysAllow = "AlwaysAllow"
-	AlwaysDeny  = "AlwaysDeny"
-)
-
-// ByModes makes an authorizer that asks those of the modes one after the other. The first that
-// allows or denies decides. Members of system:masters may do everything in any mode. Without a
-// mode it is RBAC.
-func ByModes(r *Rules, modes ...string) (Authorizer, error) {
-	if len(modes) == 0 {
-		modes = []string{RBAC}
-	}
-	all := []union.NamedAuthorizer{{AuthorizerName: "kubernetes.io/system-privileged-group", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)}}
-	var resolvers []authorizer.RuleResolver
-	for _, mode := range modes {
-		var by Authorizer
-		switch mode {
-		case RBAC:
-			by = ByRules(r)
-		case AlwaysAllow:
-			by = authorizerfactory.NewAlwaysAllowAuthorizer()
-		case AlwaysDeny:
-			by = authorizerfactory.NewAlwaysDenyAuthorizer()
-		case "Node", "ABAC", "Webhook":
-			return nil, fmt.Errorf("fakecluster does not have the authorization mode %s; it has %s, %s and %s", mode, RBAC, AlwaysAllow, AlwaysDeny)
-		default:
-			return nil, fmt.Errorf("authorization-mode %q is not a valid mode", mode)
-		}
-		all = append(all, union.NamedAuthorizer{AuthorizerName: strings.ToLower(mode), Authorizer: by})
-		resolvers = append(resolvers, by)
-	}
-	if sets.New(modes...).Len() != len(modes) {
-		return nil, fmt.Errorf("authorization-mode %q has mode specified more than once", modes)
-	}
-	in, err := union.New(all...)
-	return byModes{in, union.NewRuleResolvers(resolvers...)}, err
 }
 
 // By makes an authorizer of one that a test has made. Members of system:masters may still do

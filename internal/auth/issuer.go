@@ -48,6 +48,7 @@ type Issuer struct {
 	options   IssuerOptions
 	once      sync.Once
 	generator serviceaccount.TokenGenerator
+	legacy    serviceaccount.TokenGenerator
 	keys      serviceaccount.PublicKeysGetter
 	documents serviceaccount.OpenIDMetadataProvider
 	err       error
@@ -104,6 +105,9 @@ func (i *Issuer) makeWith(key any, keys []any) (err error) {
 	if i.generator, err = serviceaccount.JWTTokenGenerator(url, key); err != nil {
 		return err
 	}
+	if i.legacy, err = serviceaccount.JWTTokenGenerator(serviceaccount.LegacyIssuer, key); err != nil {
+		return err
+	}
 	if i.keys, err = serviceaccount.StaticPublicKeysGetter(keys); err != nil {
 		return err
 	}
@@ -125,6 +129,14 @@ func (i *Issuer) Generator(now func() time.Time) (serviceaccount.TokenGenerator,
 		return nil, err
 	}
 	return generator{i.generator, now}, nil
+}
+
+// LegacyGenerator makes tokens for Secrets, which do not expire.
+func (i *Issuer) LegacyGenerator() (serviceaccount.TokenGenerator, error) {
+	if err := i.make(); err != nil {
+		return nil, err
+	}
+	return i.legacy, nil
 }
 
 // Document is one by which others verify tokens.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,8 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
+	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -34,34 +39,44 @@ var (
 // metadata returns a part of the metadata of an object. The namespace is empty for a
 // cluster-scoped resource.
 func (o objects) metadata(of schema.GroupResource, namespace, name string) (metav1.ObjectMeta, error) {
+	_, metadata, err := o.read(of, namespace, name)
+	return metadata, err
+}
+
+// read is the record of an object, and metadata of it.
+func (o objects) read(of schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
 	key := "/registry/" + of.Resource + "/" + name
 	if namespace != "" {
 		key = "/registry/" + of.Resource + "/" + namespace + "/" + name
 	}
 	record, err := o.store.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
-		return metav1.ObjectMeta{}, apierrors.NewNotFound(of, name)
+		return record, metav1.ObjectMeta{}, apierrors.NewNotFound(of, name)
 	}
 	if err != nil {
-		return metav1.ObjectMeta{}, err
+		return record, metav1.ObjectMeta{}, err
 	}
 	metadata := gjson.Get(record.Value, "metadata")
 	out := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(metadata.Get("uid").Str)}
 	if deleted := metadata.Get("deletionTimestamp"); deleted.Exists() {
 		at, err := time.Parse(time.RFC3339, deleted.Str)
 		if err != nil {
-			return metav1.ObjectMeta{}, err
+			return record, metav1.ObjectMeta{}, err
 		}
 		out.DeletionTimestamp = &metav1.Time{Time: at.Add(time.Since(o.now()))}
 	}
-	return out, nil
+	return record, out, nil
 }
 
 // The methods of upstream's serviceaccount.ServiceAccountTokenGetter.
 
 func (o objects) GetServiceAccount(_ context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	metadata, err := o.metadata(serviceAccounts, namespace, name)
-	return &corev1.ServiceAccount{ObjectMeta: metadata}, err
+	record, metadata, err := o.read(serviceAccounts, namespace, name)
+	account := &corev1.ServiceAccount{ObjectMeta: metadata}
+	for _, of := range gjson.Get(record.Value, "secrets.#.name").Array() {
+		account.Secrets = append(account.Secrets, corev1.ObjectReference{Name: of.Str})
+	}
+	return account, err
 }
 
 func (o objects) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
@@ -69,9 +84,52 @@ func (o objects) GetPod(_ context.Context, namespace, name string) (*corev1.Pod,
 	return &corev1.Pod{ObjectMeta: metadata}, err
 }
 
+// GetSecret has the whole Secret: upstream compares the token that is in it. That the token was used
+// today is said by the date of the machine.
 func (o objects) GetSecret(_ context.Context, namespace, name string) (*corev1.Secret, error) {
-	metadata, err := o.metadata(secrets, namespace, name)
-	return &corev1.Secret{ObjectMeta: metadata}, err
+	secret, err := o.secret(namespace, name)
+	if err == nil && secret.Labels[serviceaccount.LastUsedLabelKey] == o.now().UTC().Format(lastUsed) {
+		secret.Labels[serviceaccount.LastUsedLabelKey] = time.Now().UTC().Format(lastUsed)
+	}
+	return secret, err
+}
+
+// bootstrapTokens lists the Secrets in kube-system.
+func (o objects) bootstrapTokens() corev1listers.SecretNamespaceLister { return bootstrapSecrets{o} }
+
+// bootstrapSecrets are the Secrets in kube-system, one at a time.
+type bootstrapSecrets struct{ objects objects }
+
+// List implements corev1listers.SecretNamespaceLister. Nobody asks for it.
+func (bootstrapSecrets) List(labels.Selector) ([]*corev1.Secret, error) {
+	return nil, errors.New("bootstrap tokens are looked up by their names")
+}
+
+// Get implements corev1listers.SecretNamespaceLister. When the token expires is said by the clock of
+// the machine.
+func (b bootstrapSecrets) Get(name string) (*corev1.Secret, error) {
+	secret, err := b.objects.secret(metav1.NamespaceSystem, name)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey])); err == nil {
+		secret.Data[bootstrapapi.BootstrapTokenExpirationKey] = []byte(at.Add(time.Since(b.objects.now())).Format(time.RFC3339))
+	}
+	return secret, nil
+}
+
+// secret is a Secret with all that is in it.
+func (o objects) secret(namespace, name string) (*corev1.Secret, error) {
+	record, metadata, err := o.read(secrets, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{}
+	if err := json.Unmarshal([]byte(record.Value), secret); err != nil {
+		return nil, err
+	}
+	secret.DeletionTimestamp = metadata.DeletionTimestamp
+	return secret, nil
 }
 
 func (o objects) GetNode(_ context.Context, name string) (*corev1.Node, error) {

@@ -75,7 +75,7 @@ func TestUsersOfOptions(t *testing.T) {
 		{"unless it is allowed", auth.Options{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now)
+			users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now, nil)
 			for range 2 { // the second time it may be remembered
 				got := "refused"
 				if by, ok, err := users.Authenticate(c.request.Clone(t.Context())); ok && err == nil {
@@ -145,18 +145,25 @@ func TestModes(t *testing.T) {
 		{"AlwaysAllow allows", []string{"AlwaysAllow"}, "Allow", "Allow", ""},
 		{"AlwaysDeny allows members of system:masters alone", []string{"AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
 		{"the first mode with an opinion decides", []string{"AlwaysDeny", "RBAC", "AlwaysAllow"}, "Allow", "Allow", ""},
-		{"a mode of a real server that is missing is refused", []string{"Node", "RBAC"}, "", "", "fakecluster does not have the authorization mode Node; it has RBAC, AlwaysAllow and AlwaysDeny"},
-		{"so is one that there is not", []string{"Dice"}, "", "", `authorization-mode "Dice" is not a valid mode`},
+		{"Node has no opinion about those who are no nodes", []string{"Node", "AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
+		{"ABAC needs its policies", []string{"ABAC"}, "", "", "authorization-mode ABAC's authorization policy file not passed"},
+		{"Webhook needs to know where it is", []string{"Webhook"}, "", "", "authorization-mode Webhook's authorization config file not passed"},
+		{"a mode is refused that there is not", []string{"Dice"}, "", "", `authorization-mode "Dice" is not a valid mode`},
 		{"and one that is given twice", []string{"RBAC", "RBAC"}, "", "", `authorization-mode ["RBAC" "RBAC"] has mode specified more than once`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			by, err := auth.ByModes(newWorld(t).rules, c.modes...)
+			modes, err := auth.NewModes(auth.ModeOptions{Modes: c.modes})
 			if c.err != "" {
 				if err == nil || err.Error() != c.err {
 					t.Errorf("error %v, want %s", err, c.err)
 				}
 				return
 			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t)
+			by, err := modes.By(w.rules, w.store)
 			if err != nil {
 				t.Fatal(err)
 			}

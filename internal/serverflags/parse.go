@@ -128,6 +128,9 @@ func (f *Flags) Text(name string) string {
 	return text(f.set.Lookup(name).Value)
 }
 
+// Value is the value of a flag that has one value, or the default of a real server.
+func (f *Flags) Value(name string) string { return text(f.set.Lookup(name).Value) }
+
 // List has the values of a flag that may have several.
 func (f *Flags) List(name string) []string {
 	return f.set.Lookup(name).Value.(pflag.SliceValue).GetSlice()

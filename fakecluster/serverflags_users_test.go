@@ -1,0 +1,205 @@
+package fakecluster_test
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// review is a webhook that answers reviews, and the kubeconfig that leads to it.
+func review[T any](t *testing.T, folder, name string, answer func(*T)) (path string) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r := new(T)
+		if err := json.NewDecoder(req.Body).Decode(r); err != nil {
+			t.Error(err)
+		}
+		answer(r)
+		if err := json.NewEncoder(w).Encode(r); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ca := put(t, folder, name+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	return put(t, folder, name+".yaml", fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+`, server.URL, ca))
+}
+
+// refusedList says how a user is refused that lists Pods in a namespace; empty: not at all.
+func refusedList(t *testing.T, c *fakecluster.Cluster, namespace, user string, groups ...string) string {
+	t.Helper()
+	_, err := kubernetes.NewForConfigOrDie(c.ConfigFor(user, groups...)).CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func expectText(t *testing.T, rule, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", rule, got, want)
+	}
+}
+
+func TestABAC(t *testing.T) {
+	policies := put(t, t.TempDir(), "policies.jsonl", `
+{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": {"user": "jane", "namespace": "shop", "resource": "pods", "readonly": true}}
+`)
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode=ABAC", "--authorization-policy-file="+policies))
+	expectText(t, "what a policy allows", refusedList(t, c, "shop", "jane"), "")
+	expectText(t, "in another namespace", refusedList(t, c, "default", "jane"), `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default": abac: No policy matched.`)
+}
+
+func TestTheModeNode(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"),
+		fakecluster.WithObjects(
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "password"}},
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "c", Image: "i"}},
+				Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "password"}}}},
+			}}))
+	kubelet := kubernetes.NewForConfigOrDie(c.ConfigFor("system:node:a", "system:nodes"))
+	admin := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	read := func() string {
+		_, err := kubelet.CoreV1().Secrets("default").Get(t.Context(), "password", metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	expectText(t, "before a Pod is bound to the node", read(),
+		`secrets "password" is forbidden: User "system:node:a" cannot get resource "secrets" in API group "" in the namespace "default": node: no relationship found between node 'a' and this object`)
+	if err := admin.CoreV1().Pods("default").Bind(t.Context(), &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Target: corev1.ObjectReference{Kind: "Node", Name: "a"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expectText(t, "once a Pod is bound to it", read(), "")
+	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
+		t.Errorf("a kubelet makes its node: %v", err)
+	}
+	_, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, metav1.CreateOptions{})
+	expectText(t, "but no other", fmt.Sprint(err), `nodes "b" is forbidden: node "a" is not allowed to modify node "b"`)
+}
+
+func TestAuthorizationWebhook(t *testing.T) {
+	asked := 0
+	webhook := review(t, t.TempDir(), "webhook", func(r *authorizationv1.SubjectAccessReview) {
+		asked++
+		r.Status.Allowed = r.Spec.ResourceAttributes != nil && r.Spec.ResourceAttributes.Namespace == "shop"
+		r.Status.Reason = "not for " + r.Spec.User
+	})
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--authorization-mode=Webhook", "--authorization-webhook-config-file="+webhook, "--authorization-webhook-version=v1"))
+	expectText(t, "what the webhook allows", refusedList(t, c, "shop", "jane"), "")
+	expectText(t, "what it does not", refusedList(t, c, "default", "jane"), `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default": default: not for jane`)
+	was := asked
+	expectText(t, "once more", refusedList(t, c, "shop", "jane"), "")
+	if asked != was {
+		t.Error("the webhook is asked again, though its answer is good for five minutes")
+	}
+}
+
+func TestAuthorizationConfig(t *testing.T) {
+	folder := t.TempDir()
+	write := func(mode, name string) string {
+		return put(t, folder, "config.yaml", fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n- type: RBAC\n  name: rbac\n- type: %s\n  name: %s\n", mode, name))
+	}
+	path := write("AlwaysAllow", "alwaysallow")
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-config="+path))
+	expectText(t, "what the file says", refusedList(t, c, "default", "jane"), "")
+	put(t, folder, "config.yaml", "{")
+	expectText(t, "a file that cannot be read changes nothing", refusedList(t, c, "default", "jane"), "")
+	write("AlwaysDeny", "alwaysdeny")
+	expectText(t, "nor does one that leaves out a mode", refusedList(t, c, "default", "jane"), "")
+	fork := c.Fork(t)
+	expectText(t, "a fork", refusedList(t, fork, "default", "jane"), "")
+}
+
+func TestTokenWebhook(t *testing.T) {
+	webhook := review(t, t.TempDir(), "webhook", func(r *authenticationv1.TokenReview) {
+		if r.Spec.Token == "of-joe" {
+			r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "joe", UID: "7", Groups: []string{"dev"}}}
+		}
+	})
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--authentication-token-webhook-config-file="+webhook, "--authentication-token-webhook-version=v1"))
+	bearer := func(token string) *clientrest.Config { return &clientrest.Config{Host: c.URL(), BearerToken: token} }
+	expectText(t, "a token that the webhook knows", whoIs(t, bearer("of-joe")), "joe 7 [dev system:authenticated]")
+	expectText(t, "one that it does not", whoIs(t, bearer("of-jim")), "Unauthorized")
+}
+
+func TestBootstrapTokens(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	start := func(flags ...string) *fakecluster.Cluster {
+		return fakecluster.Start(t, fakecluster.WithAPIServerFlags(flags...), fakecluster.WithClock(func() time.Time { return now }), fakecluster.WithObjects(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bootstrap-token-abcdef"}, Type: "bootstrap.kubernetes.io/token",
+			StringData: map[string]string{
+				"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true",
+				"auth-extra-groups": "system:bootstrappers:workers", "expiration": "2030-01-02T00:00:00Z",
+			},
+		}))
+	}
+	as := func(c *fakecluster.Cluster, token string) string {
+		return whoIs(t, &clientrest.Config{Host: c.URL(), BearerToken: token})
+	}
+	c := start("--enable-bootstrap-token-auth")
+	const token = "abcdef.0123456789abcdef"
+	expectText(t, "the token of a Secret", as(c, token), "system:bootstrap:abcdef  [system:bootstrappers system:bootstrappers:workers system:authenticated]")
+	expectText(t, "another secret", as(c, "abcdef.0000000000000000"), "Unauthorized")
+	expectText(t, "another id", as(c, "aaaaaa.0123456789abcdef"), "Unauthorized")
+	expectText(t, "without the flag", as(start(), token), "Unauthorized")
+	now = now.Add(25 * time.Hour)
+	expectText(t, "after its time", as(c, token), "Unauthorized")
+}
+
+func TestFrontProxies(t *testing.T) {
+	folder := t.TempDir()
+	authority, err := auth.NewAuthority("proxies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags(
+		"--requestheader-client-ca-file="+put(t, folder, "ca.crt", string(authority.PEM())), "--requestheader-allowed-names=front",
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group"))
+	as := func(proxy string) string {
+		cfg := anyone(c)
+		if cfg.CertData, cfg.KeyData, err = authority.ClientCertificate(proxy); err != nil {
+			t.Fatal(err)
+		}
+		cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(req *http.Request) (*http.Response, error) {
+				req = req.Clone(req.Context())
+				req.Header.Set("X-Remote-User", "joe")
+				req.Header.Set("X-Remote-Group", "dev")
+				return next.RoundTrip(req)
+			})
+		}
+		return whoIs(t, cfg)
+	}
+	expectText(t, "a proxy that may say who asks", as("front"), "joe  [dev system:authenticated]")
+	expectText(t, "one with another name", as("back"), "Unauthorized")
+}
+
+// roundTrip is a function that is a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

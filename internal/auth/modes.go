@@ -1,0 +1,245 @@
+package auth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
+	authorizationmetrics "k8s.io/apiserver/pkg/authorization/metrics"
+	"k8s.io/apiserver/pkg/authorization/union"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
+	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
+	"k8s.io/kubernetes/pkg/auth/authorizer/abac"
+	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
+const (
+	RBAC        = "RBAC"
+	AlwaysAllow = "AlwaysAllow"
+	AlwaysDeny  = "AlwaysDeny"
+	Node        = "Node"
+	ABAC        = "ABAC"
+	Webhook     = "Webhook"
+)
+
+var allModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node}
+
+// ModeOptions say who decides what users may do, in the words of the flags of kube-apiserver.
+type ModeOptions struct {
+	Modes []string // --authorization-mode; none: RBAC
+
+	PolicyFile string // --authorization-policy-file, of the mode ABAC
+
+	// The flags --authorization-webhook-*, of the mode Webhook.
+	WebhookConfigFile, WebhookVersion string
+	AuthorizedTTL, UnauthorizedTTL    time.Duration
+
+	ConfigFile string // --authorization-config, in place of the modes
+}
+
+// Modes say who decides what users may do: authorizers that are asked one after the other. They do
+// not change. A cluster and its forks share them.
+type Modes struct {
+	configuration *apiserver.AuthorizationConfiguration
+	policies      abac.PolicyList // of ABAC
+	// file is where the configuration comes from, and data what it was; empty: flags say it.
+	file string
+	data []byte
+}
+
+// NewModes reads the files that the options name. The errors are those of kube-apiserver.
+func NewModes(o ModeOptions) (*Modes, error) {
+	m := &Modes{}
+	var err error
+	if o.ConfigFile != "" {
+		if len(o.Modes) > 0 || o.WebhookConfigFile != "" {
+			return nil, fmt.Errorf("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+		}
+		if m.data, err = regular.Read(o.ConfigFile); err != nil {
+			return nil, err
+		}
+		m.file = o.ConfigFile
+		if m.configuration, err = kubeauthorizer.LoadAndValidateData(m.data, authorizationcel.NewDefaultCompiler(), nil); err != nil {
+			return nil, err
+		}
+	} else if m.configuration, err = o.configuration(); err != nil {
+		return nil, err
+	}
+	if m.Has(ABAC) {
+		m.policies, err = abac.NewFromFile(o.PolicyFile)
+	}
+	return m, err
+}
+
+// configuration is what the flags about single modes say.
+func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, error) {
+	modes := o.Modes
+	if len(modes) == 0 {
+		modes = []string{RBAC}
+	}
+	var errs []error
+	configuration := &apiserver.AuthorizationConfiguration{}
+	for _, mode := range modes {
+		is := apiserver.AuthorizerConfiguration{Type: apiserver.AuthorizerType(mode), Name: strings.ToLower(mode)}
+		switch {
+		case !slices.Contains(allModes, mode):
+			errs = append(errs, fmt.Errorf("authorization-mode %q is not a valid mode", mode))
+		case mode == ABAC && o.PolicyFile == "":
+			errs = append(errs, fmt.Errorf("authorization-mode ABAC's authorization policy file not passed"))
+		case mode == Webhook && o.WebhookConfigFile == "":
+			errs = append(errs, fmt.Errorf("authorization-mode Webhook's authorization config file not passed"))
+		case mode == Webhook:
+			is.Name = "default"
+			is.Webhook = o.webhook()
+		}
+		configuration.Authorizers = append(configuration.Authorizers, is)
+	}
+	if o.PolicyFile != "" && !slices.Contains(modes, ABAC) {
+		errs = append(errs, fmt.Errorf("cannot specify --authorization-policy-file without mode ABAC"))
+	}
+	if o.WebhookConfigFile != "" && !slices.Contains(modes, Webhook) {
+		errs = append(errs, fmt.Errorf("cannot specify --authorization-webhook-config-file without mode Webhook"))
+	}
+	if sets.New(modes...).Len() != len(modes) {
+		errs = append(errs, fmt.Errorf("authorization-mode %q has mode specified more than once", modes))
+	}
+	return configuration, utilerrors.NewAggregate(errs)
+}
+
+// webhook is what the flags say of the webhook.
+func (o ModeOptions) webhook() *apiserver.WebhookConfiguration {
+	return &apiserver.WebhookConfiguration{
+		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
+		UnauthorizedTTL: metav1.Duration{Duration: o.UnauthorizedTTL}, CacheUnauthorizedRequests: o.UnauthorizedTTL != 0,
+		Timeout: metav1.Duration{Duration: 30 * time.Second}, FailurePolicy: apiserver.FailurePolicyNoOpinion,
+		SubjectAccessReviewVersion: o.WebhookVersion,
+		ConnectionInfo: apiserver.WebhookConnectionInfo{
+			Type: apiserver.AuthorizationWebhookConnectionInfoTypeKubeConfigFile, KubeConfigFile: &o.WebhookConfigFile,
+		},
+	}
+}
+
+// Has tells whether a mode is among them.
+func (m *Modes) Has(mode string) bool {
+	return slices.ContainsFunc(m.configuration.Authorizers, func(a apiserver.AuthorizerConfiguration) bool { return string(a.Type) == mode })
+}
+
+// By asks the authorizers of the modes one after the other. The first that allows or denies
+// decides. Members of system:masters may do everything in any mode.
+func (m *Modes) By(r *Rules, s *store.Store) (Authorizer, error) {
+	of := &authorizers{policies: m.policies}
+	if m.Has(RBAC) {
+		of.rules = &byRules{r}
+	}
+	if m.Has(Node) {
+		of.nodes = newNodeAuthorizer(s)
+	}
+	by, err := of.of(m.configuration)
+	if err != nil || m.file == "" {
+		return by, err
+	}
+	return newReloading(m, of, by), nil
+}
+
+// authorizers are those of the modes, of one cluster. Nil is one that the cluster does not have from
+// its start; a configuration that asks for it later is refused, as on a real server.
+type authorizers struct {
+	rules    *byRules
+	nodes    *nodeAuthorizer
+	policies abac.PolicyList
+}
+
+// of are the authorizers of a configuration.
+func (a *authorizers) of(c *apiserver.AuthorizationConfiguration) (Authorizer, error) {
+	all := []union.NamedAuthorizer{{AuthorizerName: "kubernetes.io/system-privileged-group", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)}}
+	var resolvers []authorizer.RuleResolver
+	for _, is := range c.Authorizers {
+		var by Authorizer
+		switch mode := string(is.Type); mode {
+		case RBAC:
+			if a.rules == nil {
+				return nil, notFromTheStart(mode)
+			}
+			by = a.rules
+		case AlwaysAllow:
+			by = authorizerfactory.NewAlwaysAllowAuthorizer()
+		case AlwaysDeny:
+			by = authorizerfactory.NewAlwaysDenyAuthorizer()
+		case Node:
+			if a.nodes == nil {
+				return nil, notFromTheStart(mode)
+			}
+			by = a.nodes
+		case ABAC:
+			if a.policies == nil {
+				return nil, notFromTheStart(mode)
+			}
+			by = a.policies
+		case Webhook:
+			var err error
+			if by, err = newWebhook(is); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("unknown authorization mode %s specified", mode)
+		}
+		all = append(all, union.NamedAuthorizer{AuthorizerName: is.Name, Authorizer: authorizationmetrics.InstrumentedAuthorizer(string(is.Type), is.Name, by)})
+		resolvers = append(resolvers, by)
+	}
+	in, err := union.New(all...)
+	return byModes{in, union.NewRuleResolvers(resolvers...)}, err
+}
+
+func notFromTheStart(mode string) error {
+	return fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup", mode)
+}
+
+// backoff is when a webhook is asked again that could not be reached, as on a real server.
+var backoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+
+// newWebhook asks a webhook.
+func newWebhook(is apiserver.AuthorizerConfiguration) (Authorizer, error) {
+	client, err := webhookutil.LoadKubeconfig(*is.Webhook.ConnectionInfo.KubeConfigFile, nil)
+	if err != nil {
+		return nil, err
+	}
+	if is.Webhook.Timeout.Duration != 0 {
+		client.Timeout = is.Webhook.Timeout.Duration
+	}
+	onError := authorizer.DecisionNoOpinion
+	if is.Webhook.FailurePolicy == apiserver.FailurePolicyDeny {
+		onError = authorizer.DecisionDeny
+	}
+	var allowed, refused time.Duration
+	if is.Webhook.CacheAuthorizedRequests {
+		allowed = is.Webhook.AuthorizedTTL.Duration
+	}
+	if is.Webhook.CacheUnauthorizedRequests {
+		refused = is.Webhook.UnauthorizedTTL.Duration
+	}
+	return webhook.New(client, is.Webhook.SubjectAccessReviewVersion, allowed, refused, backoff, onError, is.Webhook.MatchConditions, is.Name,
+		measured{WebhookMetrics: webhookmetrics.NewWebhookMetrics(), MatcherMetrics: authorizationcel.NewMatcherMetrics()},
+		authorizationcel.NewDefaultCompiler())
+}
+
+// measured is what kube-apiserver measures of a webhook.
+type measured struct {
+	webhookmetrics.NoopRequestMetrics
+	webhookmetrics.WebhookMetrics
+	authorizationcel.MatcherMetrics
+}

@@ -116,6 +116,9 @@ func (s Suite) build(ctx context.Context, w *work, folder string) ([]test, error
 	if _, err := os.Stat(binary); os.IsNotExist(err) {
 		return nil, nil // there are no tests in the folder
 	}
+	if err := makeScriptsExecutable(filepath.Join(dir, "testdata")); err != nil {
+		return nil, err
+	}
 	out, err := command(ctx, dir, binary, "-test.list", "^Test").Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing them: %w", err)
@@ -125,6 +128,21 @@ func (s Suite) build(ctx context.Context, w *work, folder string) ([]test, error
 		tests = append(tests, test{folder: folder, dir: dir, binary: binary, name: name, timeout: s.Timeout})
 	}
 	return tests, nil
+}
+
+// makeScriptsExecutable gives scripts back the right to be executed, which the module cache does
+// not keep.
+func makeScriptsExecutable(dir string) error {
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.sh"))
+	for _, script := range scripts {
+		if strings.Contains(script, "not-executable") { // as one is called that must not have it
+			continue
+		}
+		if err := os.Chmod(script, 0o755); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // runAll runs tests, two for each core: most of them wait most of the time.

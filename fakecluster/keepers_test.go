@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -265,17 +266,50 @@ func TestOldCertificateSigningRequestsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := kept(t, fakecluster.WithControllers(fakecluster.CSRCleaner))
 		requests := k.CertificatesV1().CertificateSigningRequests()
-		for _, name := range []string{"denied", "pending"} {
-			made[*certificatesv1.CertificateSigningRequest](t)(requests.Create(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec: certificatesv1.CertificateSigningRequestSpec{Request: signingRequest(t), SignerName: "example.com/signer", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}}}, metav1.CreateOptions{}))
+		key := made[*ecdsa.PrivateKey](t)(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+		certificate := func(expires time.Duration) []byte {
+			template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(expires)}
+			der := made[[]byte](t)(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
+			return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 		}
-		denied := made[*certificatesv1.CertificateSigningRequest](t)(requests.Get(t.Context(), "denied", metav1.GetOptions{}))
-		denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied, Status: corev1.ConditionTrue}}
-		made[*certificatesv1.CertificateSigningRequest](t)(requests.UpdateApproval(t.Context(), "denied", denied, metav1.UpdateOptions{}))
+		for name, status := range map[string]struct {
+			is          certificatesv1.RequestConditionType
+			certificate []byte
+		}{
+			"approved": {is: certificatesv1.CertificateApproved},
+			"denied":   {is: certificatesv1.CertificateDenied},
+			"expiring": {certificatesv1.CertificateApproved, certificate(10 * time.Minute)},
+			"failed":   {is: certificatesv1.CertificateFailed},
+			"issued":   {certificatesv1.CertificateApproved, certificate(time.Hour * 24 * 365)},
+			"pending":  {},
+		} {
+			request := made[*certificatesv1.CertificateSigningRequest](t)(requests.Create(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: certificatesv1.CertificateSigningRequestSpec{Request: signingRequest(t), SignerName: "example.com/signer", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}}}, metav1.CreateOptions{}))
+			if status.is == "" {
+				continue
+			}
+			request.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: status.is, Status: corev1.ConditionTrue}}
+			if status.is == certificatesv1.CertificateFailed {
+				request = made[*certificatesv1.CertificateSigningRequest](t)(requests.UpdateStatus(t.Context(), request, metav1.UpdateOptions{}))
+			} else {
+				request = made[*certificatesv1.CertificateSigningRequest](t)(requests.UpdateApproval(t.Context(), name, request, metav1.UpdateOptions{}))
+			}
+			if status.certificate != nil {
+				request.Status.Certificate = status.certificate
+				made[*certificatesv1.CertificateSigningRequest](t)(requests.UpdateStatus(t.Context(), request, metav1.UpdateOptions{}))
+			}
+		}
 		for _, step := range []struct {
 			after time.Duration
 			left  string
-		}{{time.Hour, "denied pending"}, {time.Second, "pending"}, {23*time.Hour - time.Second, "pending"}, {time.Second, ""}} {
+		}{
+			{10 * time.Minute, "approved denied expiring failed issued pending"},
+			{time.Second, "approved denied failed issued pending"}, // the certificate has expired
+			{50*time.Minute - time.Second, "approved denied failed issued pending"},
+			{time.Second, "approved pending"}, // the decision is an hour old
+			{23*time.Hour - time.Second, "approved pending"},
+			{time.Second, ""}, // nothing has become of them in a day
+		} {
 			later(step.after)
 			var left []string
 			for _, r := range made[*certificatesv1.CertificateSigningRequestList](t)(requests.List(t.Context(), metav1.ListOptions{})).Items {

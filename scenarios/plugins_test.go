@@ -1,0 +1,151 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/admission/intree"
+)
+
+// shown are the scenarios that show what an admission plugin does.
+type shown struct {
+	// effect is one in which the plugin changes an object, or lets something pass or happen that
+	// would not without it; refusal is one in which it refuses a write. Empty: it does not.
+	effect, refusal string
+	// why there is neither.
+	why string
+}
+
+var plugins = map[string]shown{
+	"AlwaysAdmit":                      {why: "it does nothing"},
+	"AlwaysDeny":                       {refusal: "AlwaysDeny refuses every write, of custom objects too"},
+	"AlwaysPullImages":                 {effect: "AlwaysPullImages sets the pull policy of every container"},
+	"CertificateApproval":              {refusal: "Who approves a certificate needs the right to approve for its signer"},
+	"CertificateSigning":               {refusal: "Who approves a certificate needs the right to approve for its signer"},
+	"CertificateSubjectRestriction":    {refusal: "Who approves a certificate needs the right to approve for its signer"},
+	"ClusterTrustBundleAttest":         {refusal: "Who writes a ClusterTrustBundle needs the right to attest for its signer"},
+	"DefaultIngressClass":              {effect: "An Ingress gets the default class"},
+	"DefaultStorageClass":              {effect: "A claim gets the default class, and grows only where its class allows it"},
+	"DefaultTolerationSeconds":         {effect: "A Pod tolerates for five minutes that its node is not ready"},
+	"DenyServiceExternalIPs":           {refusal: "DenyServiceExternalIPs refuses new external IPs of Services"},
+	"EventRateLimit":                   {why: "it needs a configuration file, and is refused by name"},
+	"ExtendedResourceToleration":       {effect: "ExtendedResourceToleration tolerates the taints of the extended resources that a pod requests"},
+	"ImagePolicyWebhook":               {why: "it needs a configuration file, and is refused by name"},
+	"LimitPodHardAntiAffinityTopology": {refusal: "LimitPodHardAntiAffinityTopology allows hard anti-affinity between nodes alone"},
+	"LimitRanger":                      {effect: "A LimitRange gives containers their limits and refuses what is beyond", refusal: "A LimitRange gives containers their limits and refuses what is beyond"},
+	"MutatingAdmissionPolicy":          {effect: "An apply configuration is merged into the object, as server-side apply would", refusal: "An expression that cannot be evaluated refuses the request, unless the failurePolicy is Ignore"},
+	"MutatingAdmissionWebhook":         {effect: "Webhooks change an object in the order of their configurations' names", refusal: "A patch that does not fit the object is an error of the server, whatever the failure policy"},
+	"NamespaceAutoProvision":           {effect: "NamespaceAutoProvision creates the namespace of a new object, of a custom one too"},
+	"NamespaceExists":                  {refusal: "NamespaceExists refuses writes in namespaces that do not exist"},
+	"NamespaceLifecycle":               {refusal: "An object cannot be created in a namespace that does not exist"},
+	"NodeDeclaredFeatureValidator":     {refusal: "An update of a Pod that needs a feature of its node is for nodes that declare it"},
+	"NodeRestriction":                  {refusal: "NodeRestriction lets a kubelet write to its own node and nothing else"},
+	"OwnerReferencesPermissionEnforcement": {
+		refusal: "OwnerReferencesPermissionEnforcement lets nobody hold back the deletion of what he cannot change"},
+	"PersistentVolumeClaimResize": {refusal: "A claim gets the default class, and grows only where its class allows it"},
+	"PodGroupProtection":          {why: "its feature gate GenericWorkload is off by default, and so are PodGroups"},
+	"PodNodeSelector":             {effect: "PodNodeSelector gives pods the node selector of their namespace, and refuses another one", refusal: "PodNodeSelector gives pods the node selector of their namespace, and refuses another one"},
+	"PodResizeValidator":          {refusal: "A Pod is resized to what its node has, and only on Linux"},
+	"PodSecurity":                 {effect: "The labels of a namespace refuse Pods, or warn of them", refusal: "The labels of a namespace refuse Pods, or warn of them"},
+	"PodTolerationRestriction": {
+		effect:  "PodTolerationRestriction gives pods the tolerations of their namespace, and refuses those that it does not list",
+		refusal: "PodTolerationRestriction gives pods the tolerations of their namespace, and refuses those that it does not list"},
+	"PodTopologyLabels":            {effect: "A Pod that is bound gets the topology of its node"},
+	"Priority":                     {effect: "A Pod gets the priority of its class", refusal: "A Pod gets the priority of its class"},
+	"ResourceQuota":                {effect: "A ResourceQuota limits what a namespace uses, and its status says how much that is", refusal: "A ResourceQuota limits what a namespace uses, and its status says how much that is"},
+	"RuntimeClass":                 {effect: "A Pod gets the overhead and the nodes of its RuntimeClass", refusal: "A Pod gets the overhead and the nodes of its RuntimeClass"},
+	"ServiceAccount":               {effect: "A Pod gets the ServiceAccount default, its token and its pull secrets", refusal: "A Pod whose ServiceAccount is not there is refused at once"},
+	"StorageObjectInUseProtection": {effect: "A claim gets the default class, and grows only where its class allows it"},
+	"TaintNodesByCondition":        {effect: "A new Node is tainted until it is ready"},
+	"ValidatingAdmissionPolicy":    {refusal: "The first validation that denies is the answer, that of the first policy by name"},
+	"ValidatingAdmissionWebhook":   {refusal: "Validating webhooks are asked about what is valid, and the first of them that refuses is the answer"},
+}
+
+// Each scenario of the table goes another way if its plugin is turned off.
+func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
+	for _, name := range intree.Names() {
+		if _, ok := plugins[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	for name := range plugins {
+		if !slices.Contains(intree.Names(), name) {
+			t.Errorf("there is no plugin %s", name)
+		}
+	}
+	all, err := Load(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]*Scenario{}
+	for _, s := range all {
+		byName[s.Name] = s
+	}
+	for name, is := range plugins {
+		if (is.effect == "" && is.refusal == "") != (is.why != "") {
+			t.Errorf("%s needs a scenario, or a reason", name)
+		}
+		for of, what := range map[string]string{"effect": is.effect, "refusal": is.refusal} {
+			if what == "" {
+				continue
+			}
+			t.Run(name+"/"+of, func(t *testing.T) {
+				t.Parallel()
+				s := byName[what]
+				if s == nil {
+					t.Fatalf("there is no scenario %q", what)
+				}
+				differs := failing(t, s.without(name), of == "refusal")
+				if len(differs) == 0 {
+					t.Errorf("%s: without %s the scenario passes", s.Position, name)
+				}
+			})
+		}
+	}
+}
+
+// without is a scenario on a cluster without a plugin.
+func (s *Scenario) without(plugin string) *Scenario {
+	other := *s
+	is := func(name string) bool { return name == plugin }
+	if on := s.Cluster.WithAdmissionPlugins; slices.ContainsFunc(on, is) {
+		other.Cluster.WithAdmissionPlugins = slices.DeleteFunc(slices.Clone(on), is)
+	} else {
+		other.Cluster.WithoutAdmissionPlugins = append(slices.Clone(s.Cluster.WithoutAdmissionPlugins), plugin)
+	}
+	return &other
+}
+
+// failing are the steps of a scenario that do not go as expected: those that expect a refusal,
+// or the others. A setup that is refused counts as a step of the others.
+func failing(t *testing.T, s *Scenario, refused bool) (all []Position) {
+	webhooks := s.startWebhooks()
+	options := s.Cluster
+	options.Services = webhooks.services()
+	cluster, err := InProcess(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	client, err := newClient(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.http.CloseIdleConnections()
+	client.webhooks = webhooks
+	answers := webhooks.answers(cluster)
+	var steps []step
+	for _, m := range s.setup {
+		steps = append(steps, step{pos: m.pos, verb: verbs[0], request: request{argument: m.object}})
+	}
+	for _, step := range append(steps, s.steps...) {
+		answer, failure := step.play(t.Context(), client, answers)
+		if failure != nil && step.refused == refused {
+			all = append(all, step.pos)
+		}
+		if step.as != "" && failure == nil {
+			answers[step.as] = answer
+		}
+	}
+	return all
+}

@@ -117,34 +117,16 @@ func (s *Scenario) without(plugin string) *Scenario {
 }
 
 // failing are the steps of a scenario that do not go as expected: those that expect a refusal,
-// or the others. A setup that is refused counts as a step of the others.
+// or the others. A step of the setup that is refused counts among the others.
 func failing(t *testing.T, s *Scenario, refused bool) (all []Position) {
-	webhooks := s.startWebhooks()
-	options := s.Cluster
-	options.Services = webhooks.services()
-	cluster, err := InProcess(options)
-	if err != nil {
-		t.Fatal(err)
+	p, failed := s.begin(t.Context(), InProcess)
+	if failed != nil {
+		t.Fatal(failed)
 	}
-	defer cluster.Close()
-	client, err := newClient(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.http.CloseIdleConnections()
-	client.webhooks = webhooks
-	answers := webhooks.answers(cluster)
-	var steps []step
-	for _, m := range s.setup {
-		steps = append(steps, step{pos: m.pos, verb: verbs[0], request: request{argument: m.object}})
-	}
-	for _, step := range append(steps, s.steps...) {
-		answer, failure := step.play(t.Context(), client, answers)
-		if failure != nil && step.refused == refused {
+	defer p.close()
+	for _, step := range slices.Concat(s.setup, s.steps) {
+		if p.step(t.Context(), step) != nil && step.refused == refused {
 			all = append(all, step.pos)
-		}
-		if step.as != "" && failure == nil {
-			answers[step.as] = answer
 		}
 	}
 	return all

@@ -28,6 +28,14 @@
 // holds only what has changed since. So a copy of a large store takes next to no time. [Store.Fork] makes a snapshot
 // and loads it.
 //
+// # In a file
+//
+// A store lives in memory. [OpenFile] returns one that also writes each commit to a file before any reader sees it, and
+// that begins with what the file has. A file and a snapshot that [Snapshot.Write] writes have one format: the state at the
+// oldest revision, and the events since, in frames with checksums. So a snapshot is a file to go on with, and
+// [ReadFile] makes a snapshot of a file. The events are in the file in the order of the log; those that the log has
+// forgotten stay in it until the file is written anew.
+//
 // # What stays true
 //
 //   - Every successful write, also a delete, has the next revision, and no other write has the same. A write may have
@@ -35,6 +43,7 @@
 //   - Records and events do not change. Callers may keep and share them.
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
 //   - A commit comes before its notification: a watcher that is told of a revision can read it.
+//   - What a file has is what some reader could have seen: a commit is in it as a whole or not at all.
 //   - A reader of the log holds no lock, and a writer does not wait for readers of it.
 //   - Reads of the present hold buntdb's read lock for the time it takes to collect strings, never to parse them.
 //
@@ -44,14 +53,16 @@
 //     under it, and under no other lock, so that readers do not wait for it.
 //  2. buntdb's own lock. It guards all of the present: the records, the indexes beside them, and which revision of
 //     the log they are at. Whoever reads the newest revision within a transaction reads that of the records it sees.
-//  3. changes.mu: the channel that tells of the next commit. A leaf; nothing blocks while it is held.
+//  3. file.mu: the file's handle and how far it is on the disk, which a timer uses too. Writes and syncs of the file run
+//     under it.
+//  4. changes.mu: the channel that tells of the next commit. A leaf; nothing blocks while it is held.
 //
 // # Goroutines and testing/synctest
 //
 // A store runs no goroutine of its own, but buntdb does: one for each database, which wakes every second and ends
 // when it then finds its database closed. So up to a second after [Store.Close] it is still there. In a
 // testing/synctest bubble, which could not end before it, Close waits it out: a second of the bubble's time, which
-// takes no real time. A store belongs where it was opened, in that bubble or in none: it is to be used and closed there.
+// takes no real time. With [SyncEverySecond] a timer runs for a second after a write. A store belongs where it was opened, in that bubble or in none: it is to be used and closed there.
 //
 // [buntdb]: https://github.com/tidwall/buntdb
 package store

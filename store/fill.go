@@ -40,6 +40,11 @@ func (s *Store) Fill(records []Record) error {
 		if s.log.revision.Load() != FirstRevision {
 			return fmt.Errorf("filling a store: %w", errNotEmpty)
 		}
+		if s.file != nil {
+			if err := s.file.append(eventsFrameOf(s.file.safe(), events)); err != nil {
+				return err
+			}
+		}
 		s.state.base, s.state.keys = base, all
 		s.log.init(s.options, FirstRevision+int64(len(records)), events, bytes)
 		s.frozen = nil

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 )
 
@@ -57,11 +58,8 @@ func (i *item) index() string {
 //
 //	uvarint Created | uvarint Revision - Created | uvarint len(Tag) | uvarint len(Index) | Tag | Index | Value
 func encode(r Record) string {
-	var head [4 * binary.MaxVarintLen64]byte
-	h := binary.AppendUvarint(head[:0], uint64(r.Created))
-	h = binary.AppendUvarint(h, uint64(r.Revision-r.Created))
-	h = binary.AppendUvarint(h, uint64(len(r.Tag)))
-	h = binary.AppendUvarint(h, uint64(len(r.Index)))
+	var head [recordHead]byte
+	h := appendHead(head[:0], r)
 
 	var b strings.Builder
 	b.Grow(len(h) + len(r.Tag) + len(r.Index) + len(r.Value))
@@ -70,6 +68,31 @@ func encode(r Record) string {
 	b.WriteString(r.Index)
 	b.WriteString(r.Value)
 	return b.String()
+}
+
+// recordHead is the length of the longest head of an encoded record.
+const recordHead = 4 * binary.MaxVarintLen64
+
+// appendHead adds the numbers that an encoded record begins with.
+func appendHead(h []byte, r Record) []byte {
+	h = binary.AppendUvarint(h, uint64(r.Created))
+	h = binary.AppendUvarint(h, uint64(r.Revision-r.Created))
+	h = binary.AppendUvarint(h, uint64(len(r.Tag)))
+	return binary.AppendUvarint(h, uint64(len(r.Index)))
+}
+
+// wellFormed tells whether a text from outside can be decoded, to a record with possible revisions.
+func wellFormed(encoded string) bool {
+	var numbers [4]uint64 // created, age, and the lengths of the tag and the index
+	left := encoded
+	for i := range numbers {
+		n, length := binary.Uvarint([]byte(left[:min(len(left), binary.MaxVarintLen64)]))
+		if length <= 0 || n > math.MaxInt64 {
+			return false
+		}
+		numbers[i], left = n, left[length:]
+	}
+	return numbers[0]+numbers[1] <= math.MaxInt64 && numbers[2]+numbers[3] <= uint64(len(left))
 }
 
 // errEncoding is the panic of decode for a text that encode has not made. Only encode makes such texts.

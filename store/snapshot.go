@@ -14,7 +14,11 @@ type Snapshot struct {
 	keys     keys // all of its runs are shared
 	events   []*Event
 	bytes    int64 // of events
+	meta     string
 }
+
+// Meta is what the store's SetMeta has said last before the snapshot was taken, or what [Snapshot.Write] was given.
+func (s *Snapshot) Meta() string { return s.meta }
 
 // Revision returns the revision that the snapshot was taken at.
 func (s *Snapshot) Revision() int64 { return s.revision }
@@ -24,6 +28,11 @@ func (s *Snapshot) Revision() int64 { return s.revision }
 func (s *Store) Snapshot() (*Snapshot, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
+	return s.snapshot()
+}
+
+// snapshot is Snapshot for who holds the lock of writers.
+func (s *Store) snapshot() (*Snapshot, error) {
 	if s.frozen != nil {
 		return s.frozen, nil
 	}
@@ -34,6 +43,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 			items:    s.state.items(tx, keyRange{}, nil, s.state.keys.len()),
 			events:   s.log.events(),
 			bytes:    s.log.bytes,
+			meta:     s.meta,
 		}
 		return nil
 	})
@@ -65,6 +75,7 @@ func Load(snap *Snapshot, o Options) (*Store, error) {
 	s := &Store{
 		options: o,
 		bubble:  inBubble(),
+		meta:    snap.meta,
 		state: state{
 			db:    db,
 			base:  snap.items,

@@ -52,6 +52,8 @@ type Store struct {
 
 	write  sync.Mutex
 	frozen *Snapshot // of the present, if one was taken; guarded by write
+	meta   string    // guarded by write
+	file   *file     // that the store is kept in; nil: none; guarded by write
 }
 
 // Open returns an empty store at revision 1. The caller closes it.
@@ -60,29 +62,35 @@ func Open(o Options) (*Store, error) {
 }
 
 // Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Closing again
-// does nothing.
+// does nothing. A store in a file is on the disk when Close returns; the error says that it may not be.
 //
 // In a testing/synctest bubble, Close returns after a bit more than a second of the bubble's time, when the store's
 // last goroutine has ended.
 func (s *Store) Close() error {
-	s.close()
+	err := s.close()
 	if s.bubble {
 		// The time of a bubble advances only when all of its goroutines wait. When it has passed the next tick,
 		// buntdb's goroutine has found the database closed, and has ended. No lock is held here, so that a
 		// concurrent Close waits in the same way.
 		<-time.NewTimer(buntdbTick + time.Millisecond).C
 	}
-	return nil
+	return err
 }
 
-func (s *Store) close() {
+func (s *Store) close() error {
 	s.write.Lock()
 	s.closed.Store(true)
 	s.frozen = nil
 	_ = s.state.db.Close() // a database in memory fails only if it is closed already
 	s.state.release()      // there are no more transactions
+	var err error
+	if s.file != nil {
+		err = s.file.close()
+		s.file = nil
+	}
 	s.write.Unlock()
 	s.changes.announce()
+	return err
 }
 
 // Revision returns the revision of the newest write, 1 if there was none.
@@ -100,6 +108,11 @@ func (s *Store) Compact(revision int64) error {
 	return s.update(func(*buntdb.Tx) error {
 		if err := s.retained(revision); err != nil {
 			return err
+		}
+		if s.file != nil && revision > s.log.oldest.Load() {
+			if err := s.file.append(newFrame(compactFrame).number(s.file.safe()).number(revision)); err != nil {
+				return err
+			}
 		}
 		s.log.forget(revision)
 		s.frozen = nil // that snapshot has a longer history

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tidwall/buntdb"
@@ -163,6 +164,21 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 	own := makeChange(t, key, current, revision, w)
 	makeAll(w.After, after)
 
+	if s.file != nil {
+		// The file has it before any reader.
+		events := make([]*Event, 0, len(others)+1)
+		for _, c := range before {
+			events = append(events, c.event)
+		}
+		events = append(events, own.event)
+		for _, c := range after {
+			events = append(events, c.event)
+		}
+		if err := s.file.append(eventsFrameOf(s.file.safe(), events)); err != nil {
+			return Record{}, nil, fmt.Errorf("keeping revision %d: %w", own.event.Record.Revision, err)
+		}
+	}
+
 	// Readers see all of this at once, or nothing. What can fail comes first, and would undo itself.
 	err = s.update(func(tx *buntdb.Tx) error {
 		for i := range before {
@@ -184,6 +200,9 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 		return Record{}, nil, err
 	}
 	s.frozen = nil
+	if s.file != nil && s.file.wasteful() {
+		s.rewrite()
+	}
 	return own.event.Record, others, nil
 }
 

@@ -1,0 +1,78 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// errInUse is the error of a data file that somebody has open.
+var errInUse = errors.New("another fakecluster has it open")
+
+// openRegular opens a regular file, or makes one for its owner alone. It follows no symbolic link and waits for no pipe.
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // the latter on FreeBSD
+		return nil, errors.New("it is a symbolic link, which is not followed")
+	}
+	if err != nil {
+		return nil, unnamed(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, unnamed(err)
+	}
+	return f, nil
+}
+
+// unnamed is the error without the path, which the caller names.
+func unnamed(err error) error {
+	var named *os.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+// lock has no other store open the file. The lock ends with the process, however it ends.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errInUse
+	}
+	if err != nil {
+		return fmt.Errorf("locking it: %w", err)
+	}
+	return nil
+}
+
+// openLocked opens a file for a store, and makes it if there is none.
+func openLocked(path string) (*os.File, error) {
+	for {
+		f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(f); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		// Whoever had it open may have moved another one to its place before the lock was ours.
+		is, err := f.Stat()
+		if err != nil {
+			_ = f.Close()
+			return nil, unnamed(err)
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(is, there) {
+			return f, nil
+		}
+		_ = f.Close()
+	}
+}

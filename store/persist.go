@@ -1,0 +1,304 @@
+package store
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Write writes the snapshot, with a text of the caller's in place of its own. The same snapshot and text give the same
+// bytes. [ReadSnapshot] reads them, and [OpenFile] takes a file of them.
+func (s *Snapshot) Write(w io.Writer, meta string) error {
+	_, err := s.write(w, meta)
+	return err
+}
+
+// write returns how many bytes it has written.
+func (s *Snapshot) write(w io.Writer, meta string) (int64, error) {
+	out := &output{to: bufio.NewWriterSize(w, 64<<10)}
+	out.bytes([]byte(formatLine()))
+	records := s.beginning()
+	out.frame(newFrame(headFrame).number(s.oldest()).number(s.revision).number(int64(len(records))).text(meta))
+	for rest := records; len(rest) > 0; {
+		n, size := 0, 0
+		for n < len(rest) && size < wholeFrame {
+			size += len(rest[n].Value)
+			n++
+		}
+		f := newFrame(recordsFrame).number(int64(n))
+		for _, r := range rest[:n] {
+			f = f.record(r)
+		}
+		out.frame(f)
+		rest = rest[n:]
+	}
+	for rest := s.events; len(rest) > 0; {
+		n, size := 0, 0
+		for n < len(rest) && size < wholeFrame {
+			size += len(rest[n].Record.Value)
+			n++
+		}
+		out.frame(eventsFrameOf(0, rest[:n]))
+		rest = rest[n:]
+	}
+	return out.offset, errors.Join(out.err, out.to.Flush())
+}
+
+func eventsFrameOf(synced int64, events []*Event) frame {
+	f := newFrame(eventsFrame).number(synced).number(int64(len(events)))
+	for _, e := range events {
+		f = f.event(e)
+	}
+	return f
+}
+
+// output writes frames until something fails.
+type output struct {
+	to     *bufio.Writer
+	offset int64
+	err    error
+}
+
+func (o *output) frame(f frame) {
+	whole, err := f.close(o.offset)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	o.bytes(whole)
+}
+
+func (o *output) bytes(b []byte) {
+	if o.err == nil {
+		_, o.err = o.to.Write(b)
+		o.offset += int64(len(b))
+	}
+}
+
+// oldest is the revision that the history begins after.
+func (s *Snapshot) oldest() int64 { return s.revision - int64(len(s.events)) }
+
+// beginning returns the records at the oldest revision, in the order of their keys.
+func (s *Snapshot) beginning() []Record {
+	before := map[string]*Record{}
+	for _, e := range slices.Backward(s.events) {
+		before[e.Record.Key] = e.Previous
+	}
+	var records []Record
+	for i := range s.items {
+		was, changed := before[s.items[i].key]
+		switch {
+		case !changed:
+			records = append(records, s.items[i].record())
+		case was.Revision != 0:
+			records = append(records, *was)
+		}
+		delete(before, s.items[i].key)
+	}
+	gone := len(records)
+	for _, was := range before { // of keys that have been deleted since
+		if was.Revision != 0 {
+			records = append(records, *was)
+		}
+	}
+	if len(records) > gone {
+		slices.SortFunc(records, func(a, b Record) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return records
+}
+
+// ReadSnapshot reads what [Snapshot.Write] has written. It fails with a [*FormatError] if the stream is something else,
+// has been altered, or ends too early.
+func ReadSnapshot(r io.Reader) (*Snapshot, error) {
+	b, err := build(&frames{from: bufio.NewReaderSize(r, 64<<10)})
+	if errors.Is(err, errFrame) {
+		err = b.frames.wrong("the data is damaged, or not all of it is there")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.snapshot(), nil
+}
+
+// building is a snapshot that is being read.
+type building struct {
+	frames   *frames
+	meta     string
+	oldest   int64 // that the history begins after
+	newest   int64
+	promised int64           // the revision up to which the first frame says that the data goes
+	begun    bool            // the state at the oldest revision is complete
+	items    map[string]item // the present
+	events   []*Event
+}
+
+// build reads all frames. If one of them is damaged, the error is errFrame, and what comes before it has been built.
+func build(from *frames) (*building, error) {
+	b := &building{frames: from, items: map[string]item{}}
+	if err := from.begin(); err != nil {
+		return b, err
+	}
+	head, err := b.next(headFrame)
+	if err != nil {
+		return b, err
+	}
+	oldest, newest, records := head.number(), head.number(), head.number()
+	b.meta = head.text()
+	if !head.done() || oldest < FirstRevision || newest < oldest {
+		return b, from.wrong("the first frame makes no sense")
+	}
+	b.oldest, b.newest, b.promised = oldest, oldest, newest
+	if err := b.readRecords(records); err != nil {
+		return b, err
+	}
+	b.begun = true
+	for {
+		p, err := b.next(0)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return b, err
+		}
+		if err := b.play(p); err != nil {
+			return b, err
+		}
+	}
+	if b.newest < b.promised {
+		return b, from.wrong("the data ends at revision %d, and has to go on to %d at least", b.newest, b.promised)
+	}
+	return b, nil
+}
+
+// kindOf is the payload of a frame and its letter.
+type kindOf struct {
+	payload
+	kind byte
+}
+
+// next reads a frame, of one kind only unless that is zero. Where one must be, the end is damage.
+func (b *building) next(kind byte) (kindOf, error) {
+	text, err := b.frames.next()
+	if err == io.EOF && kind != 0 {
+		err = errFrame
+	}
+	if err != nil {
+		return kindOf{}, err
+	}
+	p := kindOf{payload: payload{left: text}}
+	p.kind = p.letter()
+	if kind != 0 && p.kind != kind {
+		return p, b.frames.wrong("a frame %q stands where %q has to", p.kind, kind)
+	}
+	return p, nil
+}
+
+// readRecords reads those at the oldest revision.
+func (b *building) readRecords(n int64) error {
+	last := ""
+	for n > 0 {
+		p, err := b.next(recordsFrame)
+		if err != nil {
+			return err
+		}
+		in := p.number()
+		if in < 1 || in > n {
+			return b.frames.wrong("a frame has %d records of %d", in, n)
+		}
+		n -= in
+		for ; in > 0 && !p.bad; in-- {
+			i := p.item()
+			if p.bad || int64(len(b.items)) > 0 && i.key <= last {
+				return b.frames.wrong("a record is malformed or out of order")
+			}
+			if r := i.record(); r.Created <= FirstRevision || r.Revision > b.oldest {
+				return b.frames.wrong("a record of revision %d cannot be at revision %d", r.Revision, b.oldest)
+			}
+			last = i.key
+			b.items[i.key] = i
+		}
+		if !p.done() {
+			return b.frames.wrong("a frame of records is malformed")
+		}
+	}
+	return nil
+}
+
+// play does what a frame of the log says.
+func (b *building) play(p kindOf) error {
+	p.number() // up to where the file was on the disk
+	switch p.kind {
+	case eventsFrame:
+		n := p.number()
+		for ; n > 0 && !p.bad; n-- {
+			t, i := EventType(p.letter()), p.item()
+			if p.bad {
+				break
+			}
+			if err := b.playEvent(t, i); err != nil {
+				return err
+			}
+		}
+	case compactFrame:
+		revision := p.number()
+		if revision < b.oldest || revision > b.newest {
+			return b.frames.wrong("the history cannot begin at revision %d", revision)
+		}
+		b.events = b.events[revision-b.oldest:]
+		b.oldest = revision
+	case metaFrame:
+		b.meta = p.text()
+	default:
+		return b.frames.wrong("there is no frame %q", p.kind)
+	}
+	if !p.done() {
+		return b.frames.wrong("a frame %q is malformed", p.kind)
+	}
+	return nil
+}
+
+func (b *building) playEvent(t EventType, i item) error {
+	r := i.record()
+	was, exists := b.items[i.key]
+	var before Record
+	if exists {
+		before = was.record()
+		i.key = was.key // keep the text once
+		r.Key = was.key
+	}
+	created := before.Created
+	if t == Created {
+		created = r.Revision
+	}
+	if r.Revision != b.newest+1 || r.Created != created || t < Created || t > Deleted || exists == (t == Created) {
+		return b.frames.wrong("event %d after revision %d, key %q %v, cannot be", r.Revision, b.newest, r.Key, t)
+	}
+	b.newest = r.Revision
+	e := &Event{Type: t, Record: r, Previous: &noRecord}
+	if exists {
+		e.Previous = &before
+	}
+	b.events = append(b.events, e)
+	if t == Deleted {
+		delete(b.items, i.key)
+	} else {
+		b.items[i.key] = i
+	}
+	return nil
+}
+
+func (b *building) snapshot() *Snapshot {
+	s := &Snapshot{revision: b.newest, events: b.events, meta: b.meta, items: make([]item, 0, len(b.items))}
+	for _, i := range b.items {
+		s.items = append(s.items, i)
+	}
+	slices.SortFunc(s.items, func(a, b item) int { return strings.Compare(a.key, b.key) })
+	all := sortedKeys(len(s.items), func(i int) string { return s.items[i].key })
+	s.keys = all
+	s.keys.copy() // which marks the runs as shared
+	for _, e := range s.events {
+		s.bytes += e.size()
+	}
+	return s
+}

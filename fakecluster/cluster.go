@@ -2,9 +2,8 @@ package fakecluster
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/ecdsa"
 	cryptotls "crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -35,6 +34,9 @@ type Cluster struct {
 	services *services
 
 	converted map[string]bool // the definitions of WithConversion that have been installed
+
+	goesOn     bool              // there was a cluster before, in a snapshot or a data file
+	accountKey *ecdsa.PrivateKey // that signs tokens of service accounts, and did before; nil: none
 
 	// transport calls the server directly. The clients of a cluster that is in process use it.
 	transport *clientgo.Transport
@@ -94,20 +96,16 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.checkPort(); err != nil {
 		return nil, err
 	}
-	token := make([]byte, 16)
-	if _, err := rand.Read(token); err != nil {
-		return nil, fmt.Errorf("making a token: %w", err)
-	}
 	if s.given["WithClock"] > 0 && s.now == nil {
 		return nil, errors.New("WithClock: the function is nil")
 	}
 	for _, one := range s.conversions {
 		s.services = append(s.services, one.service())
 	}
-	c := &Cluster{settings: s, token: hex.EncodeToString(token), converted: map[string]bool{}}
-	var err error
-	if c.store, err = store.Open(s.history); err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
+	c := &Cluster{settings: s, converted: map[string]bool{}}
+	err := c.openStore()
+	if err != nil {
+		return nil, err
 	}
 	if c.services, err = listenServices(s, nil); err != nil {
 		_ = c.store.Close()
@@ -115,12 +113,16 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	users := s.flags.users
 	users.Requests = s.authenticator
+	accounts := s.flags.accounts
+	if accounts.SigningKey == nil && c.accountKey != nil {
+		accounts.SigningKey = c.accountKey
+	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches,
 		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
-		Users: users, Authorizer: s.authorizer, Accounts: s.flags.accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
+		Users: users, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {
@@ -210,7 +212,8 @@ func (c *Cluster) Close() error {
 // are complete. The copy has the same objects, options and history: a watch on it may begin
 // at a revision before the fork. Later writes to one are not seen by the other. The copy has
 // its own URL, with the same token, its own WebhookServer and an empty audit trail. Both call
-// the same handlers of WithService and functions of WithAdmission. Forking does not copy the
+// the same handlers of WithService and functions of WithAdmission. The copy of a cluster in a
+// data file is in memory only. Forking does not copy the
 // objects and takes well under a millisecond. An error fails the test with t.Fatal.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
@@ -242,7 +245,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 	}
 	settings := c.settings
 	settings.flags.address = "" // which the other one listens on
-	f := &Cluster{settings: settings, token: c.token, store: forked, server: server, services: services}
+	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("forking: %w", err)

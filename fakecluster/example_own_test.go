@@ -1,9 +1,13 @@
 package fakecluster_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,4 +97,49 @@ func ExampleWithScheme() {
 	fmt.Println(got.GetKind(), got.GetName(), err)
 	// Output:
 	// CronTab a <nil>
+}
+
+// A cluster that is prepared once, and written to testdata, is a fixture: tests begin with it.
+func ExampleWithSnapshot() {
+	prepared := start(fakecluster.WithCRDPaths("testdata/crd"))
+	maps := kubernetes.NewForConfigOrDie(prepared.RESTConfig()).CoreV1().ConfigMaps("default")
+	created, err := maps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var fixture bytes.Buffer // or a file in testdata
+	if err := prepared.Snapshot(&fixture); err != nil {
+		log.Fatal(err)
+	}
+	prepared.Close()
+
+	c := start(fakecluster.WithSnapshot(&fixture))
+	defer c.Close()
+	found, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").Get(context.Background(), "a", metav1.GetOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found.UID == created.UID, found.ResourceVersion == created.ResourceVersion)
+	// Output:
+	// true true
+}
+
+// A cluster in a file goes on where it was, however its process ended.
+func ExampleWithDataFile() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	file := fakecluster.WithDataFile(filepath.Join(folder, "cluster.data"), fakecluster.FsyncEverySecond)
+	for range 2 {
+		c := start(file)
+		maps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+		_, err := maps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		fmt.Println(err)
+		c.Close()
+	}
+	// Output:
+	// <nil>
+	// configmaps "a" already exists
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/tidwall/gjson"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -179,8 +180,33 @@ func (c *Cluster) install(ctx context.Context, m manifest) error {
 	if err := c.servesDefinitions(kind, m.GetName()); err != nil {
 		return err
 	}
-	return c.clients.Extensions.ApiextensionsV1().RESTClient().Post().
-		AbsPath("/apis", kind.Group, kind.Version, "customresourcedefinitions").Body(m.text).Do(ctx).Error()
+	client, path := c.clients.Extensions.ApiextensionsV1().RESTClient(), []string{"/apis", kind.Group, kind.Version, "customresourcedefinitions"}
+	err := client.Post().AbsPath(path...).Body(m.text).Do(ctx).Error()
+	if !c.goesOn || !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	// The one of the manifest is what counts.
+	path = append(path, m.GetName())
+	was, err := client.Get().AbsPath(path...).Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
+		return err
+	}
+	u.SetResourceVersion(gjson.GetBytes(was, "metadata.resourceVersion").Str)
+	text, err := json.Marshal(u.Object)
+	if err != nil {
+		return err
+	}
+	return client.Put().AbsPath(path...).Body(text).Do(ctx).Error()
+}
+
+// replaced tells whether what a manifest or an option says of an object counts more than what a
+// cluster that goes on has of it: it has to do with this process.
+func replaced(kind schema.GroupKind) bool {
+	return isDefinition(kind.WithVersion("")) || isAPIService(kind.WithVersion("")) || kind.Group == admissionregistrationv1.GroupName
 }
 
 // servesDefinitions refuses definitions in a version that only the legacy APIs have.
@@ -252,6 +278,18 @@ func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) erro
 		client = c.clients.Dynamic.Resource(mapping.Resource).Namespace(namespace)
 	}
 	created, err := client.Create(ctx, u, metav1.CreateOptions{})
+	if c.goesOn && apierrors.IsAlreadyExists(err) {
+		if !replaced(kind.GroupKind()) {
+			return nil
+		}
+		was, err := client.Get(ctx, u.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		u.SetResourceVersion(was.GetResourceVersion())
+		_, err = client.Update(ctx, u, metav1.UpdateOptions{})
+		return err
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package fakecluster
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -55,6 +56,8 @@ type settings struct {
 	limits         limits  // no option changes them
 	port           *int    // nil: any
 	manifests      []string
+	snapshot       io.Reader // nil: none
+	dataFile       *dataFile // nil: the cluster is in memory only
 }
 
 // once is an option that can be given once.

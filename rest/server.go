@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto"
 	"fmt"
 	"net/http"
 	"slices"
@@ -157,8 +158,9 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 }
 
 // New makes a server over a store. It creates the initial objects of a cluster in the
-// store, unless they are there already. Close ends the server; the store stays the
-// caller's.
+// store, unless they are there already, and completes what another server had begun over
+// the same objects, such as the deletion of a namespace. Close ends the server; the store
+// stays the caller's.
 func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
 		return nil, fmt.Errorf("a server needs a token")
@@ -167,7 +169,8 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil)
+	revision := s.Revision() // of a store that has been filled before, it is not the first one
+	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed, revision), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +184,13 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err := server.chain.refresh(); err != nil {
 		return nil, err
 	}
-	if err := server.reactor.Begin(context.Background()); err != nil {
+	if revision == store.FirstRevision {
+		err = server.reactor.Begin(context.Background())
+	} else if err = server.aggregate.Refresh(); err == nil {
+		// Another server may have ended in the middle of something.
+		err = server.reactor.Resume(context.Background(), s.Revision())
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o.Admission != nil {
@@ -296,6 +305,10 @@ func (s *Server) TokenFor(user string, groups ...string) string {
 func (s *Server) TokenForServiceAccount(namespace, name string) string {
 	return s.users.TokenForServiceAccount(namespace, name)
 }
+
+// AccountKey returns the key that the server has made to sign the tokens of service accounts; nil
+// if it was given one, or has not needed one yet.
+func (s *Server) AccountKey() crypto.Signer { return s.tokens.MadeKey() }
 
 // CertificateFor returns a client certificate for a user who is a member of the groups, and its
 // key, as PEM. It fails if a certificate cannot contain the names.

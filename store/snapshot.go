@@ -23,6 +23,13 @@ func (s *Snapshot) Meta() string { return s.meta }
 // Revision returns the revision that the snapshot was taken at.
 func (s *Snapshot) Revision() int64 { return s.revision }
 
+// WithMeta returns the same snapshot with another Meta.
+func (s *Snapshot) WithMeta(meta string) *Snapshot {
+	other := *s
+	other.meta = meta
+	return &other
+}
+
 // Snapshot returns a snapshot of the present. It walks through all keys, unless the store has not changed since the
 // last snapshot: then it returns that one.
 func (s *Store) Snapshot() (*Snapshot, error) {

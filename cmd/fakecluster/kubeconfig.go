@@ -20,29 +20,38 @@ import (
 // a link or write to what is no file. The file is made beside its place and moved there, so that
 // nobody reads half of it.
 func writeKubeconfig(path string, content []byte) (remove func(), err error) {
-	remove = func() {}
+	isNew, err := writeOwn(path, content, "a kubeconfig of fakecluster", ours)
+	if err != nil || !isNew {
+		return func() {}, err
+	}
+	return func() { removeKubeconfig(path, content) }, nil
+}
+
+// writeOwn writes content to a file, and says whether the file is new. One that is there is replaced
+// if it is empty or what ours accepts.
+func writeOwn(path string, content []byte, what string, ours func([]byte) bool) (isNew bool, err error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		remove = func() { removeKubeconfig(path, content) }
+		isNew = true
 	case err != nil:
-		return nil, err
+		return false, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
+		return false, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
 	default:
 		before, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if len(before) > 0 && !ours(before) {
-			return nil, fmt.Errorf("%s exists and is not a kubeconfig of fakecluster: not overwriting it", path)
+			return false, fmt.Errorf("%s exists and is not %s: not overwriting it", path, what)
 		}
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return nil, err
+		return false, err
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".fakecluster-") // with mode 0600
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Close()); err == nil {
@@ -50,9 +59,9 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	}
 	if err != nil {
 		os.Remove(file.Name())
-		return nil, err
+		return false, err
 	}
-	return remove, nil
+	return isNew, nil
 }
 
 // removeKubeconfig removes the file if it still has the content.

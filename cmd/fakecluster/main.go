@@ -1,8 +1,9 @@
 // Command fakecluster is the embedded Kubernetes API server for the shell. It serves a cluster
 // to kubectl and other clients, and plays scenario files.
 //
-//	fakecluster serve [--kubeconfig FILE] [--crds PATH]...
+//	fakecluster serve [--kubeconfig FILE] [--data FILE] [--crds PATH]...
 //	fakecluster run PATH...
+//	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
 //	fakecluster envtest
 //
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
@@ -76,7 +77,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
-	root.AddCommand(serveCommand(), runCommand(), envtestCommand())
+	root.AddCommand(serveCommand(), runCommand(), snapshotCommand(), envtestCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

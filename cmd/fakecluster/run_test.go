@@ -71,8 +71,6 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: unknown flag: --ports\n"},
 		{"no port", []string{"serve", "--port", "0"}, 2,
 			"", "fakecluster: serve: --port: there is no port 0\n"},
-		{"a file to keep the cluster in", []string{"serve", "--data", "file"}, 2,
-			"", "fakecluster: serve: --data: fakecluster cannot keep a cluster in a file yet; what is written to it is gone when it ends\n"},
 		{"controllers that exclude each other", []string{"serve", "--controllers", "none,*"}, 2,
 			"", "fakecluster: serve: --controllers: none and others exclude each other\n"},
 		{"objects that are not there", []string{"serve", "--objects", "none"}, 1,

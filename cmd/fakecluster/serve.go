@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -19,7 +20,8 @@ import (
 
 // serving are the flags of serve.
 type serving struct {
-	kubeconfig, data              string
+	kubeconfig, data, fsync       string
+	snapshot                      string
 	port                          int
 	tls, legacyAPIs, garbage      bool
 	crds, manifests, objects      []string
@@ -33,7 +35,7 @@ func serveCommand() *cobra.Command {
 		Use:   "serve [flags]",
 		Short: "Serve a cluster until SIGINT or SIGTERM",
 		Long: `Serve a cluster on a loopback port until SIGINT or SIGTERM, and then exit with
-status 0. Nothing of the cluster is kept.
+status 0. The cluster is kept in the file of --data, and otherwise nowhere.
 
 As soon as it answers, the one line "ready URL" is printed on stdout. Clients get in
 with the kubeconfig, which holds the URL and the cluster's token. Without --kubeconfig
@@ -42,7 +44,8 @@ printed on stderr.`,
 		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd &
   kubectl --kubeconfig cluster.kubeconfig get namespaces
 
-  fakecluster serve --port 8080 --manifests deploy/ --controllers '*'`,
+  fakecluster serve --port 8080 --manifests deploy/ --controllers '*'
+  fakecluster serve --data cluster.data`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(cmd)
@@ -61,6 +64,17 @@ it is removed at the end, unless the file was there before or has changed
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
 	flags.IntVar(&f.port, "port", 0, "listen on this port of 127.0.0.1 (default: a free one)")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS, with HTTP/2")
+	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and go on with what is in it:
+each write is in the file before it is answered; a file that is not there is made`)
+	flags.StringVar(&f.fsync, "fsync", "", `when what is in the file of --data survives a machine without power: always, before
+each answer, or second, a second later (default: always)`)
+	f.describe(flags)
+	return cmd
+}
+
+// describe adds the flags that say what the cluster has and does.
+func (f *serving) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\na file of --data that is there already counts more")
 	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are left alone; may be repeated")
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in its order, with their status; may be repeated")
@@ -70,8 +84,6 @@ it is removed at the end, unless the file was there before or has changed
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
 	flags.StringSliceVar(&f.disablePlugins, "disable-admission-plugins", nil, "admission plugins to turn off, separated by commas")
 	flags.BoolVar(&f.legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
-	flags.StringVar(&f.data, "data", "", "refused: a cluster cannot be kept in a file yet")
-	return cmd
 }
 
 func controllerNames() string {
@@ -84,9 +96,6 @@ func controllerNames() string {
 
 // options are what the flags say of the cluster.
 func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
-	if cmd.Flags().Changed("data") {
-		return nil, usageError{errors.New("--data: fakecluster cannot keep a cluster in a file yet; what is written to it is gone when it ends")}
-	}
 	options := []fakecluster.Option{
 		fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...), fakecluster.WithRuntimeConfig(f.runtimeConfig...),
 		fakecluster.WithAdmissionPlugins(f.enablePlugins...), fakecluster.WithoutAdmissionPlugins(f.disablePlugins...),
@@ -97,6 +106,11 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		}
 		options = append(options, fakecluster.WithPort(f.port))
 	}
+	kept, err := f.kept(cmd)
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, kept...)
 	if f.tls {
 		options = append(options, fakecluster.WithTLS())
 	}
@@ -114,6 +128,26 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 			return nil, fmt.Errorf("--objects: %w", err)
 		}
 		options = append(options, fakecluster.WithObjects(objects...))
+	}
+	return options, nil
+}
+
+// kept are the options for what the cluster begins with and where it is kept.
+func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
+	switch fsync := fakecluster.Fsync(f.fsync); {
+	case fsync != "" && fsync != fakecluster.FsyncAlways && fsync != fakecluster.FsyncEverySecond:
+		return nil, usageError{fmt.Errorf("--fsync: there is no %q; there are %s and %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}
+	case cmd.Flags().Changed("data"):
+		options = append(options, fakecluster.WithDataFile(f.data, fsync))
+	case fsync != "":
+		return nil, usageError{errors.New("--fsync: without --data there is no file")}
+	}
+	if cmd.Flags().Changed("snapshot") {
+		content, err := readSnapshot(f.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, fakecluster.WithSnapshot(content))
 	}
 	return options, nil
 }

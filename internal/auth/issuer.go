@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
@@ -52,6 +53,21 @@ type Issuer struct {
 	keys      serviceaccount.PublicKeysGetter
 	documents serviceaccount.OpenIDMetadataProvider
 	err       error
+	made      atomic.Pointer[ecdsa.PrivateKey] // that the issuer has made itself
+}
+
+// MadeKey is the key that the issuer has made itself; nil if it was given one, or has not needed
+// one yet.
+func (i *Issuer) MadeKey() crypto.Signer {
+	if key := i.made.Load(); key != nil {
+		return key
+	}
+	return nil
+}
+
+// NewAccountKey makes a key that signs the tokens of service accounts.
+func NewAccountKey() (*ecdsa.PrivateKey, error) {
+	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
 
 // NewIssuer makes an issuer.
@@ -90,9 +106,12 @@ func (i *Issuer) make() error {
 
 func (i *Issuer) makeWith(key any, keys []any) (err error) {
 	if key == nil {
-		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		made, err := NewAccountKey()
+		if err != nil {
 			return err
 		}
+		i.made.Store(made)
+		key = made
 	}
 	if len(keys) == 0 {
 		signer, ok := key.(crypto.Signer)

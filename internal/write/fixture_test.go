@@ -81,7 +81,7 @@ func newBench(t *testing.T) *bench {
 	seed := uint64(1)
 	b := &bench{t: t, definitions: crd.Definitions(false)}
 	b.Pipeline = &write.Pipeline{
-		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed), Namespaces: resource.NewCatalogue(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
+		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed, store.FirstRevision), Namespaces: resource.NewCatalogue(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
 		Now:       func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
 		Catalogue: b.catalogue, Chain: b.chain, Cluster: b, Reactor: b,
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // Random makes uids and the random ends of generated names. With a seed, the
@@ -17,11 +19,14 @@ type Random struct {
 	source *rand.ChaCha8
 }
 
-// NewRandom makes a source with the seed, or an unpredictable one if that is nil.
-func NewRandom(seed *uint64) *Random {
+// NewRandom makes a source with the seed, or an unpredictable one if that is nil. The revision is that
+// of the store that the values are for: a cluster that goes on from a snapshot, with the seed that the
+// snapshot was made with, does not give the same uids once more.
+func NewRandom(seed *uint64, revision int64) *Random {
 	var key [32]byte
 	if seed != nil {
 		binary.LittleEndian.PutUint64(key[:], *seed)
+		binary.LittleEndian.PutUint64(key[8:], uint64(revision-store.FirstRevision))
 	} else {
 		_, _ = cryptorand.Read(key[:]) // never fails
 	}

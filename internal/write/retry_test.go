@@ -136,7 +136,7 @@ func TestGeneratedNamesAreTriedEightTimes(t *testing.T) {
 			}
 			last := b.nextName()
 			seed := uint64(1)
-			b.Random = write.NewRandom(&seed)
+			b.Random = write.NewRandom(&seed, store.FirstRevision)
 			create := b.request(write.Create{Object: b.widget(`{"metadata":{"generateName":"w-"}}`)})
 			create.Name = ""
 			result, err := b.Run(t.Context(), create)

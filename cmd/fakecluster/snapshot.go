@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+func snapshotCommand() *cobra.Command {
+	var f serving
+	cmd := &cobra.Command{
+		Use:   "snapshot [flags] FILE",
+		Short: "Write a cluster to a file, for tests and serve to begin with",
+		Long: `Write the cluster that the flags make to a file, readable by you alone, or to stdout
+for the file "-". Tests begin with it by WithSnapshot, and serve by --snapshot. It has
+the cluster's objects, definitions and history, with all Secrets, and no credentials
+of the cluster itself.
+
+--snapshot may name the file that serve --data keeps a cluster in, also while it runs:
+what is in it so far is copied.`,
+		Example: `  fakecluster snapshot --manifests deploy/ testdata/deployed.snapshot
+  fakecluster snapshot --snapshot cluster.data testdata/found.snapshot
+  fakecluster serve --snapshot testdata/deployed.snapshot`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.take(cmd, args[0]); err != nil {
+				return fmt.Errorf("snapshot: %w", err)
+			}
+			return nil
+		},
+	}
+	f.describe(cmd.Flags())
+	return cmd
+}
+
+// take makes the cluster and writes it.
+func (f *serving) take(cmd *cobra.Command, path string) error {
+	options, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	cluster, err := fakecluster.New(append(options, fakecluster.InProcess())...)
+	if err != nil {
+		return err
+	}
+	var content bytes.Buffer
+	err = cluster.Snapshot(&content)
+	if closing := cluster.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err = content.WriteTo(cmd.OutOrStdout())
+		return err
+	}
+	_, err = writeOwn(path, content.Bytes(), "a snapshot of fakecluster", func(before []byte) bool {
+		_, err := store.ReadSnapshot(bytes.NewReader(before))
+		return err == nil
+	})
+	return err
+}
+
+// readSnapshot reads a snapshot, or as much as there is of a file that a cluster is kept in.
+func readSnapshot(path string) (io.Reader, error) {
+	snap, err := store.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer
+	err = snap.Write(&content, snap.Meta())
+	return &content, err
+}

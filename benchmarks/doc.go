@@ -7,9 +7,9 @@
 //
 // # Life
 //
-// BenchmarkLife measures objects as operators have them, beside the floor: what HTTP
-// (or the in-process transport) and client-go cost alone. The floor is the same client
-// against a handler that returns the very bytes that the cluster returned.
+// BenchmarkLife measures objects as operators have them, and the floor: what HTTP (or the
+// in-process transport) and client-go cost alone. For the floor, the same client calls a
+// handler that returns the very bytes that the cluster returned.
 //
 // The kinds have the definitions that cert-manager, cluster-api, prometheus-operator
 // and istio ship, read from the module cache by the go.mod of the conformance suite.
@@ -23,11 +23,10 @@
 //
 // # Peers
 //
-// The other benchmarks measure the fake clients of client-go and of
-// controller-runtime beside fakecluster, and envtest where its binaries are, in the
-// folder that KUBEBUILDER_ASSETS names. All do the same with the same CronTab of 446
-// bytes, one request at a time. The fake clients have no HTTP, no schemas and no
-// rules; what they leave out costs them nothing.
+// The other benchmarks measure fakecluster, the fake clients of client-go and of
+// controller-runtime, and envtest if KUBEBUILDER_ASSETS names the folder with its binaries.
+// All do the same with the same CronTab of 446 bytes, one request at a time. The fake
+// clients have no HTTP, no schemas and no rules, and take no time for them.
 //
 //	go test -run '^$' -bench . -skip 'Life|Reconcile'
 //

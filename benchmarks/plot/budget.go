@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// row is what an operation may cost, × the floor.
+// row is the budget of an operation, × the floor.
 type row struct {
 	operation string
 	title     string
@@ -17,11 +17,11 @@ type row struct {
 // upstream's code, so that a write of one may cost more.
 var builtIn = []string{"Deployment", "Pod"}
 
-// writesOfBuiltIn is what a write of a built-in kind may cost, × the floor.
+// writesOfBuiltIn is the budget of a write of a built-in kind, × the floor.
 var writesOfBuiltIn = [2]float64{2.5, 2.7}
 
-// limit is what the operation may cost on a kind by one of the ways; zero: there is no
-// budget.
+// limit returns the budget of the operation on a kind by one of the ways; zero: there is
+// none.
 func (r row) limit(kind string, way int) float64 {
 	switch r.operation {
 	case "create", "update", "update-status", "merge-patch", "merge-patch-status", "apply":
@@ -32,7 +32,7 @@ func (r row) limit(kind string, way int) float64 {
 	return r.atMost[way]
 }
 
-// budget is that of the design, in the order in which it is shown.
+// budget is the budget of the design, in the order in which it is shown.
 var budget = []row{
 	{"get", "get", [2]float64{1.1, 1.1}},
 	{"list", "list of 500", [2]float64{1.1, 1.1}},
@@ -46,7 +46,8 @@ var budget = []row{
 	{"delete-with-finalizer", "delete, and removal of the finalizer", [2]float64{}},
 }
 
-// rowOf is the row of an operation. One that the budget does not have is its own title.
+// rowOf returns the row of an operation. If the budget does not have the operation, its
+// name is the title.
 func rowOf(operation string) row {
 	for _, row := range budget {
 		if row.operation == operation {

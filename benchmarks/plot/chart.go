@@ -17,7 +17,8 @@ const (
 	barWidth      = 9.5 // points
 )
 
-// colors are those of the kinds, distinct for readers who see red and green alike.
+// colors are the colors of the kinds. Readers who cannot tell red from green can
+// distinguish them.
 var colors = []color.Color{
 	color.RGBA{0x88, 0x88, 0x88, 0xff},
 	color.RGBA{0x00, 0x72, 0xb2, 0xff},

@@ -80,7 +80,7 @@ func measure(turns int) ([]byte, error) {
 	return all, nil
 }
 
-// output is what a command prints, which is shown on stderr meanwhile.
+// output returns what a command prints, and shows it on stderr meanwhile.
 func output(name string, args ...string) ([]byte, error) {
 	var text bytes.Buffer
 	cmd := exec.Command(name, args...)

@@ -18,10 +18,10 @@ var ways = [2]string{"http", "in-process"}
 // lifeCase is what one benchmark of life measures.
 type lifeCase struct{ kind, operation, way string }
 
-// figures are the metrics of a benchmark by unit, such as ns/op.
+// figures has the metrics of a benchmark by unit, such as ns/op.
 type figures map[string]float64
 
-// results are those of one run. Kinds, operations and peers are in the order in which
+// results has the results of one run. Kinds, operations and peers are in the order in which
 // they were measured.
 type results struct {
 	kinds, operations []string
@@ -30,11 +30,12 @@ type results struct {
 	reconcile         map[string]figures
 }
 
-// processors is how many there are, which go test appends to the name of a benchmark.
+// processors matches the number of processors, which go test appends to the name of a
+// benchmark.
 var processors = regexp.MustCompile(`-\d+$`)
 
-// parse reads what go test -bench prints. A benchmark that was measured again counts
-// as it was measured last.
+// parse reads what go test -bench prints. If a benchmark was measured several times, the
+// last result counts.
 func parse(from io.Reader) (*results, error) {
 	r := &results{life: map[lifeCase]figures{}, reconcile: map[string]figures{}}
 	lines := bufio.NewScanner(from)
@@ -107,8 +108,7 @@ func (r *results) sortOperations() {
 	slices.SortStableFunc(r.operations, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// timesFloor is how often the floor fits into what the cluster takes, rounded as it is
-// shown.
+// timesFloor returns the ratio of the cluster's time and the floor, rounded as it is shown.
 func (r *results) timesFloor(c lifeCase) float64 {
 	shown, err := strconv.ParseFloat(strconv.FormatFloat(r.life[c]["x-floor"], 'f', 1, 64), 64)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// detailed is the kind whose times are shown.
+// detailed is the kind of which the README shows the times.
 const detailed = "Certificate"
 
-// tables are what the README shows, in Markdown.
+// tables returns the tables of the README, in Markdown.
 func (r *results) tables() string {
 	var text strings.Builder
 	text.WriteString("| × the floor, HTTP / in process | budget | " + strings.Join(r.kinds, " | ") + " |\n")
@@ -60,7 +60,7 @@ func (r row) shown() string {
 	return fmt.Sprintf("%.1f / %.1f", r.atMost[0], r.atMost[1])
 }
 
-// duration is a number of nanoseconds as a reader wants it.
+// duration formats a number of nanoseconds for readers.
 func duration(ns float64) string {
 	if ns >= 10e6 {
 		return fmt.Sprintf("%.0f ms", ns/1e6)
@@ -68,13 +68,13 @@ func duration(ns float64) string {
 	return fmt.Sprintf("%.0f µs", ns/1e3)
 }
 
-// What the tables stand between.
+// The markers around the tables.
 const (
 	begins = "<!-- Written by go run ./plot in the folder benchmarks. -->\n"
 	ends   = "<!-- Here ends what go run ./plot has written. -->\n"
 )
 
-// replaceBetweenMarkers replaces what stands between the markers in a file.
+// replaceBetweenMarkers replaces what is between the markers in a file.
 func replaceBetweenMarkers(path, with string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package operator runs a small operator, written with controller-runtime, against
-// fakecluster, and looks whether it can do its work.
+// fakecluster, and checks that it can do its work.
 package operator
 
 import (
@@ -47,8 +47,8 @@ type operator struct {
 
 // Run runs the operator against a cluster of its own and returns what it could do.
 func Run(ctx context.Context) ([]verdict.Result, error) {
-	// What the libraries log is no result; after the manager stops, they complain of
-	// events that they could not send any more.
+	// The logs of the libraries are dropped: after the manager has stopped, they complain
+	// about events that they could not send any more.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	roles, err := roles()

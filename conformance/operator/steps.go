@@ -23,8 +23,8 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
 
-// stepTimeout is when a step has failed that waits for something that does not
-// happen. What works takes milliseconds.
+// stepTimeout is the time after which a step fails that waits for something. What works
+// takes milliseconds.
 const stepTimeout = 5 * time.Second
 
 // step is a thing that the operator, or the server for it, has to do.

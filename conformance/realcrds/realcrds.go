@@ -1,6 +1,6 @@
-// Package realcrds installs the CustomResourceDefinitions that well-known projects
-// ship and looks whether they work: each has to be accepted, established, in
-// discovery, and a list in each of its versions has to answer.
+// Package realcrds installs the CustomResourceDefinitions that well-known projects ship and
+// checks that they work: each has to be accepted, established and in discovery, and a list
+// in each of its versions has to succeed.
 package realcrds
 
 import (
@@ -31,9 +31,9 @@ var List = verdict.List{
 Written by "go run . -only realcrds -update".`,
 }
 
-// Run installs every definition. The first of each name goes into one cluster, and
-// what that cost is printed. A project may ship variants of a definition; those get
-// a cluster each.
+// Run installs every definition. The first of each name goes into one cluster, and Run
+// prints what that cost. A project may ship variants of a definition; each of them gets a
+// cluster of its own.
 func Run(ctx context.Context, w io.Writer) ([]verdict.Result, error) {
 	manifests, err := shipped(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// install creates a definition, and looks at it only once: a definition works when
-// the answer to its creation is there.
+// install creates a definition and checks it once, without waiting: a definition works when
+// its creation has been answered.
 func install(ctx context.Context, cluster *fakecluster.Cluster, m manifest) verdict.Result {
 	result := verdict.Result{Name: m.String(), Verdict: verdict.Pass}
 	config := cluster.RESTConfig()

@@ -9,7 +9,7 @@ import (
 // reasonLength is how many characters of a reason a list keeps.
 const reasonLength = 160
 
-// changing is what differs from run to run in otherwise equal messages.
+// changing matches what differs between the messages of two runs.
 var changing = []struct {
 	pattern *regexp.Regexp
 	mask    string
@@ -22,8 +22,8 @@ var changing = []struct {
 	{regexp.MustCompile(`selfType\d+`), "selfType<n>"},
 }
 
-// Reason makes a line for a list out of a message: its first line that is not
-// blank, shortened, without what changes from run to run.
+// Reason makes the line of a list from a message: its first line that is not blank,
+// shortened, without what differs between runs.
 func Reason(message string) string {
 	first := ""
 	for line := range strings.Lines(message) {

@@ -24,5 +24,5 @@ func Table(w io.Writer, results []Result) {
 		len(results), count[Pass], count[Fail], count[NotApplicable])
 }
 
-// Round is a duration as it is shown to people.
+// Round rounds a duration for display.
 func Round(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }

@@ -1,10 +1,10 @@
-// Package verdict holds what a suite says of fakecluster, one verdict for each of
-// its tests, and compares it with the list that is checked in.
+// Package verdict has the results of a suite, one verdict for each of its tests, and
+// compares them with the list that is checked in.
 //
-// A list is true in both directions: a test that turned from pass to fail is a
-// difference, and so is one that is listed as failing and passes, one that is not
-// listed, and one that is listed and no longer there. Only the verdicts are
-// compared: the reasons beside them are for the reader.
+// A list must be true in both directions. It is a difference if a test that is listed as
+// passing fails, if one that is listed as failing passes, if one is not listed, and if one
+// is listed and no longer exists. Only the verdicts are compared; the reasons are for the
+// reader.
 package verdict
 
 import (
@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Verdict is what became of a test.
+// Verdict is the result of a test.
 type Verdict string
 
 const (
 	Pass Verdict = "pass"
 	Fail Verdict = "fail"
-	// NotApplicable is a test of something that fakecluster does not have, and is
-	// not to have: etcd, or the insides of the real server.
+	// NotApplicable is a test of something that fakecluster does not aim to have: etcd, or
+	// the internals of the real server.
 	NotApplicable Verdict = "n/a"
 )
 

@@ -21,8 +21,8 @@ func NewID(parts ...string) ID {
 	return ID(h.Sum(nil))
 }
 
-// Cache keeps values by what they were made from, up to a total weight. When that is reached
-// it forgets the value that was used longest ago. It is safe for concurrent use.
+// Cache keeps values by what they were made from, up to a total weight. Beyond that it
+// forgets the values that were used longest ago. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
 
@@ -71,8 +71,7 @@ func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	return value
 }
 
-// Replace remembers a value, in the place of the one that there may be. It is for
-// keys that name what changes.
+// Replace keeps a value in place of the present one. It is for keys of things that change.
 func (c *Cache[K, V]) Replace(key K, value V, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +86,7 @@ func (c *Cache[K, V]) Replace(key K, value V, weight int) {
 	c.trim()
 }
 
-// trim lets go of what was used longest ago, as long as there is too much.
+// trim drops the values that were used longest ago until the rest is within the limit.
 func (c *Cache[K, V]) trim() {
 	for c.weight > c.limit && c.order.Len() > 1 {
 		oldest := c.order.Remove(c.order.Back()).(cached[K, V])

@@ -1,5 +1,5 @@
-// Package content has the type of the process's caches. A [Cache] keeps what takes long to
-// make, under the content that it was made from.
+// Package content has the type of the process's caches. A [Cache] keeps values that take
+// long to make, under the content that they were made from.
 //
 // A test suite starts many clusters with the same definitions. The first cluster reads the
 // YAML, compiles the schemas and the CEL expressions, and makes the types for server-side
@@ -31,16 +31,16 @@
 //
 // # What always holds
 //
-//   - A value follows from its key alone. Nothing of a cluster goes into it: no clock, no seed,
-//     no option that is not part of the key. The key of knownSpecs is the address of a spec in
-//     memory, which stays the same as long as the cache has the value.
-//   - A cluster can tell only by time that another cluster has used a cache. A value either
+//   - A value follows from its key alone. It does not depend on the cluster: on its clock, its
+//     seed, or an option that is not part of the key. The key of knownSpecs is the address of a
+//     spec in memory, which stays the same as long as the cache has the value.
+//   - A cluster can notice only by time that another cluster has used a cache. A value either
 //     never changes after Put, or what it remembers later follows from its content, too. For
 //     example, an entry of knownSpecs remembers the JSON of its spec when it is first encoded.
-//     Such a value has its own mutex or sync.Once. What it remembers does not count towards
-//     the limit, but it is bounded (for knownSpecs: the JSON in each version of the definition
-//     API, a hash for each version of the kind, and the metadata and status of one definition).
-//   - A cache has a limit. When it is reached, the value goes that was used longest ago.
+//     Such a value has its own mutex or sync.Once. What it remembers does not count towards the
+//     limit, but it is bounded (for knownSpecs: the JSON in each version of the definition API,
+//     a hash for each version of the kind, and the metadata and status of one definition).
+//   - A cache has a limit. Beyond it, the values that were used longest ago are dropped.
 //
 // # Locks
 //

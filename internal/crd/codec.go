@@ -2,12 +2,9 @@ package crd
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +15,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/fakecluster/fakecluster/internal/json"
-	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
@@ -115,65 +111,6 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 	}
 	_, kind, err := serializer.Decode(body, &c.kind, u)
 	return u, kind, err
-}
-
-// MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour through JSON. It
-// looks only at what the patch touches.
-func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
-	was := current.Object.(*unstructured.Unstructured).Object
-	u := &unstructured.Unstructured{Object: mergeMaps(was, patch)}
-	if _, patched := patch["metadata"]; !patched {
-		ownMetadata(u.Object)
-	}
-	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: asked, like: was, likeKnown: current.Known})
-	if err != nil {
-		return resource.Decoded{}, err
-	}
-	decoded := resource.Decoded{Object: u, Known: found.Parts}
-	if len(found.Unknown) == 0 {
-		return decoded, nil
-	}
-	complaints := make([]error, len(found.Unknown))
-	for i, field := range found.Unknown {
-		complaints[i] = fmt.Errorf("unknown field %q", field)
-	}
-	return decoded, runtime.NewStrictDecodingError(complaints)
-}
-
-// ownMetadata gives an object a metadata map of its own. The pipeline sets fields in it,
-// and alters nothing below them.
-func ownMetadata(obj map[string]any) {
-	if m, ok := obj["metadata"].(map[string]any); ok {
-		obj["metadata"] = maps.Clone(m)
-	}
-}
-
-// mergeMaps returns the document with the patch merged into it. The result shares parts
-// with both. mergeMaps may alter the patch, but not the document.
-func mergeMaps(document, patch map[string]any) map[string]any {
-	merged := make(map[string]any, len(document)+len(patch))
-	for key, value := range document {
-		if _, patched := patch[key]; !patched {
-			merged[key] = value
-		}
-	}
-	for key, value := range patch {
-		switch value := value.(type) {
-		case nil: // takes the key away
-		case map[string]any:
-			of, _ := document[key].(map[string]any)
-			merged[key] = mergeMaps(of, value)
-		default:
-			// The patch library copies a value that replaces an object as it is.
-			if _, ok := document[key].(map[string]any); ok {
-				merged[key] = value
-			} else {
-				json.DropNulls(value)
-				merged[key] = value
-			}
-		}
-	}
-	return merged
 }
 
 // DecodeStored implements resource.Codec.
@@ -310,134 +247,4 @@ func (c *codec) setDefaults(u *unstructured.Unstructured) error {
 		}
 	}
 	return nil
-}
-
-// asked are the facts of an object that a write needs.
-const asked = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
-
-type coerceOptions struct {
-	stored        bool // drop malformed metadata instead of refusing it
-	reportUnknown bool // name the fields that are dropped
-	setDefaults   bool // fill in the defaults, as setDefaults would afterwards
-
-	ask       schema.Facts   // to find out
-	like      map[string]any // see schema.Walk
-	likeKnown schema.Parts
-}
-
-// coerced is the result of coerce.
-type coerced struct {
-	// Unknown are the paths of the dropped fields, with reportUnknown.
-	Unknown []string
-	// Parts are the requested facts, of an object in the codec's version.
-	schema.Parts
-}
-
-// coerce does for maps what decoding into a Go type does for built-in kinds: it checks and
-// prunes metadata, and drops unknown fields and forbidden nulls.
-func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, error) {
-	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
-	if err != nil {
-		return coerced{}, err
-	}
-	apiVersion, hasVersion, err := unstructured.NestedString(u.Object, "apiVersion")
-	if err != nil {
-		return coerced{}, err
-	}
-	var found coerced
-	var rewritten *metav1.ObjectMeta // if it must be written back
-	hasMetadata := false
-	asIs, isMap := u.Object["metadata"].(map[string]any)
-	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
-	if !canonical {
-		rewritten, hasMetadata, found.Unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
-			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
-		})
-		if err != nil {
-			return coerced{}, err
-		}
-	}
-	version, err := runtimeschema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return coerced{}, err
-	}
-	var defaults *schema.Node // to be filled in at the end
-	if version.Group == c.kind.Group && kind == c.kind.Kind {
-		s := c.schemas[version.Version]
-		if s == nil {
-			s = noSchema
-		}
-		settled, complete, err := c.settle(u, s, o)
-		if err != nil {
-			return coerced{}, err
-		}
-		found.Unknown = append(found.Unknown, settled.Unknown...)
-		switch {
-		case !complete && o.setDefaults:
-			defaults = s.node
-		case complete && version.Version == c.kind.Version:
-			found.Parts = settled.Parts
-		}
-		if o.stored && rewritten != nil && rewritten.Generation == 0 {
-			rewritten.Generation = 1
-		}
-	}
-	// Pruning may have dropped these fields, which a schema need not name.
-	if hasKind {
-		u.SetKind(kind)
-	}
-	if hasVersion {
-		u.SetAPIVersion(apiVersion)
-	}
-	if canonical {
-		u.Object["metadata"] = asIs
-	} else if hasMetadata {
-		if err := objectmeta.SetObjectMeta(u.Object, rewritten); err != nil {
-			return coerced{}, err
-		}
-	}
-	if defaults != nil {
-		if err := defaults.Settle(u.Object, schema.Walk{Do: schema.Default}).Err(); err != nil {
-			return coerced{}, err
-		}
-	}
-	return found, nil
-}
-
-// noSchema is the schema of versions that the definition does not have: every field is
-// unknown.
-var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
-
-// settle drops unknown fields, and makes the metadata of embedded resources canonical. If
-// the defaults cannot depend on a later step, it fills them in on the same walk and returns
-// complete: then the facts that it has found hold.
-func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Settled, complete bool, err error) {
-	walk := schema.Walk{Ask: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeKnown: o.likeKnown}
-	if !c.preserve {
-		walk.Do = schema.Prune | schema.DropNulls
-	}
-	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
-	if !asTheyAre { // CoerceWithOptions rewrites them in place
-		if o.like != nil {
-			u.Object = runtime.DeepCopyJSON(u.Object)
-		}
-		walk.Like, walk.Ask = nil, 0
-	}
-	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
-		walk.Do |= schema.Default
-	}
-	found = s.node.Settle(u.Object, walk)
-	if err := found.Err(); err != nil {
-		return found, false, err
-	}
-	if asTheyAre {
-		return found, complete, nil
-	}
-	invalid, embedded := objectmeta.CoerceWithOptions(nil, u.Object, s.structural, false,
-		objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
-	if invalid != nil {
-		return found, false, invalid
-	}
-	found.Unknown = append(found.Unknown, embedded...)
-	return found, false, nil
 }

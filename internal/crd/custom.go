@@ -3,7 +3,6 @@ package crd
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/fakecluster/fakecluster/internal/json"
@@ -333,76 +331,6 @@ func finalizerWarnings(finalizers, known []string) []string {
 		}
 	}
 	return warnings
-}
-
-// customStatus is the strategy of the status subresource.
-type customStatus struct{ customStrategy }
-
-// inform returns the strategy for one write.
-func (s customStatus) inform(of resource.Informed) registryrest.RESTUpdateStrategy {
-	s.informed = &of
-	return s
-}
-
-// PrepareForUpdate takes the status and the managedFields from the request, and everything
-// else from the old object. The object shares the rest with the old one: later stages set
-// fields of its metadata, and alter nothing below them.
-func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	sent, sentMetadata := u.Object, metadataOf(u)
-	u.Object = maps.Clone(was.Object)
-	if m := maps.Clone(metadataOf(was)); m != nil {
-		u.Object["metadata"] = m
-		take(m, sentMetadata, "managedFields")
-	}
-	take(u.Object, sent, "status")
-	if s.informed != nil {
-		s.informed.Known.Rest = s.informed.Was.Rest
-		s.informed.ValidMetadata = false
-	}
-}
-
-// take copies a field from one map to another, or deletes it if the first does not have it.
-func take(to, from map[string]any, field string) {
-	if value, ok := from[field]; ok {
-		to[field] = value
-	} else {
-		delete(to, field)
-	}
-}
-
-func metadataOf(u *unstructured.Unstructured) map[string]any {
-	m, _ := u.Object["metadata"].(map[string]any)
-	return m
-}
-
-// ValidateUpdate validates the status by its schema, and the CEL rules and list types of
-// the whole object.
-func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	found := s.facts(u, was)
-	told := found.Facts &^ schema.Valid
-	status, ok := u.Object["status"] // the schema validates nothing else
-	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
-		told |= schema.Valid
-	}
-	ratchet := s.correlate(u, was, told)
-	errs := s.validateType(u)
-	if len(errs) == 0 {
-		if !s.MetadataIsValid(u, was) {
-			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
-		}
-		if !told.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
-		}
-		errs = append(errs, s.validateScale(u, false)...)
-	}
-	errs = append(errs, s.validateListsUpdate(u, was, told)...)
-	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
-}
-
-func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
 }
 
 // metadataIsValid is MetadataIsValid, unless the pipeline already knows.

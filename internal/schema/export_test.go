@@ -1,4 +1,8 @@
 package schema
 
-// IsToldInvalid tells whether a value is told to be invalid, which no fact says.
+// IsToldInvalid tells whether the keywords find a value invalid. No fact says that.
 func (n *Node) IsToldInvalid(value any) bool { return n.keywords.judge(value) == invalid }
+
+// HasLists tells whether there are sets, or lists that are maps, in the node or below
+// it.
+func (n *Node) HasLists() bool { return n != nil && n.below.lists }

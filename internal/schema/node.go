@@ -71,10 +71,6 @@ func (n *Node) HasDefaults() bool { return n != nil && n.below.defaults }
 // HasEmbedded tells whether there are embedded resources in the node or below it.
 func (n *Node) HasEmbedded() bool { return n != nil && n.below.embedded }
 
-// HasLists tells whether there are sets, or lists that are maps, in the node or below
-// it.
-func (n *Node) HasLists() bool { return n != nil && n.below.lists }
-
 // ListType is how a list is owned and merged: x-kubernetes-list-type.
 type ListType uint8
 

@@ -1,8 +1,8 @@
 package seedtest
 
-// Cases is how many cases a random test of one goroutine plays by default: n, or a tenth of
-// them under the race detector, which takes ten times as long for each and finds in them
-// what it finds in a few.
+// Cases returns how many cases a random test of one goroutine plays by default: n, or a
+// tenth of that under the race detector, which takes ten times as long for each, and needs
+// only a few to find a race.
 func Cases(n int) int {
 	if raceDetector {
 		return n / 10

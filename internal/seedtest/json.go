@@ -2,8 +2,8 @@ package seedtest
 
 import "math/rand/v2"
 
-// Value returns a random JSON value, nested no deeper than depth. Texts and numbers are from
-// few, so that they meet limits from both sides, and are often the same.
+// Value returns a random JSON value, nested no deeper than depth. It chooses strings and
+// numbers from a few, so that they are often equal, and are on both sides of limits.
 func Value(random *rand.Rand, depth int) any {
 	switch n := random.IntN(9); {
 	case n < 3:

@@ -1,5 +1,6 @@
-// Package fieldstest holds the management of fields to upstream's by random histories of
-// writes: [Play] makes as many as the flag -cases says, and reports the outcomes. A
-// [History] says what comes next in it: by which manager, when, and with which
-// configuration. The test brings the objects, makes each write both ways and compares.
+// Package fieldstest makes random histories of writes, for tests that compare field
+// management with upstream's. [Play] plays as many writes as the flag -cases says, and
+// reports the outcomes. A [History] decides what comes next: which manager writes, when,
+// and with which configuration. The test makes the objects, carries out each write both
+// ways and compares the results.
 package fieldstest

@@ -20,12 +20,14 @@ import (
 
 var cases = flag.Int("cases", seedtest.Cases(10_000), "how many `writes` a differential test of field management compares")
 
-// Tally counts the outcomes of writes. One that begins with "declined" was upstream's.
+// Tally counts the outcomes of writes. For an outcome that begins with "declined",
+// upstream's code ran.
 type Tally map[string]int
 
-// Play calls play in a bubble of synctest until there are enough writes or the test has
-// failed, and logs how often each outcome was. The n-th call has a source of its own, and
-// says how many writes it has made. If more than half of all were declined, the test fails.
+// Play calls play in a synctest bubble until there are enough writes or the test has
+// failed, and logs how often each outcome came. Each call has a source of its own, and
+// returns how many writes it has made. If more than half of all writes are declined, the
+// test fails.
 func Play(t *testing.T, play func(t *testing.T, n int, g Generator, tally Tally) int) {
 	t.Helper()
 	seed := seedtest.Seed(t)
@@ -64,7 +66,8 @@ type History struct {
 	configurations map[string]map[string]any // that managers have applied last
 }
 
-// Run has a number of writes made, of which some come later than others. It says how many.
+// Run calls write n times at most, and lets time pass between some of the calls. It returns
+// how many writes there were.
 func (h *History) Run(n int, write func(apply bool)) int {
 	h.configurations = map[string]map[string]any{}
 	if h.crowd = h.One(15); h.crowd {
@@ -81,7 +84,7 @@ func (h *History) Run(n int, write func(apply bool)) int {
 	return n
 }
 
-// Manager is who makes the next write.
+// Manager returns the manager of the next write.
 func (h *History) Manager() string {
 	if h.crowd {
 		return fmt.Sprint("m", h.IntN(16))
@@ -92,16 +95,16 @@ func (h *History) Manager() string {
 	return fmt.Sprint("m", h.IntN(3))
 }
 
-// Change is what an update makes of a live object: all, little or nothing of it is changed
-// to be as another one. Nil: it is no object any more.
+// Change returns what an update makes of a live object: it changes all, a little or nothing
+// of it to what another object has. It returns nil if the result is not an object.
 func (h *History) Change(live, other map[string]any) map[string]any {
 	obj, _ := h.Changed(live, other, seedtest.Pick(h, 0, 3, 8, 30), h.IsKey).(map[string]any)
 	return obj
 }
 
-// Configuration is what a manager applies: the given one, or what it has applied last, as
-// it was or changed, or what the live object says, which is nil if there is none. Nil: it is
-// no object.
+// Configuration returns what a manager applies: the given configuration, or what it applied
+// the last time, changed or not, or the live object, if there is one. It returns nil if the
+// result is not an object.
 func (h *History) Configuration(manager string, config, live map[string]any) map[string]any {
 	if last := h.configurations[manager]; last != nil && h.One(70) {
 		if h.One(40) {
@@ -118,9 +121,9 @@ func (h *History) Configuration(manager string, config, live map[string]any) map
 	return config
 }
 
-// Refusal is what an error says; empty: there is none. Upstream has causes and conflicts in
-// no order: here they are sorted. Of several unknown fields it names any one, or all in any
-// order: here it names none.
+// Refusal returns the text of an error, or the empty text for nil. Upstream's causes and
+// conflicts have no order, so Refusal sorts them. Of several unknown fields upstream names
+// any one, or all in any order, so Refusal leaves out their names.
 func Refusal(err error) string {
 	if err == nil {
 		return ""

@@ -10,13 +10,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// Generator makes what is random: choices, metadata and changes.
+// Generator makes random choices, metadata and changes.
 type Generator struct{ *rand.Rand }
 
-// One is true in so many of a hundred cases.
+// One returns true in the given percentage of cases.
 func (g Generator) One(percent int) bool { return g.IntN(100) < percent }
 
-// Metadata is that of an object that is to be written.
+// Metadata returns random metadata for an object.
 func (g Generator) Metadata() map[string]any {
 	m := map[string]any{"name": "n"}
 	for _, key := range []string{"labels", "annotations"} {
@@ -50,9 +50,9 @@ func (g Generator) Metadata() map[string]any {
 	return m
 }
 
-// Changed is a copy of a value with random changes. They take parts of other, a value of the
-// same form. Fields that may tell the items of a list apart stay as they are, so that most
-// items are still those that they were.
+// Changed returns a copy of a value with random changes, which take parts of other, a value
+// of the same shape. Fields that may be keys of items stay as they are, so that most items
+// keep their identity.
 func (g Generator) Changed(v, other any, percent int, isKey func(field string) bool) any {
 	if g.One(percent) {
 		return runtime.DeepCopyJSONValue(other)
@@ -96,7 +96,7 @@ func (g Generator) Changed(v, other any, percent int, isKey func(field string) b
 	return runtime.DeepCopyJSONValue(v)
 }
 
-// mixed is an item with values of another, under its own keys.
+// mixed returns an item with its own keys and values of another item.
 func (g Generator) mixed(item, with any, percent int, isKey func(string) bool) any {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -21,12 +21,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// Tally counts what the walks could tell.
+// Tally counts what the walks have found.
 type Tally struct {
-	// Objects are those that were compared; Settled of them were as pruning and
-	// defaulting would leave them.
+	// Objects is the number of compared objects. Pruning and defaulting would not have
+	// changed Settled of them.
 	Objects, Settled int
-	// Told counts how often a fact was told, True how often upstream says the same.
+	// Told counts how often a walk found a fact, and True how often upstream says so.
 	Told, True map[schema.Facts]int
 }
 
@@ -36,7 +36,7 @@ var Facts = map[schema.Facts]string{
 	schema.EmbeddedCanonical: "embedded canonical", schema.EmbeddedValid: "embedded valid", schema.Complete: "complete",
 }
 
-// NewTally counts nothing yet.
+// NewTally makes an empty Tally.
 func NewTally() *Tally { return &Tally{Told: map[schema.Facts]int{}, True: map[schema.Facts]int{}} }
 
 func (t *Tally) String() string {
@@ -47,7 +47,7 @@ func (t *Tally) String() string {
 	return text
 }
 
-// Schema is a schema in the forms that the two sides have of it.
+// Schema is a schema in the forms of the two sides.
 type Schema struct {
 	Node       *schema.Node
 	Props      *apiextensions.JSONSchemaProps
@@ -76,8 +76,8 @@ func NewSchema(t testing.TB, props *apiextensions.JSONSchemaProps) *Schema {
 
 func (s *Schema) String() string { return text(s.Props) }
 
-// Compare holds the walks over an object to upstream's: as a new object, and as an update
-// of another.
+// Compare compares walks over an object with upstream: as a new object, and as an update of
+// another one.
 func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
 	tally.Objects++
@@ -91,7 +91,8 @@ func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
 
 const everything = schema.Prune | schema.DropNulls | schema.Default
 
-// settle is the object with the actions done to it, here and upstream.
+// settle carries out the actions on an object, here and with upstream, and compares the
+// results.
 func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action, tally *Tally) map[string]any {
 	t.Helper()
 	want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj)
@@ -124,7 +125,7 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 	return got
 }
 
-// judge holds what is found out about an object to what upstream says.
+// judge compares the facts of an object with what upstream says.
 func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
 	found := s.Node.Inspect(obj, schema.All)
@@ -168,7 +169,7 @@ func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
 	}
 }
 
-// Validate is what upstream says of an object that is new; nil if nothing.
+// Validate returns upstream's errors for a new object, or nil.
 func (s *Schema) Validate(obj map[string]any) error {
 	return validation.ValidateCustomResource(nil, obj, s.validator).ToAggregate()
 }

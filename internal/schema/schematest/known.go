@@ -12,18 +12,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// lasting are the facts that hold after a walk. Whether metadata is canonical is asked
-// before defaults are filled in.
+// lasting are the facts that hold after a walk. A walk checks whether metadata is canonical
+// before it fills in defaults.
 const lasting = schema.All &^ schema.EmbeddedCanonical
 
-// CompareKnown holds walks over objects of which something is known to walks over the same
-// objects of which nothing is: they must do the same and find out the same.
+// CompareKnown compares walks over objects with known facts with walks over the same
+// objects without any: they must have the same result.
 func (s *Schema) CompareKnown(t testing.TB, obj, other map[string]any) {
 	t.Helper()
 	settled, raw := runtime.DeepCopyJSON(obj), other
 	known := s.Node.Settle(settled, schema.Walk{Do: everything, Ask: lasting}).Parts
 
-	// What a patch makes of an object shares with it all that the patch does not touch.
+	// A patched object shares with the original what the patch does not touch.
 	patched := patch(settled, raw)
 	before := runtime.DeepCopyJSON(settled)
 	s.compareWalks(t, patched,
@@ -48,8 +48,8 @@ func (s *Schema) CompareKnown(t testing.TB, obj, other map[string]any) {
 	}
 }
 
-// compareWalks walks over two copies of an object. That of the second walk is shallow
-// where the object shares with the one that it is like.
+// compareWalks walks over two copies of an object. The second copy shares what the object
+// shares with walk.Like.
 func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, knowing schema.Walk) {
 	t.Helper()
 	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyBut(obj, knowing.Like)
@@ -57,7 +57,7 @@ func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, knowing s
 	if !reflect.DeepEqual(want, got) {
 		t.Fatalf("knowing %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", knowing, text(was), cmp.Diff(want, got), s)
 	}
-	// Facts of parts that are known beforehand are not found out again.
+	// A walk does not find facts again that are known beforehand.
 	found.Parts.Status |= knowing.Known.Status & wanted.Parts.Status
 	found.Parts.Rest |= knowing.Known.Rest & wanted.Parts.Rest
 	if !reflect.DeepEqual(wanted, found) {
@@ -68,7 +68,8 @@ func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, knowing s
 	}
 }
 
-// patch is an object with the fields of another merged into it. It shares the others.
+// patch returns an object with the fields of another merged into it. It shares the other
+// fields.
 func patch(obj, with map[string]any) map[string]any {
 	patched := maps.Clone(obj)
 	for i, name := range slices.Sorted(maps.Keys(with)) {
@@ -85,7 +86,8 @@ func patch(obj, with map[string]any) map[string]any {
 	return patched
 }
 
-// copyBut is a copy of an object that shares with another what the object shares with it.
+// copyBut returns a copy of an object. The copy shares with another object what the object
+// shares with that.
 func copyBut(obj, shared map[string]any) map[string]any {
 	if obj == nil {
 		return nil
@@ -106,7 +108,7 @@ func copyBut(obj, shared map[string]any) map[string]any {
 	return own
 }
 
-// isOne tells whether two maps or lists are in the same place.
+// isOne tells whether two maps or lists are the same one.
 func isOne(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return x.Kind() == y.Kind() && (x.Kind() == reflect.Map || x.Kind() == reflect.Slice) && x.Pointer() == y.Pointer() && x.Len() == y.Len()

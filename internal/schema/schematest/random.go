@@ -69,7 +69,7 @@ func (g Generator) names(least, most int) []string {
 	return names
 }
 
-// fieldsOf are one or two names, of fields that the schema has if it has any.
+// fieldsOf returns one or two names, of fields of the schema if it has any.
 func (g Generator) fieldsOf(s *apiextensions.JSONSchemaProps) []string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 || g.chance(10) {
@@ -104,7 +104,7 @@ func (g Generator) schema(depth int) *apiextensions.JSONSchemaProps {
 	return s
 }
 
-// plain is a schema of one type.
+// plain returns a schema of one type.
 func (g Generator) plain(depth int) *apiextensions.JSONSchemaProps {
 	preserve := true
 	kind := g.IntN(14)
@@ -286,8 +286,8 @@ func (g Generator) combine(s *apiextensions.JSONSchemaProps, depth int) {
 	}
 }
 
-// nested is a schema inside of another: it asks something of the values, and of the
-// fields and items that the other has.
+// nested returns a schema for allOf and the like of another one: it has rules for the
+// value, and for the fields and items that the other has.
 func (g Generator) nested(s *apiextensions.JSONSchemaProps, depth int) *apiextensions.JSONSchemaProps {
 	n := &apiextensions.JSONSchemaProps{}
 	switch s.Type {
@@ -327,7 +327,8 @@ func (g Generator) nested(s *apiextensions.JSONSchemaProps, depth int) *apiexten
 	return n
 }
 
-// value is one that the schema is likely to accept; of a hundred values some are any.
+// value returns a value that the schema is likely to accept. The given percentage of values
+// is arbitrary.
 func (g Generator) value(s *apiextensions.JSONSchemaProps, percent int) any {
 	if g.chance(percent) {
 		return g.anything(2)
@@ -433,7 +434,7 @@ func (g Generator) metadata() any {
 	return m
 }
 
-// anything is a value of any type.
+// anything returns a value of any type.
 func (g Generator) anything(depth int) any {
 	switch n := g.IntN(9); {
 	case n < 3:

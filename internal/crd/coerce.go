@@ -1,0 +1,143 @@
+package crd
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/schema"
+)
+
+// asked are the facts of an object that a write needs.
+const asked = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
+
+// coerceOptions say what coerce has to do.
+type coerceOptions struct {
+	stored        bool // drop malformed metadata instead of refusing it
+	reportUnknown bool // name the fields that are dropped
+	setDefaults   bool // fill in the defaults, as setDefaults would afterwards
+
+	ask       schema.Facts   // to find out
+	like      map[string]any // see schema.Walk
+	likeKnown schema.Parts
+}
+
+// coerced is the result of coerce.
+type coerced struct {
+	// Unknown are the paths of the dropped fields, with reportUnknown.
+	Unknown []string
+	// Parts are the requested facts, of an object in the codec's version.
+	schema.Parts
+}
+
+// coerce does for maps what decoding into a Go type does for built-in kinds: it checks and
+// prunes metadata, and drops unknown fields and forbidden nulls.
+func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, error) {
+	kind, hasKind, err := unstructured.NestedString(u.Object, "kind")
+	if err != nil {
+		return coerced{}, err
+	}
+	apiVersion, hasVersion, err := unstructured.NestedString(u.Object, "apiVersion")
+	if err != nil {
+		return coerced{}, err
+	}
+	var found coerced
+	var rewritten *metav1.ObjectMeta // if it must be written back
+	hasMetadata := false
+	asIs, isMap := u.Object["metadata"].(map[string]any)
+	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
+	if !canonical {
+		rewritten, hasMetadata, found.Unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
+			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
+		})
+		if err != nil {
+			return coerced{}, err
+		}
+	}
+	version, err := runtimeschema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return coerced{}, err
+	}
+	var defaults *schema.Node // to be filled in at the end
+	if version.Group == c.kind.Group && kind == c.kind.Kind {
+		s := c.schemas[version.Version]
+		if s == nil {
+			s = noSchema
+		}
+		settled, complete, err := c.settle(u, s, o)
+		if err != nil {
+			return coerced{}, err
+		}
+		found.Unknown = append(found.Unknown, settled.Unknown...)
+		switch {
+		case !complete && o.setDefaults:
+			defaults = s.node
+		case complete && version.Version == c.kind.Version:
+			found.Parts = settled.Parts
+		}
+		if o.stored && rewritten != nil && rewritten.Generation == 0 {
+			rewritten.Generation = 1
+		}
+	}
+	// Pruning may have dropped these fields, which a schema need not name.
+	if hasKind {
+		u.SetKind(kind)
+	}
+	if hasVersion {
+		u.SetAPIVersion(apiVersion)
+	}
+	if canonical {
+		u.Object["metadata"] = asIs
+	} else if hasMetadata {
+		if err := objectmeta.SetObjectMeta(u.Object, rewritten); err != nil {
+			return coerced{}, err
+		}
+	}
+	if defaults != nil {
+		if err := defaults.Settle(u.Object, schema.Walk{Do: schema.Default}).Err(); err != nil {
+			return coerced{}, err
+		}
+	}
+	return found, nil
+}
+
+// noSchema is the schema of versions that the definition does not have: every field is
+// unknown.
+var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
+
+// settle drops unknown fields, and makes the metadata of embedded resources canonical. If
+// the defaults cannot depend on a later step, it fills them in on the same walk and returns
+// complete: then the facts that it has found hold.
+func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Settled, complete bool, err error) {
+	walk := schema.Walk{Ask: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeKnown: o.likeKnown}
+	if !c.preserve {
+		walk.Do = schema.Prune | schema.DropNulls
+	}
+	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
+	if !asTheyAre { // CoerceWithOptions rewrites them in place
+		if o.like != nil {
+			u.Object = runtime.DeepCopyJSON(u.Object)
+		}
+		walk.Like, walk.Ask = nil, 0
+	}
+	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
+		walk.Do |= schema.Default
+	}
+	found = s.node.Settle(u.Object, walk)
+	if err := found.Err(); err != nil {
+		return found, false, err
+	}
+	if asTheyAre {
+		return found, complete, nil
+	}
+	invalid, embedded := objectmeta.CoerceWithOptions(nil, u.Object, s.structural, false,
+		objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
+	if invalid != nil {
+		return found, false, invalid
+	}
+	found.Unknown = append(found.Unknown, embedded...)
+	return found, false, nil
+}

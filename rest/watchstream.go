@@ -1,0 +1,296 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tidwall/gjson"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// watchStream is one watch: a cursor over the changes of its objects, and one
+// over those of the definition, which end it.
+type watchStream struct {
+	r        *request
+	selector view.Selector
+	options  *internalversion.ListOptions
+	events   *view.Events
+	out      frames
+	buffer   []byte // of the frame that is written, used again for the next
+
+	changes    *store.Cursor
+	definition *store.Cursor // nil for built-in resources
+	after      int64         // changes up to this revision are not sent
+	over       bool          // the resource is served in another way now
+}
+
+// run streams until the context ends or the watch has to.
+func (s *watchStream) run(ctx context.Context, from uint64) {
+	// The watch begins before the client hears of it: what follows the answer's
+	// first bytes is a change.
+	initial, err := s.start(from)
+	s.out.begin(s.events.MediaType())
+	if err == nil {
+		err = s.sendInitial(ctx, initial)
+		var corrupt *resource.CorruptError
+		if errors.As(err, &corrupt) {
+			return // a real server, whose cache cannot begin, says nothing
+		}
+	}
+	if err == nil {
+		err = s.follow(ctx)
+	}
+	if err != nil {
+		s.sendError(err)
+	}
+}
+
+// start positions the cursors. Without a revision to start from, it returns the
+// present objects, which go first.
+func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
+	from := int64(min(wanted, math.MaxInt64)) // no revision comes after that
+	sendInitial := from == 0
+	if s.options.SendInitialEvents != nil {
+		sendInitial = *s.options.SendInitialEvents
+	}
+	current := s.r.store.Revision()
+	position := from
+	if sendInitial || from == 0 || from > current {
+		position = current
+	}
+	if sendInitial && from > current {
+		return nil, storage.NewTooLargeResourceVersionError(wanted, uint64(current), 1)
+	}
+	s.after = max(from, position)
+	prefix := s.r.version.Resource.PrefixOf(s.r.namespace())
+	if sendInitial {
+		present, err := s.r.store.Scan(prefix, store.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		position, s.after = present.Revision, present.Revision
+		initial = &present
+	}
+	if err := s.r.version.Resource.Remembers(position); err != nil {
+		return nil, watchError(err)
+	}
+	if s.changes, err = s.r.store.Watch(prefix, position); err != nil {
+		return nil, watchError(err)
+	}
+	if key := s.r.version.Resource.Definition.Key; key != "" {
+		if s.definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
+			// Its history is gone, and this is a new watch: start from now.
+			if s.definition, err = s.r.store.Watch(key, 0); err != nil {
+				return nil, watchError(err)
+			}
+		}
+	}
+	return initial, nil
+}
+
+// watchError puts a watch that cannot start or go on into the words of the API.
+func watchError(err error) error {
+	var compacted *store.CompactedError
+	if errors.As(err, &compacted) {
+		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Requested, compacted.Oldest))
+	}
+	return err
+}
+
+// sendInitial sends the present objects, and the bookmark that says that these were all.
+func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) error {
+	if initial == nil {
+		return nil
+	}
+	for i := range initial.Len() {
+		record := initial.Record(i)
+		if ok, err := s.selector.Matches(record); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if err := s.sendPresent(ctx, record); err != nil {
+			return err
+		}
+	}
+	if s.options.AllowWatchBookmarks && s.options.SendInitialEvents != nil && *s.options.SendInitialEvents {
+		if err := s.sendBookmark(ctx, initial.Revision, true); err != nil {
+			return err
+		}
+	}
+	s.out.flush()
+	return nil
+}
+
+// follow sends changes as they come.
+func (s *watchStream) follow(ctx context.Context) error {
+	var bookmarks <-chan time.Time
+	if s.options.AllowWatchBookmarks {
+		ticker := time.NewTicker(bookmarkPeriod)
+		defer ticker.Stop()
+		bookmarks = ticker.C
+	}
+	var err error
+	for ctx.Err() == nil {
+		changed := s.changes.Changed()
+		// Look at the definition first: then all changes to its objects from before its own
+		// change are sent.
+		if s.over, err = s.redefined(); err != nil && !errors.Is(err, store.ErrClosed) {
+			return watchError(err)
+		}
+		events, err := s.changes.Poll()
+		if errors.Is(err, store.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return watchError(err)
+		}
+		for _, e := range events {
+			if err = s.sendEvent(ctx, e); err != nil {
+				return err
+			}
+		}
+		if len(events) > 0 {
+			s.out.flush()
+			continue
+		}
+		if s.over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-bookmarks:
+			if err := s.sendBookmark(ctx, s.changes.Revision(), false); err != nil {
+				return err
+			}
+			s.out.flush()
+		}
+	}
+	return nil
+}
+
+// redefined tells whether the watch has to end because the resource is served in
+// another way now: its spec or its names changed, or it is gone.
+func (s *watchStream) redefined() (bool, error) {
+	if s.definition == nil || s.over {
+		return s.over, nil
+	}
+	events, err := s.definition.Poll()
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		if e.Record.Key != s.r.version.Resource.Definition.Key {
+			continue // the name of another definition may begin with that of this one
+		}
+		if e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// redefinedSince tells whether a definition's spec or names differ between two
+// of its states.
+func redefinedSince(was, is string) bool {
+	for _, path := range []string{"metadata.generation", "status.acceptedNames"} {
+		if gjson.Get(was, path).Raw != gjson.Get(is, path).Raw {
+			return true
+		}
+	}
+	return false
+}
+
+// sendEvent sends one change as the selector shows it: an object that begins to match is
+// added.
+func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) error {
+	if e.Record.Revision <= s.after {
+		return nil
+	}
+	is, err := e.Type != store.Deleted, error(nil)
+	if is {
+		if is, err = s.selector.Matches(e.Record); err != nil {
+			return err
+		}
+	}
+	was := e.Type != store.Created
+	if was {
+		if was, err = s.selector.Matches(*e.Previous); err != nil {
+			return err
+		}
+	}
+	switch {
+	case is && was:
+		return s.send(ctx, watch.Modified, e.Record, e.Record.Revision)
+	case is:
+		return s.send(ctx, watch.Added, e.Record, e.Record.Revision)
+	case was && e.Type == store.Deleted:
+		return s.send(ctx, watch.Deleted, e.Record, e.Record.Revision)
+	case was:
+		// The object no longer matches. The client gets its former state at the revision of
+		// the change.
+		return s.send(ctx, watch.Deleted, *e.Previous, e.Record.Revision)
+	}
+	return nil
+}
+
+// errGone ends a watch whose client does not read any more.
+var errGone = errors.New("the client has gone")
+
+// sendPresent sends an object that was there when the watch began.
+func (s *watchStream) sendPresent(ctx context.Context, record store.Record) error {
+	frame, err := s.events.AppendPresent(ctx, s.buffer[:0], record)
+	return s.write(frame, err)
+}
+
+// send sends an object under the revision of a change.
+func (s *watchStream) send(ctx context.Context, kind watch.EventType, record store.Record, revision int64) error {
+	frame, err := s.events.AppendChange(ctx, s.buffer[:0], kind, record, revision)
+	return s.write(frame, err)
+}
+
+// sendBookmark tells the client up to which revision it has seen all changes.
+func (s *watchStream) sendBookmark(ctx context.Context, revision int64, initialEventsEnd bool) error {
+	frame, err := s.events.AppendBookmark(ctx, s.buffer[:0], revision, initialEventsEnd)
+	return s.write(frame, err)
+}
+
+// sendError ends the watch with a Status.
+func (s *watchStream) sendError(err error) {
+	if errors.Is(err, errGone) {
+		return
+	}
+	frame, err := s.events.AppendError(s.buffer[:0], toStatus(err))
+	if s.write(frame, err) == nil {
+		s.out.flush()
+	}
+}
+
+// write writes a frame, unless err says that it could not be made. It keeps the buffer for
+// the next frame; otherwise each watcher would copy each object.
+func (s *watchStream) write(frame []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(frame) <= maxWatchBuffer {
+		s.buffer = frame
+	}
+	if err := s.out.write(frame); err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// maxWatchBuffer is the size of the largest buffer that a watch keeps.
+const maxWatchBuffer = 32 << 10

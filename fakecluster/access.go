@@ -50,7 +50,7 @@ func (c *Cluster) Access(user string) Access {
 	return a
 }
 
-// needs are the requests for which the user needs a Role.
+// needs returns the requests for which the user needs a Role.
 func (a Access) needs() []auth.Asked {
 	asked := make([]auth.Asked, len(a.Requests))
 	for i, r := range a.Requests {

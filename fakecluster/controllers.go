@@ -93,7 +93,7 @@ func WithControllers(c ...Controller) Option {
 	return once("WithControllers", func(s *settings) { s.controllers = append([]Controller{}, c...) })
 }
 
-// acting are the names of the controllers that act.
+// acting returns the names of the controllers that act.
 func (s *settings) acting() []string {
 	acting := s.controllers
 	if acting == nil {

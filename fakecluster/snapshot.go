@@ -104,7 +104,7 @@ type about struct {
 	AccountKey []byte `json:"accountKey,omitempty"`
 }
 
-// String is how a store keeps it.
+// String returns how a store keeps it.
 func (a about) String() string {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -220,7 +220,7 @@ func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (
 	return s, is, nil
 }
 
-// about is what the file says, with what it has to say and did not.
+// about returns what the file says, with what it has to say and did not.
 func (f *dataFile) about(s *store.Store) (is about, err error) {
 	kept := s.Meta()
 	if kept != "" || s.Revision() > store.FirstRevision {
@@ -249,7 +249,7 @@ func (f *dataFile) about(s *store.Store) (is about, err error) {
 	return is, err
 }
 
-// keptKey is the key that has to be known for tokens of service accounts to stay good; nil if there
+// keptKey returns the key that has to be known for tokens of service accounts to stay good; nil if there
 // are none, or if the options say which key.
 func (c *Cluster) keptKey() ([]byte, error) {
 	switch made := c.server.AccountKey(); {

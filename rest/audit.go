@@ -138,7 +138,7 @@ type auditedAnswer struct {
 // Whatever wraps the ResponseWriter on the way, the answer is found there.
 type answerKey struct{}
 
-// answerFrom is the answer of a request; nil: the request has no event.
+// answerFrom returns the answer of a request; nil: the request has no event.
 func answerFrom(ctx context.Context) *auditedAnswer {
 	a, _ := ctx.Value(answerKey{}).(*auditedAnswer)
 	return a
@@ -212,7 +212,7 @@ func (a *auditedAnswer) finish() {
 	}
 }
 
-// answered is the object in the answer; nil if there is none.
+// answered returns the object in the answer; nil if there is none.
 func (a *auditedAnswer) answered() *runtime.Unknown {
 	text := []byte(a.object)
 	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); len(text) == 0 && media == runtime.ContentTypeJSON {

@@ -26,7 +26,7 @@ type catalogue struct {
 	current atomic.Pointer[resource.Catalogue]
 }
 
-// Load is what is served now.
+// Load returns what is served now.
 func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
 
 // inherit starts with definitions that another catalogue has compiled.

@@ -48,7 +48,7 @@ func deleteOne(r *request) error {
 	return nil
 }
 
-// deleted is the Status that answers a delete after which the object is gone.
+// deleted returns the Status that answers a delete after which the object is gone.
 func deleted(result write.Result) (*metav1.Status, error) {
 	metadata, err := meta.Accessor(result.Object)
 	if err != nil {
@@ -61,7 +61,7 @@ func deleted(result write.Result) (*metav1.Status, error) {
 	}, nil
 }
 
-// remove is the write that deletes the object that the path names.
+// remove returns the write that deletes the object that the path names.
 func (r *request) remove(options *metav1.DeleteOptions) write.Request {
 	return r.write(write.Delete{Options: options}, write.Options{DryRun: options.DryRun})
 }

@@ -47,7 +47,7 @@ func patch(r *request) error {
 	}))
 }
 
-// patchType is the type of the patch, as its media type says, if the resource accepts it.
+// patchType returns the type of the patch, as its media type says, if the resource accepts it.
 func (r *request) patchType() (types.PatchType, error) {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 	if r.version.Patches.StrategicMerge != nil {

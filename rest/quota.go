@@ -181,7 +181,7 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 	return out, nil
 }
 
-// stage is the update that writes the new status of a quota; none if that is the same.
+// stage returns the update that writes the new status of a quota; none if that is the same.
 func (r reactions) stage(ctx context.Context, by controller, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
 	w := by.write(r.quotas.resource, rq.Namespace, rq.Name)
 	w.Subresource, w.Revision = "status", record.Revision

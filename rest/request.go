@@ -33,7 +33,7 @@ type request struct {
 	bodyRead bool
 }
 
-// namespace is the namespace of the objects that the path names. The path of a
+// namespace returns the namespace of the objects that the path names. The path of a
 // namespace itself names it twice.
 func (r *request) namespace() string {
 	if !r.version.Resource.Namespaced {
@@ -42,5 +42,5 @@ func (r *request) namespace() string {
 	return r.info.Namespace
 }
 
-// key is the store key of the object that the path names.
+// key returns the store key of the object that the path names.
 func (r *request) key() string { return r.version.Resource.Key(r.namespace(), r.info.Name) }

@@ -63,7 +63,7 @@ func checksum(offset int64, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, payload)
 }
 
-// formatLine is the first line.
+// formatLine returns the first line.
 func formatLine() string { return formatName + strconv.Itoa(formatVersion) + "\n" }
 
 // frame is a frame that is being made. Its first bytes are kept for the head.

@@ -41,7 +41,7 @@ type Event struct {
 // noRecord is the Previous of every create.
 var noRecord Record
 
-// size is the number of bytes that an event counts against the limit of the history: the larger of its two values.
+// size returns the number of bytes that an event counts against the limit of the history: the larger of its two values.
 // The other one is usually held by the event before it too.
 func (e *Event) size() int64 {
 	return int64(max(len(e.Record.Value), len(e.Previous.Value)))

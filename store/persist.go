@@ -76,7 +76,7 @@ func (o *output) bytes(b []byte) {
 	}
 }
 
-// oldest is the revision that the history begins after.
+// oldest returns the revision that the history begins after.
 func (s *Snapshot) oldest() int64 { return s.revision - int64(len(s.events)) }
 
 // beginning returns the records at the oldest revision, in the order of their keys.

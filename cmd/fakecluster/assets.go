@@ -57,7 +57,7 @@ does with them. kubectl runs the kubectl on your PATH.`,
 	}
 }
 
-// keptFor is how long a folder is kept that nobody asks for.
+// keptFor is how long an unused folder is kept.
 const keptFor = 30 * 24 * time.Hour
 
 // assets returns the folder below the cache that has copies of an executable under the names of a
@@ -87,14 +87,15 @@ func assets(cache, executable string, now time.Time) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	// The time of the folder says when it was last asked for. Both are a service to later calls.
+	// The time of the folder says when it was last asked for. Errors here do not matter to this
+	// call.
 	_ = os.Chtimes(folder, now, now)
 	removeOld(cache, now.Add(-keptFor))
 	return folder, nil
 }
 
-// makeAssets makes the folder beside where it is to be, and then moves it there as a whole: of two
-// that do so at once the first wins, and nobody sees half of it.
+// makeAssets makes the folder under another name, and then renames it. If two processes do so at
+// once, the first wins, and no process sees an incomplete folder.
 func makeAssets(cache, folder string, source io.Reader) error {
 	unfinished, err := os.MkdirTemp(cache, "unfinished-") // with mode 0700
 	if err != nil {
@@ -123,8 +124,8 @@ func makeAssets(cache, folder string, source io.Reader) error {
 	return nil
 }
 
-// removeOld removes what has not been asked for since a time, and what calls have left that were
-// killed.
+// removeOld removes folders that have not been asked for since a time, and what killed calls
+// have left behind.
 func removeOld(cache string, since time.Time) {
 	all, err := os.ReadDir(cache)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// etcd is the command under the name etcd. It answers those who ask whether it is healthy, and
-// holds nothing: a cluster is in the memory of its kube-apiserver. It returns the exit status.
+// etcd is the command under the name etcd. It answers health checks and stores nothing: a
+// cluster is in the memory of its kube-apiserver. It returns the exit status.
 func etcd(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags, err := readEtcdFlags(args)
 	switch {

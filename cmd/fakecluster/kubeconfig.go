@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// writeKubeconfig writes content, which has a token in it, to a file that only its owner can
-// read. The function that it returns removes the file again if it did not exist before and still
-// has the content: another cluster may have written its own since.
+// writeKubeconfig writes content, which contains a token, to a file that only its owner can
+// read. The function that it returns removes the file if it did not exist before and still has
+// the content: another cluster may have written its own since.
 //
-// It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who
-// types --kubeconfig ~/.kube/config would lose the access to all other clusters. Nor does it follow
-// a link or write to what is no file. The file is made beside its place and moved there, so that
-// nobody reads half of it.
+// It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who types
+// --kubeconfig ~/.kube/config would lose the access to all other clusters. It does not follow
+// links, and writes to regular files only. It writes a temporary file beside the file and renames
+// it, so that nobody reads an incomplete file.
 func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	isNew, err := writeOwn(path, content, "a kubeconfig of fakecluster", ours)
 	if err != nil || !isNew {

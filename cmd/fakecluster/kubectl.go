@@ -32,7 +32,7 @@ func kubectl(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// installedKubectl is the first kubectl on the PATH that is not this command.
+// installedKubectl returns the first kubectl on the PATH that is not this command.
 func installedKubectl() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -94,7 +94,7 @@ func controllerNames() string {
 	return strings.Join(names, ",\n")
 }
 
-// options are what the flags say of the cluster.
+// options returns the options of the cluster that the flags ask for.
 func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	options := []fakecluster.Option{
 		fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...), fakecluster.WithRuntimeConfig(f.runtimeConfig...),
@@ -132,7 +132,7 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	return options, nil
 }
 
-// kept are the options for what the cluster begins with and where it is kept.
+// kept returns the options for what the cluster begins with and where it is kept.
 func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
 	switch fsync := fakecluster.Fsync(f.fsync); {
 	case fsync != "" && fsync != fakecluster.FsyncAlways && fsync != fakecluster.FsyncEverySecond:
@@ -152,7 +152,7 @@ func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err er
 	return options, nil
 }
 
-// acting are the controllers that act.
+// acting returns the controllers that act.
 func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 	acting := fakecluster.DefaultControllers()
 	if given {

@@ -82,7 +82,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	return results, errors.Join(built, failed)
 }
 
-// assets is the folder that the command prints.
+// assets returns the folder that the command prints.
 func assets(ctx context.Context, work string) (string, error) {
 	program := filepath.Join(work, "fakecluster")
 	// In its own module it has the versions of the libraries that it is released with.
@@ -195,7 +195,7 @@ func (s suite) results(report []byte) ([]verdict.Result, error) {
 	return results, nil
 }
 
-// name is what the spec and what it is part of are called.
+// name returns what the spec and what it is part of are called.
 func (s spec) name() string {
 	var words []string
 	for _, text := range append(s.ContainerHierarchyTexts, s.LeafNodeText) {

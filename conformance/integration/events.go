@@ -133,7 +133,7 @@ func (r *record) result(name string) verdict.Result {
 	return verdict.Result{Name: name, Verdict: verdict.Fail, Reason: reason}
 }
 
-// refusal is the first reason a test gave why it says nothing about fakecluster.
+// refusal returns the first reason a test gave why it says nothing about fakecluster.
 func (r *record) refusal() (reason string, refused bool) {
 	for _, line := range r.said() {
 		if _, reason, refused := strings.Cut(line, "not applicable: "); refused {
@@ -143,7 +143,7 @@ func (r *record) refusal() (reason string, refused bool) {
 	return "", false
 }
 
-// said is what a test logged, line by line. The last of it explains how the test
+// said returns what a test logged, line by line. The last of it explains how the test
 // ended: it is what made it fail or skip, or where it panicked or ran out of time.
 func (r *record) said() []string {
 	var said []string

@@ -30,7 +30,7 @@ func listModule(ctx context.Context, path string) (m module, err error) {
 	return m, json.Unmarshal(out, &m)
 }
 
-// cacheFolder is where copies and builds stay from run to run.
+// cacheFolder returns where copies and builds stay from run to run.
 func cacheFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *server) run(ctx context.Context, line string) outcome {
 	return outcome{stdout: mask(stdout.String()), stderr: mask(stderr.String()), exit: status(err)}
 }
 
-// status is the exit status behind the error of a process; -1 if it was ended.
+// status returns the exit status behind the error of a process; -1 if it was ended.
 func status(err error) int {
 	var exit *exec.ExitError
 	switch {

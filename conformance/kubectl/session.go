@@ -75,7 +75,7 @@ const (
 // inBackground returns the command line of a step that goes on in the background.
 func (s *step) inBackground() (command string, ok bool) { return strings.CutSuffix(s.command, " &") }
 
-// String is the outcome as it stands in a session.
+// String returns the outcome as it stands in a session.
 func (o outcome) String() string {
 	var b strings.Builder
 	for _, line := range o.stdout {

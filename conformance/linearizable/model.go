@@ -64,7 +64,7 @@ func byObject(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// step is the object after an operation, and whether its answer could have been that.
+// step returns the object after an operation, and whether its answer could have been that.
 func step(r register, c call, a answer) (register, bool) {
 	if a.code == http.StatusNotFound {
 		return r, !r.present && c.verb != "apply"

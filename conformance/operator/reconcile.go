@@ -67,7 +67,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.client.Status().Update(ctx, greeting)
 }
 
-// wanted is the ConfigMap of a greeting, which is deleted with it.
+// wanted returns the ConfigMap of a greeting, which is deleted with it.
 func wanted(greeting *Greeting) *corev1.ConfigMapApplyConfiguration {
 	return corev1.ConfigMap(greeting.Name, greeting.Namespace).
 		WithOwnerReferences(applymeta.OwnerReference().

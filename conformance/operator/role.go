@@ -19,7 +19,7 @@ const roleFile = "operator/role.yaml"
 // account is the user that the operator is.
 const account = "system:serviceaccount:default:greeter"
 
-// roles are the objects in roleFile.
+// roles returns the objects in roleFile.
 func roles() (objects []runtime.Object, err error) {
 	file, err := os.Open(roleFile)
 	if err != nil {

@@ -95,7 +95,7 @@ func installAll(ctx context.Context, manifests []manifest) ([]verdict.Result, er
 	return results, nil
 }
 
-// heap is how many bytes live on the heap.
+// heap returns how many bytes live on the heap.
 func heap() int64 {
 	// What a finalizer frees is gone after the second collection.
 	runtime.GC()

@@ -61,7 +61,7 @@ func (w *Write) Replace(versioned runtime.Object) error {
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
 }
 
-// resource is the resource of the write; nil: it is not served any more.
+// resource returns the resource of the write; nil: it is not served any more.
 func (w *Write) resource() *resource.Resource {
 	of := w.GetResource()
 	return w.Cluster.Catalogue().Resource(of.Group, of.Resource)

@@ -74,7 +74,7 @@ func (r *Registry) serveIndex(w http.ResponseWriter, req *http.Request, servers 
 	openapi.ServeIndex(w, req, index)
 }
 
-// path is what the index of OpenAPI v3 calls the document of the server's version.
+// path returns what the index of OpenAPI v3 calls the document of the server's version.
 func (s *Server) path() string { return strings.TrimPrefix(rootOf(s.APIService), "/") }
 
 // index returns the index of a server. If it has no OpenAPI v3, the index has a document that is

@@ -86,7 +86,7 @@ func NewModes(o ModeOptions) (*Modes, error) {
 	return m, err
 }
 
-// configuration is what the flags about single modes say.
+// configuration returns what the flags about single modes say.
 func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, error) {
 	modes := o.Modes
 	if len(modes) == 0 {
@@ -121,7 +121,7 @@ func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, err
 	return configuration, utilerrors.NewAggregate(errs)
 }
 
-// webhook is what the flags say of the webhook.
+// webhook returns what the flags say of the webhook.
 func (o ModeOptions) webhook() *apiserver.WebhookConfiguration {
 	return &apiserver.WebhookConfiguration{
 		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
@@ -164,7 +164,7 @@ type authorizers struct {
 	policies abac.PolicyList
 }
 
-// of are the authorizers of a configuration.
+// of returns the authorizers of a configuration.
 func (a *authorizers) of(c *apiserver.AuthorizationConfiguration) (Authorizer, error) {
 	all := []union.NamedAuthorizer{{AuthorizerName: "kubernetes.io/system-privileged-group", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)}}
 	var resolvers []authorizer.RuleResolver

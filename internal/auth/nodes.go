@@ -100,7 +100,7 @@ func of[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	}
 }
 
-// now is upstream's authorizer with what the store has now.
+// now returns upstream's authorizer with what the store has now.
 func (n *nodeAuthorizer) now() (*node.NodeAuthorizer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

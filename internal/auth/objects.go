@@ -43,7 +43,7 @@ func (o objects) metadata(of schema.GroupResource, namespace, name string) (meta
 	return metadata, err
 }
 
-// read is the record of an object, and metadata of it.
+// read returns the record of an object, and metadata of it.
 func (o objects) read(of schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
 	key := "/registry/" + of.Resource + "/" + name
 	if namespace != "" {
@@ -118,7 +118,7 @@ func (b bootstrapSecrets) Get(name string) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// secret is a Secret with all that is in it.
+// secret returns a Secret with all that is in it.
 func (o objects) secret(namespace, name string) (*corev1.Secret, error) {
 	record, metadata, err := o.read(secrets, namespace, name)
 	if err != nil {

@@ -72,7 +72,7 @@ func newReloading(m *Modes, of *authorizers, by Authorizer) *reloading {
 	return r
 }
 
-// current is the authorizer that the file says now.
+// current returns the authorizer that the file says now.
 func (r *reloading) current() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,7 +81,7 @@ func servedVersions(o Options) []schema.GroupVersion {
 	return all
 }
 
-// apiServiceName is the name of the APIService of a version.
+// apiServiceName returns the name of the APIService of a version.
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
 // localAPIService returns the text of the APIService that kube-apiserver makes for a

@@ -58,7 +58,7 @@ var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 	return apiopenapi.NewDefinitionNamer(legacyscheme.Scheme, aggregatorscheme.Scheme)
 })
 
-// names are the names of the types of the kinds, and of the lists of them.
+// names returns the names of the types of the kinds, and of the lists of them.
 func (d *document) names() (kinds map[schema.GroupVersionKind]string, all []string, err error) {
 	kinds = map[schema.GroupVersionKind]string{}
 	add := func(kind schema.GroupVersionKind) error {

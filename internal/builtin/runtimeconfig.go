@@ -117,7 +117,7 @@ func servedByDefault(gv schema.GroupVersion) bool {
 	return false
 }
 
-// optional are the versions that are off by default.
+// optional returns the versions that are off by default.
 func optional() map[schema.GroupVersion]bool {
 	all := map[schema.GroupVersion]bool{}
 	for _, g := range groups {
@@ -130,7 +130,7 @@ func optional() map[schema.GroupVersion]bool {
 	return all
 }
 
-// OptionalVersions are the versions that are off by default, in order.
+// OptionalVersions returns the versions that are off by default, in order.
 func OptionalVersions() []string {
 	var all []string
 	for gv := range optional() {

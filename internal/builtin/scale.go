@@ -144,7 +144,7 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 	return out, nil
 }
 
-// context is the context of a write to the Scale, with all that validation reads from it.
+// context returns the context of a write to the Scale, with all that validation reads from it.
 func (p projection) context() context.Context {
 	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: p.of.Resource.Group, APIVersion: p.of.Name, Resource: p.of.Resource.Names.Plural, Subresource: "scale",

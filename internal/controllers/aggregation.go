@@ -45,7 +45,7 @@ func aggregation() *controller {
 	}
 }
 
-// aggregatedRules are the rules of the roles that a role selects, by selector and then by name,
+// aggregatedRules returns the rules of the roles that a role selects, by selector and then by name,
 // each once.
 func aggregatedRules(s *step, role *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	rules := []rbacv1.PolicyRule{}

@@ -167,7 +167,7 @@ func aggregateResources(g *resource.Group, name string) []apidiscoveryv2.APIReso
 	return all
 }
 
-// responseKind is a kind as a version of a resource names it.
+// responseKind returns a kind in the form of aggregated discovery.
 func responseKind(v *resource.Version, k schema.GroupVersionKind) *metav1.GroupVersionKind {
 	if v.Resource.BriefKinds && k.GroupVersion() == v.GroupVersion() {
 		return &metav1.GroupVersionKind{Kind: k.Kind}

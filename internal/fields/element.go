@@ -45,7 +45,7 @@ func fieldElement(name string) element { return element{text: "f:" + name} }
 // name is that of a field.
 func (e element) name() string { return e.text[2:] }
 
-// keysElement is the item with these keys, which are sorted by name.
+// keysElement returns the item with these keys, which are sorted by name.
 func keysElement(keys []key) (element, bool) {
 	text := append(make([]byte, 0, 48), "k:{"...)
 	for i, k := range keys {
@@ -64,7 +64,7 @@ func keysElement(keys []key) (element, bool) {
 	return element{string(append(text, '}')), &item{kind: byKeys, keys: keys}}, true
 }
 
-// valueElement is the item of a set with this value.
+// valueElement returns the item of a set with this value.
 func valueElement(v any) (element, bool) {
 	it := &item{kind: byValue, value: v}
 	text, ok := appendScalar([]byte("v:"), v)

@@ -57,7 +57,7 @@ func parseBelow(tree map[string]any, root bool) (s *Set, member, canonical, ok b
 	return s, member, canonical, true
 }
 
-// tree is the set as the JSON tree of fieldsV1.
+// tree returns the set as the JSON tree of fieldsV1.
 func (s *Set) tree() map[string]any {
 	leaf := map[string]any{}
 	return s.below(false, leaf)

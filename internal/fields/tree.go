@@ -129,7 +129,7 @@ func (t *Tree) place() place {
 	return place{t.root, t.preserve || t.root.PreserveUnknown, !t.bare}
 }
 
-// item is the place of the items of a list.
+// item returns the place of the items of a list.
 func (p place) item() place { return p.at(itemsOf(p.Node)) }
 
 func (p place) at(n *schema.Node) place {

@@ -60,7 +60,7 @@ func (r *Reactor) noteAPIServices(list *tasks, c Change) {
 
 func generationOf(text string) int64 { return gjson.Get(text, "metadata.generation").Int() }
 
-// versionsOf are the names of the APIServices of all versions of a definition.
+// versionsOf returns the names of the APIServices of all versions of a definition.
 func versionsOf(definition string) []string {
 	group := groupOf(definition)
 	var names []string

@@ -11,7 +11,7 @@ import (
 type Controller string
 
 const (
-	// NamespaceController empties namespaces that are being deleted, and ends them.
+	// NamespaceController empties namespaces that are being deleted, and then lets them go.
 	NamespaceController Controller = "namespace-controller"
 	// GarbageCollector deletes objects whose owners are gone, and completes foreground and
 	// orphan deletions.
@@ -38,8 +38,7 @@ const (
 	CSRCleaner               Controller = "certificatesigningrequest-cleaner-controller"
 )
 
-// AllControllers are the controllers that there are, in the order in which they act after a
-// change.
+// AllControllers returns all controllers, in the order in which they act after a change.
 func AllControllers() []Controller {
 	return []Controller{
 		NamespaceController, GarbageCollector, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController,
@@ -52,7 +51,7 @@ func AllControllers() []Controller {
 // Controllers are the controllers that a Reactor stands for.
 type Controllers map[Controller]bool
 
-// NewControllers are the controllers of these names. It fails for a name that is not among
+// NewControllers makes the Controllers of these names. It fails for a name that is not among
 // AllControllers.
 func NewControllers(names []string) (Controllers, error) {
 	acting, all := Controllers{}, AllControllers()

@@ -116,8 +116,9 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	return nil
 }
 
-// mayPass tells whether an error may pass: it is one after which a real server tries again. An error without a Status, such as that of a conversion webhook, reaches the
-// real controller as an internal error.
+// mayPass tells whether an error is temporary: one after which a real server tries again. An error
+// without a Status, such as that of a conversion webhook, reaches the real controller as an internal
+// error.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -46,7 +46,7 @@ func (r *Reactor) measureAgain(key string, at time.Time) {
 	})
 }
 
-// limits are those in the spec of a quota.
+// limits returns the limits in the spec of a quota.
 func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
 
 // measureQuota brings the status of a quota up to date.

@@ -103,10 +103,10 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Has tells whether there is a document at a path below /openapi/v3.
 func (d *Documents) Has(path string) bool { return d.versions[path] != nil }
 
-// V2 is the document of OpenAPI v2. It must not be altered.
+// V2 returns the document of OpenAPI v2. It must not be altered.
 func (d *Documents) V2() (*spec.Swagger, error) { return d.merged() }
 
-// Index is the index of OpenAPI v3. The caller may change it.
+// Index returns the index of OpenAPI v3. The caller may change it.
 func (d *Documents) Index() (handler3.OpenAPIV3Discovery, error) {
 	var index handler3.OpenAPIV3Discovery
 	text, err := d.index()
@@ -146,7 +146,7 @@ func (d *Documents) list() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// IndexOf is the index of a service of OpenAPI v3, as it sends it.
+// IndexOf returns the index of a service of OpenAPI v3, as it sends it.
 func IndexOf(service *handler3.OpenAPIService) []byte {
 	var own answer
 	service.HandleDiscovery(&own, &http.Request{Method: http.MethodGet, Header: http.Header{}})

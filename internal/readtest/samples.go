@@ -78,13 +78,13 @@ func MetaOf(text string) (m Meta, err error) {
 	return m, json.Unmarshal([]byte(text), &m)
 }
 
-// key is the namespace and the name of a sample.
+// key returns the namespace and the name of a sample.
 func (m Meta) key() string { return m.Metadata.Namespace + "/" + m.Metadata.Name }
 
 // lastWritten tells whether [Writers.Run] has written the object for the last time.
 func (m Meta) lastWritten() bool { return m.Metadata.Annotations["last"] != "" }
 
-// lastKey is the key of the sample that Writers.Run writes last.
+// lastKey returns the key of the sample that Writers.Run writes last.
 func lastKey() string { return Namespaces[len(Namespaces)-1] + "/" + Names[len(Names)-1] }
 
 // JSON returns the canonical JSON of a value: object keys are sorted.

@@ -138,14 +138,14 @@ func (g *Group) Priority(version string) Priority {
 	return custom
 }
 
-// Groups are the groups in the order of discovery. The core group has the
+// Groups returns the groups in the order of discovery. The core group has the
 // empty name.
 func (c *Catalogue) Groups() []*Group { return c.groups }
 
-// Group is the group of that name, or nil.
+// Group returns the group of that name, or nil.
 func (c *Catalogue) Group(name string) *Group { return c.byName[name] }
 
-// Resource is the resource of that group and plural name, or nil.
+// Resource returns the resource of that group and plural name, or nil.
 func (c *Catalogue) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
@@ -167,7 +167,7 @@ func (c *Catalogue) Sharing(r *Resource) []*Resource {
 	return all
 }
 
-// Kind is the resource that serves the kind in that version, or nil.
+// Kind returns the resource that serves the kind in that version, or nil.
 func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 	g := c.byName[kind.Group]
 	if g == nil {
@@ -181,7 +181,7 @@ func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 	return nil
 }
 
-// ResourceOf is the resource that the object of a store key belongs to, or nil.
+// ResourceOf returns the resource that the object of a store key belongs to, or nil.
 func (c *Catalogue) ResourceOf(key string) *Resource {
 	var of *Resource
 	for _, r := range c.byKey {
@@ -194,10 +194,10 @@ func (c *Catalogue) ResourceOf(key string) *Resource {
 	return of
 }
 
-// Definition is the definition of that name, or nil.
+// Definition returns the definition of that name, or nil.
 func (c *Catalogue) Definition(name string) *Definition { return c.definitions[name] }
 
-// Definitions are the definitions of one group, by name; of all groups for "*".
+// Definitions returns the definitions of one group, by name; of all groups for "*".
 func (c *Catalogue) Definitions(group string) []*Definition {
 	var all []*Definition
 	for _, d := range c.definitions {

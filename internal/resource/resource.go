@@ -136,7 +136,7 @@ func (r *Resource) PrefixOf(namespace string) string {
 	return r.Prefix + namespace + "/"
 }
 
-// Version is the version of that name, or nil.
+// Version returns the version of that name, or nil.
 func (r *Resource) Version(name string) *Version {
 	for _, v := range r.Versions {
 		if v.Name == name {

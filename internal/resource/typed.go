@@ -68,7 +68,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 	}
 }
 
-// nameAttributes are the labels, the name and the namespace of an object.
+// nameAttributes returns the labels, the name and the namespace of an object.
 func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -88,7 +88,7 @@ func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
 	return factories.Put(scheme, serializer.NewCodecFactory(scheme), 1)
 }
 
-// Serializer is what the kind can be read and written as: JSON, YAML and
+// Serializer returns what the kind can be read and written as: JSON, YAML and
 // protobuf.
 func (c *TypedCodec) Serializer() runtime.NegotiatedSerializer { return c.codecs }
 

@@ -209,7 +209,7 @@ func (f *TypedFields) startFrom(current runtime.Object) (live runtime.Object, cr
 	return live, true, err
 }
 
-// versioned is an object in a version, without its managedFields. It shares with the
+// versioned returns an object in a version, without its managedFields. It shares with the
 // object what it can.
 func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.Object, error) {
 	out, err := f.requested(obj)
@@ -223,7 +223,7 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 	return f.convert(out, apiVersion)
 }
 
-// requested is an object in the version of the request, without its managedFields.
+// requested returns an object in the version of the request, without its managedFields.
 func (f *TypedFields) requested(obj runtime.Object) (runtime.Object, error) {
 	out, err := f.objects.ConvertToVersion(Shallow(obj), f.Kind.GroupVersion())
 	if err != nil {
@@ -254,7 +254,7 @@ func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Ob
 	return out, typed.CheckLists(out)
 }
 
-// convertTree is a tree in another version.
+// convertTree returns a tree in another version.
 func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[string]any, error) {
 	of, err := f.Scheme.New(f.Kind)
 	if err != nil {

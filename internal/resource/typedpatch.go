@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/typed"
 )
 
-// Patches are the patches of a kind with Go types.
+// Patches returns the patches of a kind with Go types.
 func (c *TypedCodec) Patches() Patches {
 	return Patches{StrategicMerge: c.StrategicMerge, Merge: c.MergePatch}
 }

@@ -363,7 +363,7 @@ func (v *Version) AllowsServerVersion(version string) bool {
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (v *Version) AllowsStreamSchema(schema string) bool { return schema == "watch" }
 
-// SubresourceNames are the names of the subresources in the order of discovery: by name
+// SubresourceNames returns the names of the subresources in the order of discovery: by name
 // for Go types; for others those that show the object as it is, then those that do not.
 func (v *Version) SubresourceNames() []string {
 	return slices.SortedFunc(maps.Keys(v.Subresource), func(a, b string) int {

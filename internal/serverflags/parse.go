@@ -120,7 +120,7 @@ func text(v pflag.Value) string {
 // Given says whether the command line has the flag.
 func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Changed }
 
-// Text is the value of a flag that has one value; empty without the flag.
+// Text returns the value of a flag that has one value; empty without the flag.
 func (f *Flags) Text(name string) string {
 	if !f.Given(name) {
 		return ""
@@ -128,32 +128,33 @@ func (f *Flags) Text(name string) string {
 	return text(f.set.Lookup(name).Value)
 }
 
-// Value is the value of a flag that has one value, or the default of a real server.
+// Value returns the value of a flag that has one value, or the default of a real server.
 func (f *Flags) Value(name string) string { return text(f.set.Lookup(name).Value) }
 
-// List has the values of a flag that may have several.
+// List returns the values of a flag that may have several.
 func (f *Flags) List(name string) []string {
 	return f.set.Lookup(name).Value.(pflag.SliceValue).GetSlice()
 }
 
-// Pairs has the values of --runtime-config and its kin, as key=value.
+// Pairs returns the values of --runtime-config and similar flags, which are written
+// key=value.
 func (f *Flags) Pairs(name string) map[string]string {
 	return *f.set.Lookup(name).Value.(*cliflag.ConfigurationMap)
 }
 
-// Bool is the value of a flag that is true or false.
+// Bool returns the value of a boolean flag.
 func (f *Flags) Bool(name string) bool {
 	b, _ := f.set.GetBool(name)
 	return b
 }
 
-// Int is the value of a flag that is a number.
+// Int returns the value of an integer flag.
 func (f *Flags) Int(name string) int {
 	n, _ := f.set.GetInt(name)
 	return n
 }
 
-// Duration is the value of a flag that is a time.
+// Duration returns the value of a flag that is a duration.
 func (f *Flags) Duration(name string) time.Duration {
 	d, _ := f.set.GetDuration(name)
 	return d
@@ -162,7 +163,7 @@ func (f *Flags) Duration(name string) time.Duration {
 // Version says that the command line asks which version this is.
 func (f *Flags) Version() bool { return f.Given("version") }
 
-// FeatureGates are the gates that the command line sets, and to what.
+// FeatureGates returns the gates that the command line sets, and to what.
 func (f *Flags) FeatureGates() (map[string]bool, error) {
 	gates := map[string]bool{}
 	for _, one := range f.List("feature-gates") {

@@ -162,7 +162,7 @@ func (c charge) commitWith(w store.Write) store.Write {
 	return w
 }
 
-// noted is a change, with what is known of its quotas.
+// noted returns a change, with what is known of its quotas.
 func (c charge) noted(change lifecycle.Change) lifecycle.Change {
 	change.Accounted, change.Unsettled = c.accounted, c.Unsettled
 	return change

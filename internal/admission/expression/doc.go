@@ -1,4 +1,4 @@
-// Package expression has the CEL expressions that admission configuration is made
-// of: what each is called by the compiler, and which types it may have. Those who
-// validate a configuration and those who carry it out compile the same.
+// Package expression has the CEL expressions in admission configuration, with the types
+// that each may return. The code that validates a configuration and the code that evaluates
+// it compile the same expressions.
 package expression

@@ -6,7 +6,7 @@ import (
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 )
 
-// Validation is the expression of a validation: true is good.
+// Validation is the expression of a validation, which must be true.
 type Validation struct {
 	*admissionregistrationv1.Validation
 }
@@ -17,7 +17,7 @@ func (v Validation) GetExpression() string { return v.Expression }
 // ReturnTypes implements plugincel.ExpressionAccessor.
 func (Validation) ReturnTypes() []*cel.Type { return []*cel.Type{cel.BoolType} }
 
-// Message is the expression that words the failure of a validation.
+// Message is the expression that makes the message of a failed validation.
 type Message string
 
 // GetExpression implements plugincel.ExpressionAccessor.
@@ -48,8 +48,8 @@ func (v Variable) GetExpression() string { return v.Expression }
 // ReturnTypes implements plugincel.ExpressionAccessor.
 func (Variable) ReturnTypes() []*cel.Type { return []*cel.Type{cel.AnyType, cel.DynType} }
 
-// Variables are the variables of a policy, in the order that they may refer to
-// each other.
+// Variables returns the variables of a policy, in their order: each may refer to those
+// before it.
 func Variables(variables []admissionregistrationv1.Variable) []plugincel.NamedExpressionAccessor {
 	all := make([]plugincel.NamedExpressionAccessor, len(variables))
 	for i, v := range variables {
@@ -58,8 +58,8 @@ func Variables(variables []admissionregistrationv1.Variable) []plugincel.NamedEx
 	return all
 }
 
-// Declarations are the variables of the server's own that an expression can use,
-// beside object, oldObject, namespaceObject and request.
+// Declarations says which variables an expression can use besides object, oldObject,
+// namespaceObject and request.
 func Declarations(paramKind *admissionregistrationv1.ParamKind) plugincel.OptionalVariableDeclarations {
 	return plugincel.OptionalVariableDeclarations{HasParams: paramKind != nil, HasAuthorizer: true}
 }

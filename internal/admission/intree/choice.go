@@ -114,7 +114,7 @@ func (c Choice) at(where place, cluster Cluster) *plugins {
 	return newPlugins(on, cluster)
 }
 
-// Names are those of all plugins of a real server, in its order.
+// Names returns the names of all plugins of a real server, in its order.
 func Names() []string {
 	var all []string
 	for _, p := range ordered {

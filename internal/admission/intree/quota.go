@@ -46,7 +46,7 @@ type QuotaCluster interface {
 // is then not stored. Here the caller commits both together.
 type Quotas struct{ cluster QuotaCluster }
 
-// NewQuotas are the quotas of a cluster.
+// NewQuotas returns the quotas of a cluster.
 func NewQuotas(c QuotaCluster) Quotas { return Quotas{c} }
 
 // Charge judges a write by all quotas of its namespace, as the plugin ResourceQuota does. It
@@ -135,7 +135,7 @@ func countsUntil(obj runtime.Object) time.Time {
 	return m.GetDeletionTimestamp().Add(time.Duration(*m.GetDeletionGracePeriodSeconds()) * time.Second)
 }
 
-// CountsLess is the next time after now at which one of these pods ceases to count for quotas;
+// CountsLess returns the next time after now at which one of these pods ceases to count for quotas;
 // zero: there is none.
 func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	for _, pod := range pods {
@@ -157,7 +157,7 @@ func (q Quotas) LimitsPods(rq *corev1.ResourceQuota) bool {
 	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
 }
 
-// usageUnder is what an object uses of a quota.
+// usageUnder returns what an object uses of a quota.
 func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object) (corev1.ResourceList, error) {
 	matches, err := e.Matches(rq, obj)
 	if err != nil || !matches {
@@ -252,7 +252,8 @@ func (q Quotas) registry(hard corev1.ResourceList) quota.Registry {
 	return generic.NewRegistry(all)
 }
 
-// resourceClaimEvaluator is the one for ResourceClaims. Upstream feeds it by informers.
+// resourceClaimEvaluator returns the evaluator of ResourceClaims. Upstream feeds it by
+// informers.
 func (q Quotas) resourceClaimEvaluator() quota.Evaluator {
 	classes := extendedresourcecache.NewExtendedResourceCache(klog.Background())
 	for _, class := range (indexer{cluster: q.cluster, kind: resourcev1.SchemeGroupVersion.WithKind("DeviceClass")}).List() {
@@ -278,7 +279,7 @@ func (q Quotas) resourceClaimEvaluator() quota.Evaluator {
 	return core.NewResourceClaimEvaluator(q.lister, classes, factory{cluster: q.cluster}.Core().V1().Pods().Lister(), ofPod)
 }
 
-// served is a resource in the catalogue; nil: there is none.
+// served returns a resource in the catalogue; nil: there is none.
 func (q Quotas) served(of schema.GroupResource) *resource.Resource {
 	r := q.cluster.Catalogue().Resource(of.Group, of.Resource)
 	if r == nil || !r.Namespaced {

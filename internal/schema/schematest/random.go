@@ -21,7 +21,7 @@ func (g Generator) chance(percent int) bool { return g.IntN(100) < percent }
 func some(n int64) *int64       { return &n }
 func number(n float64) *float64 { return &n }
 
-// Schema is the schema of a whole object.
+// Schema returns the schema of a whole object.
 func (g Generator) Schema() *apiextensions.JSONSchemaProps {
 	s := &apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{}}
 	for _, name := range g.names(1, 5) {
@@ -461,7 +461,7 @@ func (g Generator) anything(depth int) any {
 	return fmt.Sprint("t", g.IntN(3))
 }
 
-// Object is an object with what every resource has. Of its values, the given percentage is
+// Object returns an object with what every resource has. Of its values, the given percentage is
 // of any type.
 func (g Generator) Object(s *apiextensions.JSONSchemaProps, percent int) map[string]any {
 	m := g.fields(s, percent)
@@ -472,7 +472,7 @@ func (g Generator) Object(s *apiextensions.JSONSchemaProps, percent int) map[str
 	return m
 }
 
-// Changed is a copy of a value with the given percentage of what is in it changed or gone.
+// Changed returns a copy of a value with the given percentage of what is in it changed or gone.
 func (g Generator) Changed(value any, percent int) any {
 	if g.chance(percent) {
 		return seedtest.Pick(g, g.anything(1), value)

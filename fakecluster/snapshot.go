@@ -16,20 +16,22 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// WithSnapshot begins with a cluster that Cluster.Snapshot has written: with its objects, their uids
-// and resourceVersions, its definitions and its history. A watch may begin at a resourceVersion from
-// before the snapshot, and a list go on with a continue token; what the history had forgotten is
-// answered with 410. Tokens that ServiceAccounts were issued in the cluster are good in this one, as
-// far as their time has not come. So a cluster that is prepared once can be a fixture in testdata:
+// WithSnapshot starts the cluster from a snapshot that Cluster.Snapshot has written: with its
+// objects, their uids and resourceVersions, its definitions and its history. A watch may begin at a
+// resourceVersion from before the snapshot, and a list may continue with a continue token; what the
+// history had forgotten is answered with 410. Tokens of ServiceAccounts from the first cluster are
+// valid in this one until they expire. So a cluster that is prepared once can be a fixture in
+// testdata:
 //
 //	file, err := os.Open("testdata/prepared.snapshot")
 //	…
 //	c := fakecluster.Start(t, fakecluster.WithSnapshot(file))
 //
-// Credentials of RESTConfig, ConfigFor and their kin are new ones, and options are not in a snapshot:
-// give the same ones again. What they install is installed once more where it has to know this process:
-// definitions, webhook configurations and APIServices replace those of the same name. Any other object
-// of WithManifests and WithObjects is created if it is not there, and stays as it is otherwise.
+// The credentials of RESTConfig, ConfigFor and ServiceAccountConfig are new, and a snapshot does not
+// contain options: give the same ones again. Definitions, webhook configurations and APIServices that
+// they install replace those of the same name, because they may refer to this process. Any other
+// object of WithManifests and WithObjects is created if it does not exist, and stays as it is if it
+// does.
 //
 // The reader is read to its end. It is an error if it does not have a whole snapshot, or one of a newer
 // fakecluster. The option can be given once.
@@ -50,23 +52,23 @@ const (
 	FsyncEverySecond Fsync = "second"
 )
 
-// dataFile is what WithDataFile says.
+// dataFile has the arguments of WithDataFile.
 type dataFile struct {
 	path  string
 	fsync Fsync
 }
 
 // WithDataFile keeps the cluster in a file. Each write is in the file before its request is answered,
-// and the next cluster with the same file goes on from there, as WithSnapshot describes it. Its
-// credentials stay good too, but for client certificates. If the file does not exist it is made, for its owner alone to
-// read: it has the cluster's token and its Secrets in it. A file that Cluster.Snapshot has written
-// may be gone on with.
+// and the next cluster with the same file continues from there, as WithSnapshot describes it. Its
+// credentials stay valid, too, except for client certificates. If the file does not exist, it is
+// created so that only its owner can read it: it contains the cluster's token and its Secrets. The
+// file may be one that Cluster.Snapshot has written.
 //
-// It is an error if a cluster that runs has the file, if it is something else or a symbolic link, if
-// a newer fakecluster has written it, or if it is damaged. A tail that was not complete when the power
-// failed is cut off. A fork of the cluster is in memory only. With WithSnapshot, a file that is
-// new begins with the snapshot. The file grows until more than half of it is about the past that the
-// cluster has forgotten; then it is written anew. If the disk is full, writes are answered with 500.
+// It is an error if another running cluster uses the file, if it is not a data file or is a symbolic
+// link, if a newer fakecluster has written it, or if it is damaged. A tail that was incomplete when
+// the power failed is cut off. A fork of the cluster is in memory only. With WithSnapshot, a new file
+// begins with the snapshot. The file grows until more than half of it is history that the cluster has
+// forgotten; then it is rewritten. If the disk is full, writes are answered with 500.
 //
 // The option works on systems that can lock files: Linux, macOS, the BSDs. It can be given once.
 //
@@ -75,10 +77,11 @@ func WithDataFile(path string, fsync Fsync) Option {
 	return once("WithDataFile", func(s *settings) { s.dataFile = &dataFile{path, fsync} })
 }
 
-// Snapshot writes the cluster as it is now, with its history, for WithSnapshot and WithDataFile to begin
-// with. Requests go on meanwhile, but for a moment, and are not in it. It has all Secrets, and the key that
-// tokens of ServiceAccounts are signed with if there are any, but no credentials of RESTConfig and
-// ConfigFor. It fails if the cluster is closed, or if the writer fails.
+// Snapshot writes the present state of the cluster, with its history, for WithSnapshot and
+// WithDataFile. Requests are held up only for a moment; later writes are not in the snapshot. It
+// contains all Secrets, and the key that signs tokens of ServiceAccounts if there are any tokens, but
+// not the credentials of RESTConfig and ConfigFor. It fails if the cluster is closed, or if the
+// writer fails.
 func (c *Cluster) Snapshot(w io.Writer) error {
 	snap, err := c.store.Snapshot()
 	if err == nil {
@@ -93,18 +96,18 @@ func (c *Cluster) Snapshot(w io.Writer) error {
 	return nil
 }
 
-// about is what a data file or a snapshot says beside the objects.
+// about is what a data file or a snapshot contains besides the objects.
 type about struct {
-	// Kubernetes is the version that the objects are of, as 1.37.
+	// Kubernetes is the version of Kubernetes that the objects are from, such as 1.37.
 	Kubernetes string `json:"kubernetes"`
-	// Token is that of the cluster; a snapshot has none.
+	// Token is the token of the cluster; a snapshot has none.
 	Token string `json:"token,omitempty"`
-	// AccountKey is the key that tokens of service accounts are signed with, unless the options say
-	// which one, as PKCS #8.
+	// AccountKey is the key that signs tokens of service accounts, as PKCS #8, unless it comes from
+	// the options.
 	AccountKey []byte `json:"accountKey,omitempty"`
 }
 
-// String returns how a store keeps it.
+// String returns the text that a store keeps.
 func (a about) String() string {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -115,8 +118,8 @@ func (a about) String() string {
 
 func kubernetesVersion() string { return discovery.Version.Major + "." + discovery.Version.Minor }
 
-// readAbout reads what a file or a snapshot says of a cluster. A newer version of Kubernetes may have
-// stored objects in versions that this one does not know.
+// readAbout reads the about of a file or a snapshot. It refuses those of a newer version of
+// Kubernetes, which may have stored objects in versions that this one does not know.
 func readAbout(text string) (a about, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return a, errors.New("there is data in it, but none of a cluster")
@@ -173,7 +176,8 @@ func (c *Cluster) openStore() error {
 	return nil
 }
 
-// know takes over what the cluster had before, and makes what it did not have.
+// know adopts the token and the key that the cluster had before, and makes those that it
+// did not have.
 func (c *Cluster) know(is about) (err error) {
 	if c.token = is.Token; c.token == "" {
 		if c.token, err = newToken(); err != nil {
@@ -199,7 +203,7 @@ func newToken() (string, error) {
 	return hex.EncodeToString(token), nil
 }
 
-// open opens the file, and has it keep the credentials of the cluster.
+// open opens the file, and writes the credentials of the cluster into it.
 func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (*store.Store, about, error) {
 	o := store.FileOptions{From: from}
 	switch f.fsync {
@@ -220,7 +224,7 @@ func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (
 	return s, is, nil
 }
 
-// about returns what the file says, with what it has to say and did not.
+// about returns the about of the file, with what was missing in it.
 func (f *dataFile) about(s *store.Store) (is about, err error) {
 	kept := s.Meta()
 	if kept != "" || s.Revision() > store.FirstRevision {
@@ -249,8 +253,8 @@ func (f *dataFile) about(s *store.Store) (is about, err error) {
 	return is, err
 }
 
-// keptKey returns the key that has to be known for tokens of service accounts to stay good; nil if there
-// are none, or if the options say which key.
+// keptKey returns the key that a later cluster needs to accept the tokens of service accounts; nil if
+// there are no tokens, or if the key comes from the options.
 func (c *Cluster) keptKey() ([]byte, error) {
 	switch made := c.server.AccountKey(); {
 	case c.settings.flags.accounts.SigningKey != nil:

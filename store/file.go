@@ -13,35 +13,38 @@ import (
 	"time"
 )
 
-// Sync says when what has been written to a file is on the disk for certain, so that it survives a machine without
-// power. That the process ends, even by SIGKILL, loses nothing either way: the system has what was written.
+// Sync says when writes to a file are synced to the disk, so that they survive a power failure. A
+// process that ends, even by SIGKILL, loses nothing either way, because the system has what was
+// written.
 type Sync int
 
 const (
-	// SyncAlways has each write wait until it is on the disk.
+	// SyncAlways makes each write wait until it is on the disk.
 	SyncAlways Sync = iota
-	// SyncEverySecond has a write be on the disk a second later, or when the store is closed.
+	// SyncEverySecond syncs writes to the disk within a second, and when the store is closed.
 	SyncEverySecond
 )
 
-// FileOptions say how a store is kept in a file. The zero value is good.
+// FileOptions say how a store is kept in a file. The zero value is useful.
 type FileOptions struct {
 	Sync Sync
-	// From is what a store begins with whose file is new; nil: nothing. A file that has data already goes on from
-	// there.
+	// From is what the store begins with if the file is new; nil: nothing. A file with data ignores
+	// it.
 	From *Snapshot
 }
 
-// OpenFile returns a store that is kept in a file: every write that succeeds is in the file, and the next OpenFile
-// goes on with it, at the same revision and with the same history. The caller closes it.
+// OpenFile returns a store that is kept in a file: every write that succeeds is in the file, and the
+// next OpenFile continues with it, at the same revision and with the same history. The caller closes
+// it.
 //
-// A file that does not exist is made, for its owner alone to read; an empty one is taken. If a machine without power
-// has left the last writes incomplete, these are cut off. OpenFile refuses a file that another store has open, that is
-// no data of a store, that a newer version has written, or that has been damaged where it was complete before; it does
-// not follow a symbolic link. The file must not be in a folder that others write to.
+// OpenFile creates a file that does not exist, with the right to read it for its owner only. An empty
+// file counts as new. If a power failure has left the last writes incomplete, OpenFile cuts them off.
+// It refuses a file that another store has open, that does not have the data of a store, that a newer
+// version has written, or that was complete once and has been damaged since. It does not follow a
+// symbolic link. The file must not be in a folder that other users can write to.
 //
-// The file grows with every write. When more than half of it is about the forgotten past, the store writes it anew,
-// beside it, and moves that to its place.
+// The file grows with every write. When more than half of it is forgotten history, the store writes a
+// new file beside it and renames that.
 func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -69,7 +72,7 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 	return s, err
 }
 
-// goOn makes the store of a file that is locked.
+// goOn makes the store of a locked file.
 func goOn(path string, locked *os.File, o Options, options FileOptions) (*Store, error) {
 	info, err := locked.Stat()
 	if err != nil {
@@ -110,8 +113,8 @@ func goOn(path string, locked *os.File, o Options, options FileOptions) (*Store,
 	return s, nil
 }
 
-// ReadFile reads a file of [OpenFile], or one of what [Snapshot.Write] has written. It takes no lock and changes
-// nothing: of a file that a store has open it reads what has been written so far.
+// ReadFile reads a file of [OpenFile], or one that [Snapshot.Write] has written. It takes no lock and
+// changes nothing. If a store has the file open, ReadFile reads what has been written so far.
 func ReadFile(path string) (*Snapshot, error) {
 	handle, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -125,7 +128,8 @@ func ReadFile(path string) (*Snapshot, error) {
 	return snap, nil
 }
 
-// readData reads a file up to its end or to an incomplete tail, and returns how far that is.
+// readData reads a file up to its end or to an incomplete tail, and returns how many bytes
+// it has read.
 func readData(handle *os.File) (*Snapshot, int64, error) {
 	b, err := build(&frames{from: bufio.NewReaderSize(handle, 1<<20)})
 	if err == nil {
@@ -151,8 +155,8 @@ func readData(handle *os.File) (*Snapshot, int64, error) {
 	return b.snapshot(), b.frames.offset, nil
 }
 
-// syncedLater returns up to where the file was on the disk, as the frames say that follow a damaged one: its tail begins
-// with that one, at a place of the file.
+// syncedLater returns up to which offset the file was synced, according to the frames that follow a
+// damaged one. The tail begins with the damaged frame, which is at the offset.
 func syncedLater(tail []byte, offset int64) int64 {
 	var synced int64
 	for at := 1; at < len(tail); {
@@ -184,17 +188,18 @@ type handle interface {
 	Close() error
 }
 
-// file is an open data file. The lock of writers guards it; mu guards what the timer uses too.
+// file is an open data file. The lock of writers guards it; mu guards what the timer uses as
+// well.
 type file struct {
 	path  string
 	sync  Sync
-	slack int64 // how many bytes the forgotten past may have in any case
-	whole int64 // how large the file would be if it was written anew, when that was looked at last
+	slack int64 // how many bytes of forgotten history the file may always have
+	whole int64 // the estimated size of a new file, when that was last computed
 
 	mu     sync.Mutex
 	handle handle
 	size   int64
-	synced int64       // up to where it is on the disk for certain
+	synced int64       // the offset up to which it is synced
 	timer  *time.Timer // that syncs what has been written; nil: all is synced
 	broken error       // why nothing can be written any more
 }
@@ -205,7 +210,7 @@ const (
 	syncAfter  = time.Second
 )
 
-// safe returns up to where the file is on the disk for certain.
+// safe returns the offset up to which the file is synced.
 func (f *file) safe() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,7 +230,8 @@ func (f *file) append(fr frame) error {
 	}
 	if _, err = f.handle.WriteAt(whole, f.size); err == nil && f.sync == SyncAlways {
 		if err = f.handle.Sync(); err != nil {
-			// What the disk has now is unknown, also of what an earlier sync has promised.
+			// What is on the disk now is unknown, even of what an earlier sync has
+			// promised.
 			f.broken = fmt.Errorf("data file %s: %w; nothing more is written to it", f.path, err)
 		}
 	}
@@ -245,7 +251,7 @@ func (f *file) append(fr frame) error {
 	return nil
 }
 
-// syncNow brings all that has been written to the disk.
+// syncNow syncs everything that has been written.
 func (f *file) syncNow() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,13 +268,13 @@ func (f *file) syncNow() error {
 	return nil
 }
 
-// close brings all to the disk and lets others open the file.
+// close syncs the file and lets others open it.
 func (f *file) close() error {
 	err := f.syncNow()
 	return errors.Join(err, f.handle.Close())
 }
 
-// cut drops what comes after a place.
+// cut drops what follows an offset.
 func (f *file) cut(size int64) error {
 	err := f.handle.Truncate(size)
 	if err == nil {
@@ -277,19 +283,20 @@ func (f *file) cut(size int64) error {
 	return err
 }
 
-// wasteful tells whether the file should be written anew.
+// wasteful tells whether the file should be rewritten.
 func (f *file) wasteful() bool { return f.size > f.slack+2*f.whole }
 
-// rewrite writes the file anew, without what has been forgotten. If that fails, the file stays as it is until it is
-// much larger.
+// rewrite replaces the file by one without forgotten history. If that fails, the file stays as it is
+// until it is much larger.
 func (s *Store) rewrite() {
 	if err := s.writeAnew(); err != nil {
 		s.file.whole = s.file.size
 	}
 }
 
-// writeAnew replaces the file by one of the present and its history. It is made beside the file and moved there, so
-// that there is a whole one at any time. The new one is locked before anybody can find it.
+// writeAnew replaces the file by one of the present and its history. It writes the new file beside
+// the old one and renames it, so that there is a complete file at any time. It locks the new file
+// before anybody can find it.
 func (s *Store) writeAnew() error {
 	snap, err := s.snapshot()
 	if err != nil {
@@ -327,7 +334,7 @@ func (s *Store) writeAnew() error {
 	}
 	_ = f.handle.Close() // nothing of it is needed any more
 	f.handle, f.size, f.whole = next, size, size
-	// Until its folder is on the disk too, a machine without power finds the former file.
+	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
 		f.broken = fmt.Errorf("data file %s: %w; nothing more is written to it", f.path, err)
 		return f.broken
@@ -336,7 +343,7 @@ func (s *Store) writeAnew() error {
 	return nil
 }
 
-// wholeSize is about how large the file of a store would be if it was written anew.
+// wholeSize estimates the size of a new file of a store.
 func wholeSize(snap *Snapshot, history int64) int64 {
 	for i := range snap.items {
 		history += int64(len(snap.items[i].key) + len(snap.items[i].encoded))
@@ -355,15 +362,16 @@ func syncFolder(folder string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Meta returns the text that SetMeta was last given: for this store, or for those whose file or snapshot it goes on
-// from.
+// Meta returns the text that SetMeta was last given: in this store, or in the one whose file or
+// snapshot this store continues.
 func (s *Store) Meta() string {
 	s.write.Lock()
 	defer s.write.Unlock()
 	return s.meta
 }
 
-// SetMeta keeps a text beside the records, which the store does not interpret. It is no write: it has no revision.
+// SetMeta keeps a text beside the records, which the store does not interpret. It is not a write and
+// has no revision.
 func (s *Store) SetMeta(meta string) error {
 	s.write.Lock()
 	defer s.write.Unlock()

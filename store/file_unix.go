@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// errInUse is the error of a data file that somebody has open.
+// errInUse is the error of a data file that another store has open.
 var errInUse = errors.New("another fakecluster has it open")
 
-// openRegular opens a regular file, or makes one for its owner alone. It follows no symbolic link and waits for no pipe.
+// openRegular opens a regular file, or creates one that only its owner can read. It does not follow a
+// symbolic link and does not block on a pipe.
 func openRegular(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // the latter on FreeBSD
@@ -32,7 +33,7 @@ func openRegular(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// unnamed is the error without the path, which the caller names.
+// unnamed returns the error without the path, because the caller adds it.
 func unnamed(err error) error {
 	var named *os.PathError
 	if errors.As(err, &named) {
@@ -41,7 +42,8 @@ func unnamed(err error) error {
 	return err
 }
 
-// lock has no other store open the file. The lock ends with the process, however it ends.
+// lock keeps other stores from opening the file. The lock ends with the process, however
+// that ends.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -64,7 +66,8 @@ func openLocked(path string) (*os.File, error) {
 			_ = f.Close()
 			return nil, err
 		}
-		// Whoever had it open may have moved another one to its place before the lock was ours.
+		// The store that had it open may have replaced it by another file before we had the
+		// lock.
 		is, err := f.Stat()
 		if err != nil {
 			_ = f.Close()

@@ -17,9 +17,10 @@ import (
 //
 //	magic (4 bytes) | length of the payload (4) | checksum (4) | payload
 //
-// The checksum is the CRC-32C of the frame's place in the file, as eight bytes, and of the payload: a frame of an
-// earlier file that lies at another place does not pass. Numbers of a fixed length are little endian. A payload is a
-// letter and what it stands for; every number in it is a uvarint, every text has its length before it:
+// The checksum is the CRC-32C of the frame's offset in the file, as eight bytes, and of the payload,
+// so that a frame at another offset, left from an earlier file, does not pass. Numbers of a fixed
+// length are little endian. A payload is a letter and what the letter stands for. Every number in it
+// is a uvarint, and every text has its length before it:
 //
 //	h  oldest, newest, number of records, meta                the first frame
 //	r  number, records                                        the state at the oldest revision, in the order of the keys
@@ -30,12 +31,12 @@ import (
 // A record is its key, and the text that encode makes. An event is its type and a record. So the state at the newest
 // revision is that at the oldest one with the events played on it, and the events are the history.
 //
-// "newest" is the revision that the writer of the first frame had to write down before anybody could read the file:
-// a file that ends before it is incomplete. Events after it are those of the log.
+// "newest" is a revision that the file has in any case: it was written before anybody could read the
+// file, so a file that ends before it is incomplete. Events after it belong to the log.
 //
-// "synced" says up to where the file was on the disk for certain when the frame was written. A frame that is damaged
-// and that later frames say was on the disk has been damaged since. One of which no later frame says that is the tail
-// that a machine without power has not written completely.
+// "synced" is the offset up to which the file was synced when the frame was written. If a later frame
+// says that a damaged frame was synced, it has been damaged since. If no later frame says so, the
+// damaged frame is the beginning of a tail that was not completely written before a power failure.
 const (
 	formatName    = "fakecluster data, format "
 	formatVersion = 1
@@ -56,7 +57,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is that of a payload whose frame begins at a place of the file.
+// checksum returns the checksum of a payload whose frame begins at an offset.
 func checksum(offset int64, payload []byte) uint32 {
 	var place [8]byte
 	binary.LittleEndian.PutUint64(place[:], uint64(offset))
@@ -66,7 +67,7 @@ func checksum(offset int64, payload []byte) uint32 {
 // formatLine returns the first line.
 func formatLine() string { return formatName + strconv.Itoa(formatVersion) + "\n" }
 
-// frame is a frame that is being made. Its first bytes are kept for the head.
+// frame is a frame under construction. Its first bytes are reserved for the head.
 type frame []byte
 
 func newFrame(kind byte) frame { return append(make(frame, frameHead, 512), kind) }
@@ -74,7 +75,7 @@ func newFrame(kind byte) frame { return append(make(frame, frameHead, 512), kind
 func (f frame) number(n int64) frame { return binary.AppendUvarint(f, uint64(n)) }
 func (f frame) text(s string) frame  { return append(binary.AppendUvarint(f, uint64(len(s))), s...) }
 
-// event adds an event. Its record is encoded as those of the present are.
+// event adds an event. Its record is encoded like the records of the present.
 func (f frame) event(e *Event) frame {
 	return append(f, byte(e.Type)).record(e.Record)
 }
@@ -89,7 +90,7 @@ func (f frame) record(r Record) frame {
 	return append(f, r.Value...)
 }
 
-// close fills in the head of a frame that is to be at a place of the file.
+// close fills in the head of a frame that will be at an offset of the file.
 func (f frame) close(offset int64) ([]byte, error) {
 	payload := f[frameHead:]
 	if len(payload) > maxFrame {
@@ -101,7 +102,8 @@ func (f frame) close(offset int64) ([]byte, error) {
 	return f, nil
 }
 
-// FormatError says that a stream or a file is no data of a store, or not all of it.
+// FormatError says that a stream or a file does not have the data of a store, or not all of
+// it.
 type FormatError struct {
 	Offset int64 // where it goes wrong
 	Reason string
@@ -109,8 +111,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.Reason, e.Offset) }
 
-// errFrame is the error of a frame that is not complete or not as it was written: the stream ends within it, or its
-// checksum is another one.
+// errFrame is the error of a frame that is incomplete or damaged: the stream ends within it, or its
+// checksum is wrong.
 var errFrame = errors.New("a frame is damaged")
 
 // frames reads the frames of a stream.
@@ -159,7 +161,7 @@ func (f *frames) next() ([]byte, error) {
 	if !ok {
 		return nil, errFrame
 	}
-	// The buffer grows with what there is: the length may be wrong.
+	// The buffer grows with the data, because the length may be wrong.
 	var payload bytes.Buffer
 	payload.Grow(min(length, wholeFrame) + bytes.MinRead)
 	if n, err := io.CopyN(&payload, f.from, int64(length)); n < int64(length) {
@@ -175,7 +177,7 @@ func (f *frames) next() ([]byte, error) {
 	return payload.Bytes(), nil
 }
 
-// readFrameHead reads the head of a frame. It is not ok if there is none.
+// readFrameHead reads the head of a frame. Ok is false if there is none.
 func readFrameHead(head []byte) (length int, sum uint32, ok bool) {
 	if len(head) < frameHead || string(head[:len(frameMagic)]) != frameMagic {
 		return 0, 0, false
@@ -184,8 +186,8 @@ func readFrameHead(head []byte) (length int, sum uint32, ok bool) {
 	return int(n), binary.LittleEndian.Uint32(head[len(frameMagic)+4:]), n > 0 && n <= maxFrame
 }
 
-// payload is what is left of a payload that is being read. A part that is missing or too large makes it bad, and all
-// that follow are zero.
+// payload is the unread rest of a payload. A part that is missing or too large makes it bad, and all
+// parts after it are zero.
 type payload struct {
 	left []byte
 	bad  bool
@@ -211,7 +213,7 @@ func (p *payload) letter() byte {
 	return b
 }
 
-// text returns a text of its own memory.
+// text returns a text in memory of its own.
 func (p *payload) text() string {
 	n := p.number()
 	if n > int64(len(p.left)) {
@@ -223,7 +225,7 @@ func (p *payload) text() string {
 	return s
 }
 
-// item returns a record as the present has it.
+// item returns a record in the form of the present.
 func (p *payload) item() item {
 	i := item{key: p.text(), encoded: p.text()}
 	if !p.bad && !wellFormed(i.encoded) {
@@ -232,5 +234,5 @@ func (p *payload) item() item {
 	return i
 }
 
-// done tells whether all has been read, and nothing was bad.
+// done tells whether everything has been read and nothing was bad.
 func (p *payload) done() bool { return !p.bad && len(p.left) == 0 }

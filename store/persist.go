@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Write writes the snapshot, with a text of the caller's in place of its own. The same snapshot and text give the same
-// bytes. [ReadSnapshot] reads them, and [OpenFile] takes a file of them.
+// Write writes the snapshot, with meta in place of its own text. The same snapshot and text give the
+// same bytes. [ReadSnapshot] reads them, and [OpenFile] accepts a file with them.
 func (s *Snapshot) Write(w io.Writer, meta string) error {
 	_, err := s.write(w, meta)
 	return err
@@ -76,7 +76,7 @@ func (o *output) bytes(b []byte) {
 	}
 }
 
-// oldest returns the revision that the history begins after.
+// oldest returns the revision after which the history begins.
 func (s *Snapshot) oldest() int64 { return s.revision - int64(len(s.events)) }
 
 // beginning returns the records at the oldest revision, in the order of their keys.
@@ -121,7 +121,7 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	return b.snapshot(), nil
 }
 
-// building is a snapshot that is being read.
+// building is a snapshot under construction.
 type building struct {
 	frames   *frames
 	meta     string
@@ -171,13 +171,14 @@ func build(from *frames) (*building, error) {
 	return b, nil
 }
 
-// kindOf is the payload of a frame and its letter.
+// kindOf is the payload of a frame, with its letter.
 type kindOf struct {
 	payload
 	kind byte
 }
 
-// next reads a frame, of one kind only unless that is zero. Where one must be, the end is damage.
+// next reads a frame, which must be of the kind unless that is zero. If a kind is given, the end
+// of the stream is damage.
 func (b *building) next(kind byte) (kindOf, error) {
 	text, err := b.frames.next()
 	if err == io.EOF && kind != 0 {
@@ -194,7 +195,7 @@ func (b *building) next(kind byte) (kindOf, error) {
 	return p, nil
 }
 
-// readRecords reads those at the oldest revision.
+// readRecords reads the records at the oldest revision.
 func (b *building) readRecords(n int64) error {
 	last := ""
 	for n > 0 {
@@ -225,7 +226,7 @@ func (b *building) readRecords(n int64) error {
 	return nil
 }
 
-// play does what a frame of the log says.
+// play applies a frame of the log.
 func (b *building) play(p kindOf) error {
 	p.number() // up to where the file was on the disk
 	switch p.kind {

@@ -250,6 +250,9 @@ func (c *client) object(ctx context.Context, t *target, subresource string) (str
 // the one that did is the answer: a request to a resource that has gone is what
 // scenarios about the end of a CustomResourceDefinition are made of.
 func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, error) {
+	if resource, ok := c.kinds[k]; ok && isConstant(k.apiVersion) {
+		return resource, nil
+	}
 	a, err := c.send(ctx, call{method: http.MethodGet, path: groupVersionPath(k.apiVersion)})
 	if err != nil {
 		return metav1.APIResource{}, err
@@ -274,6 +277,17 @@ func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 		return resource, nil
 	}
 	return metav1.APIResource{}, fmt.Errorf("the cluster does not serve the kind %s in %s, and never did in this scenario", k.kind, k.apiVersion)
+}
+
+// isConstant tells whether what a group and version serves is the same as long as a server runs. The
+// groups of definitions have dots in their names.
+func isConstant(apiVersion string) bool {
+	group, _, has := strings.Cut(apiVersion, "/")
+	switch group {
+	case "apps", "autoscaling", "batch", "policy":
+		return true
+	}
+	return !has
 }
 
 func groupVersionPath(apiVersion string) string {

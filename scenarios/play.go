@@ -12,28 +12,38 @@ import (
 // Play plays the scenario on a cluster that start makes. It ends at the first step that fails,
 // and when ctx ends, which is a failure too.
 func (s *Scenario) Play(ctx context.Context, start Starter) Result {
-	return player{start: start}.play(ctx, s, nil)
+	return Player{Start: start}.play(ctx, s, nil)
 }
 
-// player is how scenarios are played.
-type player struct {
-	start Starter
-	// controller runs beside each scenario, after its setup.
-	controller Controller
-	// bubble calls a function in a testing/synctest bubble; nil: there are none, and time is real.
-	bubble func(func()) error
+// Player plays scenarios. The zero value plays them as [Scenario.Play] with [InProcess] does.
+type Player struct {
+	// Start makes the clusters; nil: InProcess.
+	Start Starter
+	// Controller runs beside each scenario, after its setup; nil: none.
+	Controller Controller
+	// Bubble calls a function in a bubble of testing/synctest, and returns an error if the bubble
+	// does not end well. Scenarios that wait, and all with a Controller, are played in it. nil: time
+	// is real, and scenarios with advance or settle are skipped.
+	Bubble func(func()) error
+	// Parallel is how many scenarios are played at the same time; 0: as many as there are
+	// processors.
+	Parallel int
+
 	// virtual: this is in a bubble.
 	virtual bool
 }
 
 // play plays a scenario, on a fork of what its cases share if of is not nil.
-func (with player) play(ctx context.Context, s *Scenario, of *base) Result {
+func (with Player) play(ctx context.Context, s *Scenario, of *base) Result {
+	if with.Start == nil {
+		with.Start = InProcess
+	}
 	result := Result{Scenario: s}
 	began := time.Now()
 	switch {
-	case with.bubble != nil && (with.controller != nil || s.needsTime()):
+	case with.Bubble != nil && (with.Controller != nil || s.needsTime()):
 		with.virtual = true
-		err := with.bubble(func() {
+		err := with.Bubble(func() {
 			// A goroutine that waits for what is outside of the bubble would stop its time, so
 			// an interrupt is looked for before each step.
 			result.Failure, result.Log = s.play(context.WithoutCancel(ctx), ctx, with, nil)
@@ -53,7 +63,7 @@ func (with player) play(ctx context.Context, s *Scenario, of *base) Result {
 // errOver ends what still runs when a scenario is over.
 var errOver = errors.New("the scenario is over")
 
-func (s *Scenario) play(ctx, interrupted context.Context, with player, of *base) (failed *Failure, log []string) {
+func (s *Scenario) play(ctx, interrupted context.Context, with Player, of *base) (failed *Failure, log []string) {
 	if interrupted.Err() != nil {
 		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}, nil
 	}
@@ -62,10 +72,10 @@ func (s *Scenario) play(ctx, interrupted context.Context, with player, of *base)
 	var p *playing
 	played := 0
 	if of != nil {
-		p, failed = of.fork(ctx, s, with.start)
+		p, failed = of.fork(ctx, s, with.Start)
 		played = s.table.shared
 	} else {
-		p, failed = s.begin(ctx, with.start)
+		p, failed = s.begin(ctx, with.Start)
 	}
 	if failed != nil {
 		return failed, nil
@@ -89,8 +99,8 @@ func (s *Scenario) play(ctx, interrupted context.Context, with player, of *base)
 	if failed = p.play(ctx, s.setup, played, len(s.setup), "setup"); failed != nil {
 		return failed, nil
 	}
-	if with.controller != nil {
-		p.controller = startController(ctx, with.controller, p.cluster, func(err error) { stop(controllerError{err}) })
+	if with.Controller != nil {
+		p.controller = startController(ctx, with.Controller, p.cluster, func(err error) { stop(controllerError{err}) })
 	}
 	failed = p.play(ctx, s.steps, 0, len(s.steps), "step")
 	if failed == nil && ctx.Err() != nil {

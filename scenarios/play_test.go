@@ -231,9 +231,9 @@ func TestResultsAreReportedInOrder(t *testing.T) {
 		started.Store(2)
 	}
 	var reported []*Scenario
-	PlayAll(t.Context(), all, start, func(r Result) { reported = append(reported, r.Scenario) })
+	Player{Start: start}.PlayAll(t.Context(), all, func(r Result) { reported = append(reported, r.Scenario) })
 	if d := cmp.Diff(all, reported, cmp.Comparer(func(a, b *Scenario) bool { return a == b })); d != "" {
 		t.Errorf("reported (-want +got):\n%s", d)
 	}
-	PlayAll(t.Context(), nil, start, func(Result) { t.Error("a result of nothing") })
+	Player{Start: start}.PlayAll(t.Context(), nil, func(Result) { t.Error("a result of nothing") })
 }

@@ -8,23 +8,26 @@ import (
 	"sync/atomic"
 )
 
-// PlayAll plays scenarios, as many concurrently as there are processors. It calls report with
-// each result from the calling goroutine, in the order of the scenarios. When it returns, all
-// results have been reported and nothing is running.
-func PlayAll(ctx context.Context, scenarios []*Scenario, start Starter, report func(Result)) {
-	player{start: start}.playAll(ctx, scenarios, report)
-}
-
-func (with player) playAll(ctx context.Context, scenarios []*Scenario, report func(Result)) {
+// PlayAll plays scenarios, Parallel of them concurrently. It calls report with each result from
+// the calling goroutine, in the order of the scenarios. When it returns, all results have been
+// reported and nothing is running.
+func (with Player) PlayAll(ctx context.Context, scenarios []*Scenario, report func(Result)) {
+	if with.Start == nil {
+		with.Start = InProcess
+	}
+	players := with.Parallel
+	if players < 1 {
+		players = runtime.GOMAXPROCS(0)
+	}
 	results := make([]chan Result, len(scenarios))
 	for i := range results {
 		results[i] = make(chan Result, 1)
 	}
 	bases := basesOf(scenarios)
 	var next atomic.Int64
-	var players sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(scenarios)) {
-		players.Go(func() {
+	var playing sync.WaitGroup
+	for range min(players, len(scenarios)) {
+		playing.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(scenarios) {
@@ -42,7 +45,7 @@ func (with player) playAll(ctx context.Context, scenarios []*Scenario, report fu
 	for _, result := range results {
 		report(<-result)
 	}
-	players.Wait()
+	playing.Wait()
 }
 
 // base is the cluster after the part of a setup that is the same for all cases. The first case

@@ -60,6 +60,14 @@ func indent(text string) string {
 //	    crontab/conflict.yaml:31: step 4: update crontabs.stable.example.com default/a: …
 //	skip  jobs/ttl.yaml:1: A Job ends after an hour: advance and settle need virtual time
 type Reporter struct {
+	// Quiet leaves out the lines of scenarios that passed or were skipped.
+	Quiet bool
+	// Verbose shows what scenarios that passed have written to their log.
+	Verbose bool
+	// Progress is how many scenarios there are, for a terminal: one line says how far the run is,
+	// in place of the lines that Quiet leaves out. 0: no such line.
+	Progress int
+
 	w                       io.Writer
 	passed, failed, skipped int
 }
@@ -69,6 +77,8 @@ func NewReporter(w io.Writer) *Reporter { return &Reporter{w: w} }
 
 // Report writes the lines of one result.
 func (r *Reporter) Report(result Result) {
+	r.clear()
+	defer r.progress()
 	s := result.Scenario
 	verdict := "ok  "
 	switch {
@@ -77,14 +87,35 @@ func (r *Reporter) Report(result Result) {
 		r.failed++
 	case result.Skipped != "":
 		r.skipped++
+		if r.Quiet || r.Progress > 0 {
+			return
+		}
 		fmt.Fprintf(r.w, "skip  %s: %s: %s\n", s.Position, s.Title(), result.Skipped)
 		return
 	default:
 		r.passed++
+		if (r.Quiet || r.Progress > 0) && !r.Verbose {
+			return
+		}
 	}
 	fmt.Fprintf(r.w, "%s  %s: %s (%.3fs)\n", verdict, s.Position, s.Title(), result.Elapsed.Seconds())
 	if result.Failure != nil {
 		fmt.Fprintln(r.w, indent(result.Failure.String()))
+	} else if r.Verbose && len(result.Log) > 0 {
+		fmt.Fprintln(r.w, indent(strings.Join(result.Log, "\n")))
+	}
+}
+
+// clear takes the line of the progress away, and progress writes it anew.
+func (r *Reporter) clear() {
+	if r.Progress > 0 {
+		fmt.Fprint(r.w, "\r\x1b[K")
+	}
+}
+
+func (r *Reporter) progress() {
+	if done := r.passed + r.failed + r.skipped; r.Progress > 0 && done < r.Progress {
+		fmt.Fprintf(r.w, "%d of %d played, %d failed", done, r.Progress, r.failed)
 	}
 }
 

@@ -64,13 +64,13 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := player{controller: o.controller, start: func(options ClusterOptions) (Cluster, error) { return inThisProcess(options, o.cluster) }}
+	with := Player{Controller: o.controller, Start: func(options ClusterOptions) (Cluster, error) { return inThisProcess(options, o.cluster) }}
 	bases := basesOf(all)
 	play := func(t *testing.T, s *Scenario) {
 		t.Parallel()
 		with := with
 		if !o.realTime {
-			with.bubble = bubbleOf(t)
+			with.Bubble = bubbleOf(t)
 		}
 		result := with.play(t.Context(), s, bases[s.table])
 		switch {

@@ -128,7 +128,7 @@ func TestWaiting(t *testing.T) {
 			if err := join(f.mistakes); err != nil {
 				t.Fatal(err)
 			}
-			with := player{start: InProcess, controller: test.controller, bubble: bubbleOf(t)}
+			with := Player{Controller: test.controller, Bubble: bubbleOf(t)}
 			result := with.play(t.Context(), f.scenarios[0], nil)
 			got := ""
 			if result.Failure != nil {
@@ -156,7 +156,7 @@ func TestWaitingInRealTime(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := parse("f.yaml", []byte("scenario: s\nsetup:\n"+maps+"steps:\n"+test.steps)).scenarios[0]
-			result := player{start: InProcess, controller: test.controller}.play(t.Context(), s, nil)
+			result := Player{Controller: test.controller}.play(t.Context(), s, nil)
 			if result.Failure != nil || result.Skipped != test.skipped {
 				t.Errorf("failure %v, skipped %q, want %q", result.Failure, result.Skipped, test.skipped)
 			}

@@ -2,7 +2,7 @@
 // to kubectl and other clients, and plays scenario files.
 //
 //	fakecluster serve [--kubeconfig FILE] [--data FILE] [--crds PATH]...
-//	fakecluster run PATH...
+//	fakecluster run [--run REGEX] [-q|-v] [--parallel N] [--report junit=FILE|json=FILE] PATH...
 //	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
 //	fakecluster envtest
 //
@@ -34,7 +34,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal ends ctx. A second one ends the process.
 	context.AfterFunc(ctx, stop)
-	os.Exit(as(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
+	name, args := os.Args[0], os.Args[1:]
+	if len(args) > 0 && args[0] == "run" {
+		inTest(ctx, func(ctx context.Context) int { return as(ctx, name, args, os.Stdout, os.Stderr) })
+	}
+	os.Exit(as(ctx, name, args, os.Stdout, os.Stderr))
 }
 
 // as runs the command that the process is called by, and returns the exit status. Under its own

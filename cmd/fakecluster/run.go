@@ -1,12 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/scenarios"
@@ -16,37 +25,122 @@ import (
 // failures, and its last line is the summary.
 var errFailed = errors.New("scenarios failed")
 
+// playing are the flags of run.
+type playing struct {
+	run, report    string
+	quiet, verbose bool
+	parallel       int
+}
+
+// gcPercent is by how much the heap of run may grow before it is collected. The process is short
+// and its clusters are garbage soon, so that collecting them often is time lost.
+const gcPercent = 400
+
 func runCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "run PATH...",
+	var f playing
+	cmd := &cobra.Command{
+		Use:   "run [flags] PATH...",
 		Short: "Play scenario files",
 		Long:  runManual(),
 		Example: `  fakecluster run scenarios/
-  fakecluster run 'scenarios/*/create*.yaml'`,
+  fakecluster run --run 'Deployment|Job' 'scenarios/*/create*.yaml'
+  fakecluster run -q --report junit=results.xml scenarios/`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
 				return errors.New("run: no scenarios given; name a file, a folder or a glob")
 			}
 			return nil
 		},
-		RunE: run,
+		RunE: func(cmd *cobra.Command, paths []string) error { return f.play(cmd, paths) },
 	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.run, "run", "", "play only scenarios whose FILE/NAME or FILE/NAME/CASE matches this regular expression")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only failures and the last line")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
+	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
+	flags.StringVar(&f.report, "report", "", "write the results to a file, too: junit=FILE or json=FILE")
+	return cmd
 }
 
-func run(cmd *cobra.Command, paths []string) error {
+// reports are the formats of --report.
+var reports = map[string]func(io.Writer, []scenarios.Result) error{"junit": scenarios.WriteJUnit, "json": scenarios.WriteJSON}
+
+func (f *playing) play(cmd *cobra.Command, paths []string) error {
+	if f.quiet && f.verbose {
+		return usageError{errors.New("run: --quiet and --verbose exclude each other")}
+	}
+	if f.parallel < 0 {
+		return usageError{fmt.Errorf("run: --parallel: %d scenarios cannot be played at the same time", f.parallel)}
+	}
+	format, path, _ := strings.Cut(f.report, "=")
+	if f.report != "" && (reports[format] == nil || path == "") {
+		return usageError{fmt.Errorf("run: --report takes junit=FILE or json=FILE, and not %s", f.report)}
+	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
+	if all, err = f.chosen(all); err != nil {
+		return err
+	}
 	// Libraries log refused requests. A scenario says which refusals it expects, so the
-	// log is dropped.
+	// log is dropped. The last error handler of client-go goes by real time, even in a bubble.
 	klog.SetLogger(logr.Discard())
+	utilruntime.ErrorHandlers = nil
+	debug.SetGCPercent(gcPercent)
 	reporter := scenarios.NewReporter(cmd.OutOrStdout())
-	scenarios.PlayAll(cmd.Context(), all, scenarios.InProcess, reporter.Report)
-	if !reporter.Summary() {
+	reporter.Quiet, reporter.Verbose = f.quiet, f.verbose
+	if isTerminal(cmd.OutOrStdout()) {
+		reporter.Progress = len(all)
+	}
+	var results []scenarios.Result
+	player := scenarios.Player{Parallel: f.parallel, Bubble: bubbles(cmd.Context())}
+	player.PlayAll(cmd.Context(), all, func(r scenarios.Result) {
+		reporter.Report(r)
+		results = append(results, r)
+	})
+	passed := reporter.Summary()
+	if f.report != "" {
+		var text bytes.Buffer
+		if err := reports[format](&text, results); err != nil {
+			return fmt.Errorf("run: --report: %w", err)
+		}
+		if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("run: --report: %w", err)
+		}
+	}
+	if !passed {
 		return errFailed
 	}
 	return nil
+}
+
+// chosen are the scenarios that --run chooses.
+func (f *playing) chosen(all []*scenarios.Scenario) ([]*scenarios.Scenario, error) {
+	if f.run == "" {
+		return all, nil
+	}
+	pattern, err := regexp.Compile(f.run)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("run: --run: %w", err)}
+	}
+	all = slices.DeleteFunc(all, func(s *scenarios.Scenario) bool {
+		name := filepath.ToSlash(s.File) + "/" + s.Name
+		if s.Case != "" {
+			name += "/" + s.Case
+		}
+		return !pattern.MatchString(name)
+	})
+	if len(all) == 0 {
+		return nil, fmt.Errorf("run: no scenario matches %s", f.run)
+	}
+	return all, nil
+}
+
+// isTerminal tells whether somebody looks at what is written.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 func runManual() string {
@@ -54,10 +148,11 @@ func runManual() string {
 	b.WriteString(`Play the scenarios in files, in folders with all that is below them, and in what
 globs match, each on a cluster of its own in this process.
 
-Each scenario that passes is a line, one that fails shows the step's file and
-line, the object and the difference (-want +got). The last line is "N passed,
-N failed". The exit status is 0 if all passed. If a path or a scenario has a
-mistake in it, nothing is played.
+Each scenario that passes is a line (on a terminal only with -v, and one line
+tells the progress), one that fails shows the step's file and line, the object
+and the difference (-want +got). The last line is "N passed, N failed". The exit
+status is 0 if all passed. If a path or a scenario has a mistake in it, nothing
+is played. Scenarios that wait are played in virtual time.
 
 A scenario has a name (scenario:), maybe a setup (manifests to create), and
 steps. A step is one request, with expect: (what the answer has, as a subset)

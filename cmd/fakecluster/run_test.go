@@ -23,6 +23,7 @@ func TestCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for path, text := range map[string]string{
 		"ok.yaml": ok, "both.yaml": ok + "---\n" + bad, "field.yaml": ok + "  expcet: 1\n", "step.yaml": "scenario: s\nsteps:\n- poke: 1\n",
+		"log.yaml": "scenario: It talks\nsteps:\n- log: '\"hello\"'\n- log: world\n", "time.yaml": "scenario: An hour passes\nsteps:\n- advance: 1h\n",
 		"broken.yaml": "scenario: [\n", "crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
 	} {
 		if folder, _, ok := strings.Cut(path, "/"); ok {
@@ -55,6 +56,24 @@ FAIL  both.yaml:6: It is ill (0.000s)
 `, ""},
 		{"no path", []string{"run"}, 2,
 			"", "fakecluster: run: no scenarios given; name a file, a folder or a glob\n"},
+		{"chosen by their names", []string{"run", "--run", "both.yaml/.*well$", "both.yaml"}, 0,
+			"ok    both.yaml:1: It is well (0.000s)\n1 passed, 0 failed\n", ""},
+		{"a choice of none", []string{"run", "--run", "sick", "both.yaml"}, 1,
+			"", "fakecluster: run: no scenario matches sick\n"},
+		{"a choice that is none", []string{"run", "--run", "(", "both.yaml"}, 2,
+			"", "fakecluster: run: --run: error parsing regexp: missing closing ): `(`\n"},
+		{"quiet", []string{"run", "-q", "ok.yaml", "log.yaml"}, 0,
+			"2 passed, 0 failed\n", ""},
+		{"with the log", []string{"run", "-v", "--parallel", "1", "log.yaml"}, 0,
+			"ok    log.yaml:1: It talks (0.000s)\n    \"hello\"\n    world\n1 passed, 0 failed\n", ""},
+		{"quiet and with the log", []string{"run", "-qv", "log.yaml"}, 2,
+			"", "fakecluster: run: --quiet and --verbose exclude each other\n"},
+		{"fewer than none", []string{"run", "--parallel", "-1", "log.yaml"}, 2,
+			"", "fakecluster: run: --parallel: -1 scenarios cannot be played at the same time\n"},
+		{"a report in no format", []string{"run", "--report", "html=x", "log.yaml"}, 2,
+			"", "fakecluster: run: --report takes junit=FILE or json=FILE, and not html=x\n"},
+		{"in virtual time", []string{"run", "time.yaml"}, 0,
+			"ok    time.yaml:1: An hour passes (0.000s)\n1 passed, 0 failed\n", ""},
 		{"a path that is not there", []string{"run", "ok.yaml", "none"}, 1,
 			"", "fakecluster: run: nothing was played:\nnone: no such file or folder\n"},
 		{"a folder without scenarios", []string{"run", "empty"}, 1,
@@ -85,7 +104,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			status := execute(t.Context(), test.args, &stdout, &stderr)
+			status := execute(withBubbles(t.Context(), t), test.args, &stdout, &stderr)
 			if status != test.status {
 				t.Errorf("status %d, want %d", status, test.status)
 			}
@@ -149,5 +168,81 @@ func TestInterruptedRun(t *testing.T) {
 	last := strings.Split(stdout.String(), "\n")
 	if status != 1 || len(last) < 2 || !regexp.MustCompile("^0 passed, [1-9][0-9]* failed$").MatchString(last[len(last)-2]) {
 		t.Errorf("status %d, stdout:\n%s\nstderr:\n%s", status, &stdout, &stderr)
+	}
+}
+
+// What --report writes, of a scenario that passes, one that fails and one that is skipped.
+func TestReport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = "scenario: It is well\nsteps:\n- log: a <b>\n---\nscenario: It is ill\ncases: [{name: one}]\nsteps:\n- get: {path: /healthz}\n  expect: ill\n" +
+		"---\nscenario: It waits\nsteps:\n- advance: 1h\n"
+	if err := os.WriteFile("s.yaml", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	times := regexp.MustCompile(`(time="|"seconds": )[0-9.e-]+`)
+	for _, test := range []struct{ format, want string }{
+		{"junit", `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="s.yaml" tests="3" failures="1" skipped="1" time="0">
+    <testcase classname="s.yaml" name="It is well" line="1" time="0">
+      <system-out>a &lt;b&gt;&#xA;</system-out>
+    </testcase>
+    <testcase classname="s.yaml" name="It is ill: one" line="6" time="0">
+      <failure message="the answer is not the expected one">s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):&#xA;      scenarios.line(&#xA;    - &#x9;s&#34;ill&#34;,&#xA;    + &#x9;s&#34;ok&#34;,&#xA;      )</failure>
+    </testcase>
+    <testcase classname="s.yaml" name="It waits" line="11" time="0">
+      <skipped message="advance and settle need virtual time"></skipped>
+    </testcase>
+  </testsuite>
+</testsuites>
+`},
+		{"json", `[
+  {
+    "file": "s.yaml",
+    "line": 1,
+    "scenario": "It is well",
+    "result": "passed",
+    "seconds": 0,
+    "log": [
+      "a <b>"
+    ]
+  },
+  {
+    "file": "s.yaml",
+    "line": 6,
+    "scenario": "It is ill",
+    "case": "one",
+    "result": "failed",
+    "seconds": 0,
+    "failure": {
+      "file": "s.yaml",
+      "line": 8,
+      "step": "step 1",
+      "message": "the answer is not the expected one",
+      "text": "s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):\n      scenarios.line(\n    - \ts\"ill\",\n    + \ts\"ok\",\n      )"
+    }
+  },
+  {
+    "file": "s.yaml",
+    "line": 11,
+    "scenario": "It waits",
+    "result": "skipped",
+    "seconds": 0,
+    "reason": "advance and settle need virtual time"
+  }
+]
+`},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := execute(t.Context(), []string{"run", "--report", test.format + "=out", "s.yaml"}, &stdout, &stderr); status != failed {
+			t.Errorf("%s: status %d, stderr %s", test.format, status, &stderr)
+		}
+		got, err := os.ReadFile("out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(test.want, times.ReplaceAllString(string(got), "${1}0")); d != "" {
+			t.Errorf("%s (-want +got):\n%s", test.format, d)
+		}
 	}
 }

@@ -10,8 +10,9 @@
 //		scenarios.Run(t, "testdata/operator", scenarios.WithController(operate), scenarios.WithOptions(fakecluster.WithCRDPaths("config/crd")))
 //	}
 //
-// In a shell:
+// In a shell, where new writes a first file:
 //
+//	fakecluster new scenario testdata/scenarios/first.yaml
 //	fakecluster run testdata/scenarios
 //
 // # A scenario
@@ -293,8 +294,8 @@
 //	- absent: {apiVersion: v1, kind: Pod, namespace: default}
 //	  consistently: 10m
 //
-// In a Go test, such scenarios are played in a bubble of testing/synctest, as are all with a
-// controller. There time is virtual: it begins at midnight on January 1, 2000, and passes only
+// Such scenarios are played in a bubble of testing/synctest, as are all with a controller. There
+// time is virtual: it begins at midnight on January 1, 2000, and passes only
 // when everything waits, so that an hour takes no time.
 //
 // # Webhooks
@@ -367,6 +368,9 @@
 //     replicas: !cel created.spec.replicas + 1; in what a webhook answers, over the request of
 //     the review.
 //
+// An editor may not know the tags. The YAML language server takes them from its setting
+// yaml.customTags: ["!absent", "!present", "!from", "!cel", "!only mapping", "!unordered sequence"].
+//
 // Inside braces YAML wants a space after a tag: {status: !absent }.
 //
 // Manifests, bodies and options take !absent, !from and !cel, references (apiVersion, kind, ...)
@@ -383,7 +387,8 @@
 //
 // # The log
 //
-// [Reporter] writes one timed line for each scenario that passed. For one that failed it shows
+// [Reporter] writes one timed line for each scenario that passed, on a terminal only if it is
+// asked to. For one that failed it shows
 // the step's file and line, its number, what it did to which object, and the difference
 // between the expected answer and the actual one (-want +got). The last line is
 // "N passed, N failed".

@@ -4,6 +4,7 @@
 //	fakecluster serve [--kubeconfig FILE] [--data FILE] [--crds PATH]...
 //	fakecluster run [--run REGEX] [-q|-v] [--parallel N] [--report junit=FILE|json=FILE] PATH...
 //	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
+//	fakecluster new scenario FILE
 //	fakecluster envtest
 //
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
@@ -81,7 +82,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
-	root.AddCommand(serveCommand(), runCommand(), snapshotCommand(), envtestCommand())
+	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/scenarios"
 )
 
 var elapsed = regexp.MustCompile(`\(\d+\.\d{3}s\)`)
@@ -244,5 +246,35 @@ func TestReport(t *testing.T) {
 		if d := cmp.Diff(test.want, times.ReplaceAllString(string(got), "${1}0")); d != "" {
 			t.Errorf("%s (-want +got):\n%s", test.format, d)
 		}
+	}
+}
+
+// What new writes passes, names its schema, and is not overwritten.
+func TestNewScenario(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string
+	}{
+		{[]string{"new", "scenario"}, 2, "", "fakecluster: new scenario: name one file to write\n"},
+		{[]string{"new", "scenario", "first.yaml"}, 0, "first.yaml\n", ""},
+		{[]string{"new", "scenario", "first.yaml"}, 1, "", "fakecluster: new scenario: first.yaml is there already: not overwriting it\n"},
+		{[]string{"run", "first.yaml"}, 0, "ok    first.yaml:5: A ConfigMap keeps what was written, and its name is taken once (0.000s)\n" +
+			"ok    first.yaml:31: The name of a ConfigMap is one of DNS: good (0.000s)\n" +
+			"ok    first.yaml:32: The name of a ConfigMap is one of DNS: Bad (0.000s)\n3 passed, 0 failed\n", ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := execute(t.Context(), test.args, &stdout, &stderr)
+		if got := elapsed.ReplaceAllString(stdout.String(), "(0.000s)"); status != test.status || got != test.stdout || stderr.String() != test.stderr {
+			t.Errorf("%q: status %d, stdout %s, stderr %s", test.args, status, got, &stderr)
+		}
+	}
+	text, err := os.ReadFile("first.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(string(text), "\n"); first != "# yaml-language-server: $schema="+scenarios.SchemaURL {
+		t.Errorf("first line: %s", first)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -15,7 +16,10 @@ import (
 // inTest calls f with a context in which bubbles can be made, and ends the process with what it
 // returns.
 func inTest(ctx context.Context, f func(context.Context) int) {
-	os.Args = os.Args[:1] // the others are not flags of package testing
+	testing.Init()
+	if err := flag.CommandLine.Parse(nil); err != nil { // those of the process are not of package testing
+		panic(err) // nothing is no mistake
+	}
 	testing.Main(
 		func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "run", F: func(t *testing.T) { os.Exit(f(withBubbles(ctx, t))) }}}, nil, nil)

@@ -11,7 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// theRequest is what an expression calls the request of the review that a webhook got.
+// theRequest is the variable of an expression for the request in the review that a webhook
+// got.
 const theRequest = "request"
 
 // computed reads an expression over variables.
@@ -27,7 +28,7 @@ func (p *parser) computed(n *yaml.Node, variables []string) any {
 	return computed{p.at(n), n.Value, program}
 }
 
-// value is what the expression makes of earlier answers.
+// value evaluates the expression on earlier answers.
 func (c computed) value(answers map[string]answer) (any, error) {
 	return c.eval(variablesOf(answers))
 }
@@ -43,7 +44,7 @@ func (c computed) eval(variables map[string]any) (any, error) {
 	return nil, fmt.Errorf("%s: %s: %w", c.pos, c.text, err)
 }
 
-// variablesOf are answers as expressions see them.
+// variablesOf returns answers as the variables of expressions.
 func variablesOf(answers map[string]answer) map[string]any {
 	variables := make(map[string]any, len(answers)+1)
 	for name, earlier := range answers {
@@ -81,8 +82,8 @@ func compute(tree, request any) (any, error) {
 	}
 }
 
-// jsonValue is a value of CEL as JSON has it: bytes in base64, and times and
-// durations as texts.
+// jsonValue converts a value of CEL to JSON: bytes become base64, and times and durations
+// become strings.
 func jsonValue(value ref.Val) (any, error) {
 	switch v := value.(type) {
 	case types.Null:
@@ -133,8 +134,8 @@ func jsonValue(value ref.Val) (any, error) {
 	return nil, fmt.Errorf("JSON has no %s", value.Type().TypeName())
 }
 
-// merge is object.merge(patch): the object, changed as by a merge patch. The language
-// has no other way to a copy of an object that differs in some fields.
+// merge is object.merge(patch): a copy of the object, changed as by a merge patch. CEL has
+// no other way to copy an object and change some of its fields.
 var merge = cel.Function("merge", cel.MemberOverload("map_merge_map",
 	[]*cel.Type{cel.MapType(cel.StringType, cel.DynType), cel.MapType(cel.StringType, cel.DynType)},
 	cel.MapType(cel.StringType, cel.DynType),
@@ -150,7 +151,7 @@ var merge = cel.Function("merge", cel.MemberOverload("map_merge_map",
 		return types.DefaultTypeAdapter.NativeToValue(merged(from, changes))
 	})))
 
-// merged is value after a merge patch (RFC 7386).
+// merged returns value after a merge patch (RFC 7386).
 func merged(value, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

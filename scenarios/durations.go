@@ -15,7 +15,7 @@ var oneDuration = argument{"DURATION", func(p *parser, n *yaml.Node) map[string]
 	return map[string]any{"duration": p.duration(n)}
 }}
 
-// What settle waits for, if the scenario says nothing else.
+// The defaults of settle.
 const (
 	defaultQuiet  = time.Second
 	defaultWithin = 10 * time.Minute
@@ -43,7 +43,7 @@ func (s *Scenario) needsTime() bool {
 	return false
 }
 
-// onlyVirtual tells whether a step has a meaning in virtual time only.
+// onlyVirtual tells whether a step is possible in virtual time only.
 func (s step) onlyVirtual() bool { return s.verb.name == "advance" || s.verb.name == "settle" }
 
 // onlyVirtual tells whether a scenario can be played in virtual time only.
@@ -51,7 +51,7 @@ func (s *Scenario) onlyVirtual() bool {
 	return slices.ContainsFunc(s.setup, step.onlyVirtual) || slices.ContainsFunc(s.steps, step.onlyVirtual)
 }
 
-// advance lets time pass, and returns when all has been done that it has brought about.
+// advance lets time pass, and returns when everything that was due has been done.
 func (p *playing) advance(ctx context.Context, s step) *Failure {
 	d, _ := s.argument["duration"].(time.Duration)
 	return p.pass(ctx, s, d)
@@ -71,7 +71,7 @@ func (p *playing) pass(ctx context.Context, s step, d time.Duration) *Failure {
 	return nil
 }
 
-// settle lets time pass until nothing has been written for a while.
+// settle lets time pass until there have been no writes for a while.
 func (p *playing) settle(ctx context.Context, s step) *Failure {
 	quiet, _ := s.argument["quiet"].(time.Duration)
 	within, _ := s.argument["within"].(time.Duration)
@@ -93,7 +93,7 @@ func (p *playing) settle(ctx context.Context, s step) *Failure {
 	}
 }
 
-// revision is that of the last write to the cluster.
+// revision returns the revision of the last write to the cluster.
 func (c *client) revision(ctx context.Context) (any, error) {
 	const path = "/api/v1/namespaces"
 	a, err := c.send(ctx, call{method: http.MethodGet, path: path, query: map[string][]string{"limit": {"1"}}})

@@ -8,26 +8,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// expectation is what an answer has to look like. What it does not speak of may be
-// anything.
+// expectation says what an answer has to look like. Anything that it does not mention is
+// allowed.
 type expectation struct {
-	// judged: the answer is compared to want.
+	// judged says that the answer is compared to want.
 	judged bool
-	// refused: the server refuses the request, and refusal describes the error. If that is the
-	// parameter of a case and !absent, the server does not.
+	// refused says that the server has to refuse the request; refusal describes the error. If
+	// refusal is a parameter that is !absent in a case, the server has to accept the request.
 	refused       bool
 	want, refusal any
 	// code is the HTTP status, or nil.
 	code any
 	// warnings are the texts of the Warning headers, or nil.
 	warnings any
-	// rows are what is printed, or nil; wide, with the columns of lower priority.
+	// rows are the printed rows, or nil. With wide they have the columns of lower priority,
+	// too.
 	rows any
 	wide bool
 	that []condition
 }
 
-// expectations are the fields of a step that say what is expected.
+// expectations returns the readers of the fields of a step that say what is expected.
 func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 	judge := func(n *yaml.Node) {
 		if e.judged && e.refused && !isMark(e.refusal) {
@@ -79,12 +80,12 @@ func (p *parser) list(n *yaml.Node, what, of string) any {
 	return tree
 }
 
-// refusalFields are the fields that an error can be described by: those of a
-// Status, and body for an answer that is none.
+// refusalFields are the fields that can describe an error: those of a Status, and body for
+// an answer that is not a Status.
 var refusalFields = []string{"body", "code", "details", "message", "reason", "status"}
 
-// refusal reads what stands after "error:". Its fields are known, so a slip in one
-// of them is found before anything is played.
+// refusal reads the value of "error:". Its fields are known, so that a typo is found before
+// anything is played.
 func (p *parser) refusal(n *yaml.Node) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
@@ -141,8 +142,8 @@ func (e expectation) judges() bool {
 	return e.judged || e.refused || e.code != nil || e.warnings != nil || e.rows != nil || e.that != nil
 }
 
-// judge says how an answer is not as expected: in a few words, with the difference if
-// there is one to show. It says nothing if all is well.
+// judge says how an answer differs from the expectation: in a few words, and with a diff if
+// there is one. It returns empty texts if the answer is as expected.
 func (e expectation) judge(a answer, answers map[string]answer) (message, difference string) {
 	parts, err := resolveItems([]any{e.want, e.refusal, e.code}, answers)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 // expressions is the language of conditions and of !cel: CEL with its usual extensions, and
-// merge. It takes milliseconds to make, so a process makes one.
+// merge. It is made once in a process, because that takes milliseconds.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
 })
 
-// environment is the language with variables.
+// environment returns the language with variables.
 func (p *parser) environment(variables []string) (*cel.Env, error) {
 	key := strings.Join(variables, ",")
 	if env := p.environments[key]; env != nil {
@@ -40,7 +40,7 @@ func (p *parser) environment(variables []string) (*cel.Env, error) {
 	return env, nil
 }
 
-// visible are the names that an expression at this place of the file may use.
+// visible returns the names that an expression at this place of the file may use.
 func (p *parser) visible() []string {
 	names := slices.Clone(p.answers)
 	for _, name := range []string{theCase, theWith} {
@@ -51,11 +51,11 @@ func (p *parser) visible() []string {
 	return names
 }
 
-// undeclared is what CEL says of a name that it does not know.
+// undeclared matches CEL's error about an unknown name.
 var undeclared = regexp.MustCompile(`^undeclared reference to '([^']+)'`)
 
-// compile reads an expression over variables. It returns nil if there is a mistake in it, which
-// it has reported.
+// compile reads an expression over variables. If there is a mistake in it, compile reports that
+// and returns nil.
 func (p *parser) compile(n *yaml.Node, text string, variables []string, options ...cel.ProgramOption) (*cel.Ast, cel.Program) {
 	env, err := p.environment(variables)
 	if err != nil {
@@ -93,8 +93,8 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 	return checked, program
 }
 
-// missing says more about a name that is not known at this place: where it will be, or what may
-// have been meant.
+// missing says more about a name that is unknown at this place: where it is defined later, or
+// which name may have been meant.
 func (p *parser) missing(name string, known []string) string {
 	if line, later := p.later[name]; later {
 		return fmt.Sprintf("; that name is captured on line %d, and not before", line)
@@ -102,8 +102,8 @@ func (p *parser) missing(name string, known []string) string {
 	return suggestion(name, known)
 }
 
-// inside is the place of a character of an expression in the file. Of a text that goes over
-// several lines, or is folded, it is the place of the text.
+// inside returns the position of a character of an expression in the file. For a text of
+// several lines, or a folded one, it returns the position of the text.
 func inside(at Position, n *yaml.Node, text string, line, column int) Position {
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.Contains(text, "\n") || line != 1 || column < 0 {
 		return at

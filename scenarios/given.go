@@ -10,16 +10,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The names of what stands in the file itself and not in an answer.
+// The names of values in the file itself, which are not from an answer.
 const (
 	theCase = "case" // the parameters of a case
 	theWith = "with" // the parameters of a shared setup
 )
 
-// given are values that stand in the file, so that a reference to one that is not there is found
-// before anything is played.
+// given are values in the file itself. A reference to a missing one is found before anything is
+// played.
 type given struct {
-	// whose they are, as a message says it: the case "none".
+	// whose says in messages whose values they are: the case "none".
 	whose  string
 	values map[string]any
 	used   map[string]bool
@@ -71,8 +71,8 @@ func (p *parser) unused(n *yaml.Node) {
 	}
 }
 
-// refer checks a reference to given values, the way to which is path. check, unless it is nil,
-// says what is wrong with a value that is there.
+// refer checks a reference to given values at a path. If check is not nil, it says what is
+// wrong with the value.
 func (p *parser) refer(n *yaml.Node, to string, path []string, check func(any) string) {
 	if to == theCase {
 		p.caseUses++
@@ -105,8 +105,8 @@ func (p *parser) refer(n *yaml.Node, to string, path []string, check func(any) s
 	}
 }
 
-// within is what stands at a key of a value, or the value itself if it is one that will be known
-// only when the scenario is played.
+// within returns what a value has at a key, or the value itself if it will be known only when
+// the scenario is played.
 func within(value any, key string) (any, bool) {
 	switch v := value.(type) {
 	case from, computed:

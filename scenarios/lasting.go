@@ -15,11 +15,11 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// errLasted ends a step that waits when its time is over.
+// errLasted ends a waiting step when its time is over.
 var errLasted = errors.New("the time is over")
 
-// lasting plays a step whose expectation becomes or stays true. It looks again at each event of a
-// watch, and never in between.
+// lasting plays a step whose expectation must become true or stay true. It checks the expectation
+// at each event of a watch, and never in between.
 func (p *playing) lasting(ctx context.Context, s step, answers map[string]answer) (answer, *Failure) {
 	limit := s.eventually + s.consistently
 	began := time.Now()
@@ -66,8 +66,8 @@ func (p *playing) lasting(ctx context.Context, s step, answers map[string]answer
 	}
 }
 
-// look judges the answer to the step as it is now, or the object of an event where that is what
-// the step reads. So nothing that is true for a moment is missed.
+// look judges the present answer to the step, or the object of an event if the step reads a
+// single object. So it does not miss an expectation that is true only for a moment.
 func (s step) look(ctx context.Context, c *client, answers map[string]answer, event *watchEvent) (answer, *Failure) {
 	plainGet := s.verb.name == "get" && !s.asTable && s.subresource == "" && s.by == nil && s.headers == nil && s.options == nil
 	if event == nil || event.kind == "DELETED" || !plainGet {
@@ -88,8 +88,8 @@ type watchEvent struct {
 }
 
 // follow calls look once, and then with each change that could alter the answer to the step,
-// until look returns true. Nothing that changes after the first call is missed. It returns nil
-// when look is content, or when the server has ended the watch.
+// until look returns true. It misses no change after the first call. It returns nil when look
+// has returned true, or when the server has ended the watch.
 func (c *client) follow(ctx context.Context, s step, answers map[string]answer, limit time.Duration, look func(*watchEvent) bool) error {
 	path, selectors, err := c.watched(ctx, s, answers)
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 	}
 }
 
-// over is the cause of the end of ctx, if it has ended, or else err.
+// over returns the cause of the end of ctx if it has ended, or else err.
 func over(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -151,7 +151,7 @@ func over(ctx context.Context, err error) error {
 	return err
 }
 
-// watched is the collection, and the selectors, of what a step reads.
+// watched returns the path of the collection that a step reads, and the selectors.
 func (c *client) watched(ctx context.Context, s step, answers map[string]answer) (string, url.Values, error) {
 	r, err := s.request.resolve(answers)
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *meanwhile) String() string {
 	return text + "\n" + strings.Join(m.lines, "\n")
 }
 
-// changes says, field by field, what of a value has become another. What changes with every write
-// is left out.
+// changes says, field by field, how a value has changed. It leaves out what changes with every
+// write.
 func changes(path string, before, after any) []string {
 	switch path {
 	case ".metadata.managedFields", ".metadata.resourceVersion":

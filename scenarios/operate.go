@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The steps of this file do in one line what operators and their users do with several requests,
-// or with one that is long to write.
+// Each step in this file does in one line what operators and their users do with several
+// requests, or with a long one.
 
 var (
 	objectReferenceByKind = referenceWith("{apiVersion, kind, namespace, name}", map[string]func(*parser, *yaml.Node) any{}, "apiVersion", "kind", "name")
@@ -35,7 +35,7 @@ var (
 	}, "apiVersion", "kind", "name")
 )
 
-// referenceNeeding is a reference that has to have one more field.
+// referenceNeeding returns a reference that must have one more field.
 func referenceNeeding(field, notation string, more map[string]func(*parser, *yaml.Node) any, needed ...string) argument {
 	reference := referenceWith(notation, more, needed...)
 	return argument{notation, func(p *parser, n *yaml.Node) map[string]any {
@@ -179,7 +179,8 @@ func count(ctx context.Context, c *client, r request) (target, answer, error) {
 	return t, a, err
 }
 
-// recorded lists the Events of an object. They are in its namespace, or in default if it has none.
+// recorded lists the Events of an object. They are in its namespace, or in default if it is
+// cluster-scoped.
 func recorded(ctx context.Context, c *client, r request) (target, answer, error) {
 	t := targetOfReference(r.argument)
 	if _, err := c.collection(ctx, &t); err != nil {
@@ -227,7 +228,7 @@ func revision(object any) uint64 {
 	return n
 }
 
-// nameOf is NAMESPACE/NAME of an object, or its name.
+// nameOf returns NAMESPACE/NAME of an object, or its name if it is cluster-scoped.
 func nameOf(object any) string {
 	metadata := metadataOf(object)
 	name, _ := metadata["name"].(string)
@@ -237,7 +238,7 @@ func nameOf(object any) string {
 	return name
 }
 
-// items are those of a list.
+// items returns the items of a list.
 func (a answer) items() []any {
 	list, _ := a.body.(map[string]any)
 	items, _ := list["items"].([]any)
@@ -255,7 +256,7 @@ func write(_ context.Context, _ *client, r request) (target, answer, error) {
 	return target{}, answer{code: http.StatusOK, body: line, warnings: []any{}}, nil
 }
 
-// inOneLine is a value as JSON, without the end if it is long.
+// inOneLine returns a value as JSON, shortened if it is long.
 func inOneLine(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {

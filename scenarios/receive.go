@@ -13,20 +13,20 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// webhook is a stubWebhook while a scenario is played.
+// webhook is a stubWebhook in a running scenario.
 type webhook struct {
 	stubWebhook
 
 	mu sync.Mutex
-	// now is what it answers now.
+	// now is the present answer.
 	now stubReply
-	// calls are those that no step has read yet.
+	// calls are the calls that no step has read yet.
 	calls []any
-	// failed is why it could not answer as the scenario says.
+	// failed is the reason why it could not answer as the scenario says.
 	failed error
 }
 
-// webhooks are those of one playing of a scenario.
+// webhooks are the webhooks of a running scenario.
 type webhooks []*webhook
 
 func (s *Scenario) startWebhooks() webhooks {
@@ -37,7 +37,7 @@ func (s *Scenario) startWebhooks() webhooks {
 	return all
 }
 
-// services are what the cluster has to reach; webhooks may share one.
+// services returns the services that the cluster has to reach. Webhooks may share one.
 func (all webhooks) services() []Service {
 	var services []Service
 	behind := map[Service]byPath{}
@@ -66,8 +66,8 @@ func (b byPath) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	w.ServeHTTP(to, r)
 }
 
-// answers are what the steps see the webhooks as: what a configuration needs to reach
-// each of them, under its name.
+// answers returns the webhooks in the form in which steps refer to them: what a
+// configuration needs to reach each of them, under its name.
 func (all webhooks) answers(c Cluster) map[string]answer {
 	answers := map[string]answer{}
 	for _, w := range all {
@@ -79,12 +79,13 @@ func (all webhooks) answers(c Cluster) map[string]answer {
 	return answers
 }
 
-// of is the webhook that the argument of a step names. The parser knows that it is there.
+// of returns the webhook that the argument of a step names. The parser has checked that it
+// exists.
 func (all webhooks) of(argument map[string]any) *webhook {
 	return all[slices.IndexFunc(all, func(w *webhook) bool { return w.name == argument["name"] })]
 }
 
-// failure is why one of them could not answer as the scenario says.
+// failure returns the reason why one of them could not answer as the scenario says.
 func (all webhooks) failure() error {
 	for _, w := range all {
 		w.mu.Lock()
@@ -97,14 +98,14 @@ func (all webhooks) failure() error {
 	return nil
 }
 
-// turn makes w answer otherwise.
+// turn changes the answer of w.
 func (w *webhook) turn(to stubReply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = to
 }
 
-// read returns the calls since it was called last.
+// read returns the calls since the last call of read.
 func (w *webhook) read() []any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

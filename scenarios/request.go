@@ -10,34 +10,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// request is what a step asks of the server, as its author wrote it: the argument of
-// the verb and what stands beside it. Until it is resolved, marks may stand in it.
+// request is the request of a step, as its author wrote it: the argument of the verb, and
+// the fields beside it. Until it is resolved, it may contain marks.
 type request struct {
 	argument map[string]any
-	// to is where a manifest goes that does not go where its own name says.
+	// to is where a manifest goes, if that is not where its own name says.
 	to          map[string]any
 	subresource string
 	patchType   string
-	// body is the tree or the text that is sent, in place of a manifest if there is one.
+	// body is the tree or the text that is sent. It takes the place of a manifest.
 	body    any
 	options map[string]any
 	headers map[string]any
 	// by makes the request; nil: the administrator.
 	by *user
-	// asTable: the answer is asked for as the server prints it.
+	// asTable says that the request asks for a Table.
 	asTable bool
-	// events is how many a watch waits for.
+	// events is the number of events that a watch waits for.
 	events int
 	// eventually is how long the expectation may take to become true, and consistently how long it
 	// has to stay true.
 	eventually, consistently time.Duration
 }
 
-// beside is a field that may stand beside a request, to say more about it. Like the
-// table of verbs, the table of these is what the parser and the manual read.
+// beside is a field beside the verb of a step, which says more about the request. The
+// parser and the manual read the table of these fields, as they do that of the verbs.
 type beside struct {
 	name, notation string
-	// verbs are the requests it may stand beside, separated by spaces.
+	// verbs are the verbs that it may be combined with, separated by spaces.
 	verbs string
 	doc   string
 	parse func(*parser, *yaml.Node, *request)
@@ -76,8 +76,8 @@ func (b *beside) standsWith(verb string) bool {
 	return slices.Contains(strings.Fields(b.verbs), verb)
 }
 
-// knownOptions are the query parameters of the Kubernetes API, so that a slip in one
-// is found before anything is played.
+// knownOptions are the query parameters of the Kubernetes API. With them a typo is found
+// before anything is played.
 var knownOptions = []string{
 	"allowWatchBookmarks", "continue", "dryRun", "fieldManager", "fieldSelector", "fieldValidation", "force",
 	"gracePeriodSeconds", "includeObject", "labelSelector", "limit", "orphanDependents", "pretty",
@@ -133,7 +133,7 @@ func (r request) resolve(answers map[string]answer) (request, error) {
 	return r, err
 }
 
-// manifestTarget is where the manifest of r goes.
+// manifestTarget returns where the manifest of r goes.
 func (r request) manifestTarget() target {
 	if r.to != nil {
 		return targetOfReference(r.to)
@@ -141,8 +141,8 @@ func (r request) manifestTarget() target {
 	return targetOfManifest(r.argument)
 }
 
-// content is the body of a request that has a manifest: the manifest, or the text in
-// place of it.
+// content returns the body of a request with a manifest: the manifest, or the text in place
+// of it.
 func (r request) content() any {
 	if r.body != nil {
 		return r.body

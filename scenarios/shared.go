@@ -11,15 +11,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
-// scope is where the names in a shared setup are looked up: in it the parameters are "with", and
-// nothing of the scenario that uses it is seen.
+// scope is where the names in a shared setup are looked up. It has the parameters under the name
+// "with", and nothing of the scenario that uses the setup.
 type scope struct {
 	// with are the parameters, with marks that outer resolves.
 	with  map[string]any
 	outer *scope
 }
 
-// use reads a shared setup, which stands in a file of its own.
+// use reads a shared setup, which is in a file of its own.
 func (p *parser) use(n *yaml.Node) []step {
 	var name string
 	with := map[string]any{}
@@ -99,7 +99,7 @@ func (p *parser) use(n *yaml.Node) []step {
 	return all
 }
 
-// frames are the answers of a scenario that is played, for each scope.
+// frames has the answers of a running scenario, by scope.
 type frames map[*scope]map[string]answer
 
 // of returns the answers that a step of the scope sees.

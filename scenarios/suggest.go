@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// suggestion is a question after a word that is not known: whether one of the known words was
-// meant. It is empty if none is close.
+// suggestion returns the question whether one of the known words was meant by an unknown
+// word. It is empty if none of them is similar.
 func suggestion(word string, known []string) string {
 	const longest = 64 // of a word that somebody has typed
 	if len(word) > longest {
@@ -24,8 +24,8 @@ func suggestion(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// slips is how many letters have to be added, left out, replaced, or swapped with their neighbour
-// to make b of a.
+// slips returns the edit distance of two words: how many letters have to be added, removed,
+// replaced, or swapped with a neighbour to turn a into b.
 func slips(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

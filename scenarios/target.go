@@ -2,17 +2,17 @@ package scenarios
 
 import "strings"
 
-// target is what a request is about: a path that the author wrote, or an object or
+// target is the target of a request: a path that the author wrote, or an object or
 // collection by kind.
 type target struct {
 	path string
 
 	apiVersion, kind, namespace, name string
-	// all: without a namespace, all of them are meant and not the default one.
+	// all says that no namespace means all namespaces, and not the default one.
 	all bool
-	// ofManifest: it is an object that a manifest describes.
+	// ofManifest says that a manifest describes the object.
 	ofManifest bool
-	// subresource is which of the object's, or none.
+	// subresource is the name of a subresource of the object, or empty.
 	subresource string
 	// resource is the plural that serves the kind, once that is known.
 	resource string

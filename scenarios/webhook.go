@@ -6,31 +6,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// stubWebhook is a webhook that a scenario has the cluster reach, as its author wrote
-// it.
+// stubWebhook is a webhook of a scenario, as its author wrote it. The cluster can reach it.
 type stubWebhook struct {
 	name string
 	at   Service
-	// path is the only one that it answers at; empty: it answers at all.
+	// path is the only path at which it answers; empty: any path.
 	path string
-	// reply is what it answers, until a step says otherwise.
+	// reply is its answer, until a step changes it.
 	reply stubReply
 }
 
-// stubReply is what a webhook answers to a review, whichever kind of review that is.
-// Marks may stand in it.
+// stubReply is the answer of a webhook to a review of any kind. It may contain marks.
 type stubReply struct {
-	// response is that of the review, which is completed; body stands in place of the
-	// whole review.
+	// response is the response of the review; the runner completes the review. Body is sent
+	// in place of the whole review.
 	response, body any
 	// code is the HTTP status, or 0 for the usual one.
 	code    int
 	headers map[string]any
-	// silent is how it does not answer, if it does not.
+	// silent says how it fails to answer; empty: it answers.
 	silent string
 }
 
-// The ways not to answer.
+// The ways to fail to answer.
 const (
 	silentClose = "close"
 	silentHang  = "hang"
@@ -38,11 +36,11 @@ const (
 
 var waysToBeSilent = map[string]string{silentClose: "", silentHang: ""}
 
-// defaultPort is where a reference that names no port reaches a service.
+// defaultPort is the port of a reference to a service that names no port.
 const defaultPort = 443
 
-// webhooks reads the webhooks of a scenario. For its setup and its steps each is an
-// answer of its name.
+// webhooks reads the webhooks of a scenario. Its setup and its steps can refer to each by
+// its name, as to an answer.
 func (p *parser) webhooks(n *yaml.Node) []stubWebhook {
 	var all []stubWebhook
 	for _, item := range p.items(n, "webhooks") {
@@ -82,7 +80,7 @@ func (p *parser) service(n *yaml.Node, w *stubWebhook) {
 	})
 }
 
-// replyFields are the fields that say what a webhook answers.
+// replyFields returns the readers of the fields that say what a webhook answers.
 func (p *parser) replyFields(r *stubReply) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"response": func(n *yaml.Node) {
@@ -102,7 +100,8 @@ func (p *parser) replyFields(r *stubReply) map[string]func(*yaml.Node) {
 	}
 }
 
-// checkReply finds what cannot stand together in a reply, and what has to.
+// checkReply reports fields of a reply that exclude each other, and fields that are
+// missing.
 func (p *parser) checkReply(n *yaml.Node, r stubReply) {
 	ways := 0
 	for _, given := range []bool{r.response != nil, r.body != nil, r.silent != ""} {

@@ -57,13 +57,14 @@ func IsPrivileged(u user.Info) bool {
 
 type byRules struct{ rules *Rules }
 
-// of makes upstream's authorizer with the bindings of one user.
-func (b byRules) of(u user.Info) (*rbac.RBACAuthorizer, error) {
+// of makes upstream's authorizer with the bindings of one user to roles that speak of a subject,
+// or of anything if that is nil. Most of the roles of a user are about other resources.
+func (b byRules) of(u user.Info, s *subject) (*rbac.RBACAuthorizer, error) {
 	known, err := b.rules.load()
 	if err != nil {
 		return nil, err
 	}
-	v := view{known, u, "role", "clusterrole"} // as upstream's listers call them
+	v := view{known, u, s, "role", "clusterrole"} // as upstream's listers call them
 	return rbac.New(v, v, v, v), nil
 }
 
@@ -76,7 +77,7 @@ func (b byRules) Authorize(ctx context.Context, a authorizer.Attributes) (author
 	if IsPrivileged(u) {
 		return authorizer.DecisionAllow, "", nil
 	}
-	rbac, err := b.of(u)
+	rbac, err := b.of(u, subjectOf(a))
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -95,7 +96,7 @@ func (byRules) EvaluateConditions(context.Context, authorizer.ConditionsAwareDec
 
 // RulesFor implements authorizer.RuleResolver.
 func (b byRules) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	rbac, err := b.of(u)
+	rbac, err := b.of(u, nil)
 	if err != nil {
 		return nil, nil, true, err
 	}
@@ -113,7 +114,7 @@ func (r resolver) of(u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := view{known, u, "roles", "clusterroles"} // as upstream's storages call them
+	v := view{known, u, nil, "roles", "clusterroles"} // as upstream's storages call them
 	return rbacvalidation.NewDefaultRuleResolver(v, v, v, v), nil
 }
 

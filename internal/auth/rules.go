@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	rbacvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
 
 	"github.com/fakecluster/fakecluster/store"
@@ -72,6 +73,10 @@ type role struct {
 type granted struct {
 	role        *rbacv1.Role
 	clusterRole *rbacv1.ClusterRole
+	// resources are those that the rules name, with wildcards and subresources as they are
+	// written; urls says that rules name URLs.
+	resources map[string]bool
+	urls      bool
 }
 
 // parsed is a binding as it was at a revision.
@@ -280,15 +285,55 @@ func newRole(record store.Record) *role {
 			Rules []rbacv1.PolicyRule `json:"rules"`
 		}
 		err := json.Unmarshal([]byte(record.Value), &content)
-		return granted{&rbacv1.Role{Rules: content.Rules}, &rbacv1.ClusterRole{Rules: content.Rules}}, err
+		out := granted{role: &rbacv1.Role{Rules: content.Rules}, clusterRole: &rbacv1.ClusterRole{Rules: content.Rules}, resources: map[string]bool{}}
+		for _, rule := range content.Rules {
+			for _, r := range rule.Resources {
+				out.resources[r] = true
+			}
+			out.urls = out.urls || len(rule.NonResourceURLs) > 0
+		}
+		return out, err
 	})}
 }
 
+// subject is what a request is about, as far as it matters for which rules speak of it at all.
+type subject struct {
+	isResource bool
+	resource   string // with its subresource
+	any        string // the same subresource of any resource; empty: there is none
+}
+
+func subjectOf(a authorizer.Attributes) *subject {
+	s := &subject{isResource: a.IsResourceRequest(), resource: a.GetResource()}
+	if sub := a.GetSubresource(); sub != "" {
+		s.resource, s.any = s.resource+"/"+sub, rbacv1.ResourceAll+"/"+sub
+	}
+	return s
+}
+
+// mayAllow tells whether a role may allow anything about a subject: false is certain. Upstream
+// decides, and knows what is wrong with a role that is not there or cannot be read.
+func (r *role) mayAllow(s *subject) bool {
+	if s == nil || r == nil {
+		return true
+	}
+	rules, err := r.read()
+	if err != nil {
+		return true
+	}
+	if !s.isResource {
+		return rules.urls
+	}
+	return rules.resources[s.resource] || rules.resources[rbacv1.ResourceAll] || s.any != "" && rules.resources[s.any]
+}
+
 // view is an index in the form that upstream's resolver needs: all roles, and the bindings
-// that name one user.
+// that name one user, to roles that speak of a subject.
 type view struct {
 	*index
 	user user.Info
+	// of is what the rules have to speak of; nil: anything.
+	of *subject
 	// roleName and clusterRoleName are the names of the kinds in errors.
 	roleName, clusterRoleName string
 }
@@ -323,10 +368,17 @@ func (v view) GetClusterRole(_ context.Context, name string) (*rbacv1.ClusterRol
 // ListRoleBindings implements upstream's RoleBindingLister.
 func (v view) ListRoleBindings(_ context.Context, namespace string) ([]*rbacv1.RoleBinding, error) {
 	in := v.inNamespace[namespace]
-	return in.of(v.user), nil
+	return slices.DeleteFunc(in.of(v.user), func(b *rbacv1.RoleBinding) bool {
+		if b.RoleRef.Kind == "ClusterRole" {
+			return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.of)
+		}
+		return !v.roles[namespace+"/"+b.RoleRef.Name].mayAllow(v.of)
+	}), nil
 }
 
 // ListClusterRoleBindings implements upstream's ClusterRoleBindingLister.
 func (v view) ListClusterRoleBindings(context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
-	return v.clusterBindings.of(v.user), nil
+	return slices.DeleteFunc(v.clusterBindings.of(v.user), func(b *rbacv1.ClusterRoleBinding) bool {
+		return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.of)
+	}), nil
 }

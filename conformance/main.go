@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/conformance/envtest"
+	"github.com/fakecluster/fakecluster/conformance/helm"
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
 	kubernetes "github.com/fakecluster/fakecluster/conformance/kubernetes/suite"
 	"github.com/fakecluster/fakecluster/conformance/operator"
@@ -49,6 +50,7 @@ var parts = []part{
 		return realcrds.Run(ctx, w)
 	}},
 	{"kubectl", kubectl.List, kubectl.Run},
+	{"helm", helm.List, helm.Run},
 	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return operator.Run(ctx)
 	}},

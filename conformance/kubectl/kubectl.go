@@ -21,17 +21,30 @@ var List = verdict.List{
 Written by "go run . -only kubectl -update".`,
 }
 
-// sessionPath is seen from the folder conformance.
-const sessionPath = "kubectl/session.txt"
+// Run plays the session of kubectl.
+func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
+	return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata"}.Run(ctx, w, update)
+}
+
+// A Session is a file of commands and what they print. Paths are seen from the folder
+// conformance.
+type Session struct {
+	Path string
+	// Folder is copied for the commands to work in. If it has a folder crds, the server begins
+	// with the definitions in that.
+	Folder string
+	// Further are packages of commands that the session runs beside kubectl.
+	Further []string
+}
 
 // Run plays the session and prints how each failing command differs from it. An update
 // fills in the outcomes that the session does not know.
-func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	session, err := readSession(sessionPath)
+func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
+	session, err := readSession(of.Path)
 	if err != nil {
 		return nil, err
 	}
-	programs, err := build(ctx)
+	programs, err := of.build(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +65,7 @@ func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error
 				step.want = got[step]
 				step.want.unknown = true // for fill, which writes it
 			}
-			result := judge(w, step, got[step])
+			result := judge(w, of.Path, step, got[step])
 			if command, inBackground := step.inBackground(); inBackground {
 				behind = command
 			} else if step.command == foreground || step.command == interrupt {
@@ -69,7 +82,7 @@ func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error
 		}
 	}
 	if update {
-		if err := session.fill(sessionPath, all); err != nil {
+		if err := session.fill(of.Path, all); err != nil {
 			return nil, err
 		}
 	}
@@ -77,14 +90,14 @@ func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error
 }
 
 // judge compares what a command did with what it should do.
-func judge(w io.Writer, s *step, got outcome) verdict.Result {
+func judge(w io.Writer, path string, s *step, got outcome) verdict.Result {
 	result := verdict.Result{Name: s.command, Verdict: verdict.Pass}
 	diff := cmp.Diff(s.want.String(), got.String())
 	if diff == "" {
 		return result
 	}
 	result.Verdict, result.Reason = verdict.Fail, verdict.Reason(firstDifference(s.want, got))
-	fmt.Fprintf(w, "%s:%d: %s (-want +got)\n%s\n", sessionPath, s.line+1, s.command, diff)
+	fmt.Fprintf(w, "%s:%d: %s (-want +got)\n%s\n", path, s.line+1, s.command, diff)
 	return result
 }
 

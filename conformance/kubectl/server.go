@@ -14,30 +14,31 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/gotool"
 )
 
-// programs is where the programs are that a session runs: kubectl and fakecluster.
-type programs string
-
-// build builds the programs.
-func build(ctx context.Context) (programs, error) {
-	dir, err := os.MkdirTemp("", "fakecluster-kubectl-")
-	if err != nil {
-		return "", err
-	}
-	for _, of := range []struct{ folder, pkg string }{
-		{"", "./cmd/kubectl"},
-		// In its own module it has the versions of the libraries that it is released with.
-		{"..", "./cmd/fakecluster"},
-	} {
-		binary := filepath.Join(dir, filepath.Base(of.pkg))
-		if _, err := gotool.Output(ctx, of.folder, "build", "-o", binary, of.pkg); err != nil {
-			os.RemoveAll(dir)
-			return "", err
-		}
-	}
-	return programs(dir), nil
+// programs are those that a session runs, among them kubectl and fakecluster.
+type programs struct {
+	dir    string // where they are
+	folder string // of the session
 }
 
-func (p programs) remove() { os.RemoveAll(string(p)) }
+// build builds the programs.
+func (of Session) build(ctx context.Context) (programs, error) {
+	dir, err := os.MkdirTemp("", "fakecluster-session-")
+	if err != nil {
+		return programs{}, err
+	}
+	// In its own module fakecluster has the versions of the libraries that it is released with.
+	folders := map[string]string{"./cmd/fakecluster": ".."}
+	for _, pkg := range append([]string{"./cmd/kubectl", "./cmd/fakecluster"}, of.Further...) {
+		binary := filepath.Join(dir, filepath.Base(pkg))
+		if _, err := gotool.Output(ctx, folders[pkg], "build", "-o", binary, pkg); err != nil {
+			os.RemoveAll(dir)
+			return programs{}, err
+		}
+	}
+	return programs{dir, of.Folder}, nil
+}
+
+func (p programs) remove() { os.RemoveAll(p.dir) }
 
 // server is a `fakecluster serve` and a folder to work in.
 type server struct {
@@ -46,19 +47,22 @@ type server struct {
 	cmd      *exec.Cmd
 }
 
-// serve starts a server with the definitions in testdata/crds, and with flags.
+// serve starts a server with the definitions of the session, and with flags.
 func (p programs) serve(ctx context.Context, flags []string) (*server, error) {
 	dir, err := os.MkdirTemp("", "fakecluster-session-")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{programs: p, dir: dir}
-	if err := os.CopyFS(s.work(), os.DirFS("kubectl/testdata")); err != nil {
+	if err := os.CopyFS(s.work(), os.DirFS(p.folder)); err != nil {
 		os.RemoveAll(dir)
 		return nil, err
 	}
-	args := append([]string{"serve", "--kubeconfig", s.kubeconfig(), "--crds", filepath.Join(s.work(), "crds")}, flags...)
-	s.cmd = exec.CommandContext(ctx, filepath.Join(string(p), "fakecluster"), args...)
+	args := append([]string{"serve", "--kubeconfig", s.kubeconfig()}, flags...)
+	if crds := filepath.Join(s.work(), "crds"); isFolder(crds) {
+		args = append(args, "--crds", crds)
+	}
+	s.cmd = exec.CommandContext(ctx, filepath.Join(p.dir, "fakecluster"), args...)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = 5 * time.Second
 	s.cmd.Stderr = os.Stderr
@@ -98,7 +102,7 @@ func (s *server) shell(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = s.work()
 	cmd.Env = []string{
-		"PATH=" + string(s.programs) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PATH=" + s.programs.dir + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + s.dir,
 		"TMPDIR=" + s.dir,
 		"KUBECONFIG=" + s.kubeconfig(),
@@ -109,4 +113,9 @@ func (s *server) shell(ctx context.Context, line string) *exec.Cmd {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -9,7 +9,7 @@ import (
 type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
-// order. No other code wraps a handler.
+// order. No other code of the package wraps a handler.
 func (s *Server) filters() []filter {
 	return []filter{
 		recoverPanics,

@@ -31,8 +31,9 @@ type quotas struct {
 	exact *exact
 }
 
-// exact are the revisions of quotas, by key, at which their status is what would be measured.
-// Others are measured before anybody adds to it or subtracts from it.
+// exact has the revisions of quotas, by key, at which their status is what a measurement
+// would find. Other quotas are measured before their status is changed by adding or
+// subtracting.
 //
 // A revision is set and advanced under the lock of the store or by the controller; the mutex is
 // held for a look-up only.
@@ -53,7 +54,7 @@ func (e *exact) is(key string, revision int64) bool {
 	return e.at[key] == revision
 }
 
-// advance says that a quota is as exact at a revision as it was at another one.
+// advance records that a quota is as exact at a revision as it was at an earlier one.
 func (e *exact) advance(key string, from, to int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,7 +109,7 @@ func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	return obj.DeepCopyObject().(*corev1.ResourceQuota), nil
 }
 
-// Account is that of write.Quotas.
+// Account is write.Quotas.Account.
 func (r reactions) Account(ctx context.Context, u write.Use, records []store.Record) (write.Account, error) {
 	var out write.Account
 	all := make([]corev1.ResourceQuota, len(records))
@@ -181,7 +182,8 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 	return out, nil
 }
 
-// stage returns the update that writes the new status of a quota; none if that is the same.
+// stage returns the update that writes the new status of a quota, or none if the status is
+// the same.
 func (r reactions) stage(ctx context.Context, by controller, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
 	w := by.write(r.quotas.resource, rq.Namespace, rq.Name)
 	w.Subresource, w.Revision = "status", record.Revision
@@ -201,7 +203,7 @@ func (r reactions) stage(ctx context.Context, by controller, record store.Record
 	}
 	update.Committed = func(record store.Record) {
 		committed(record)
-		// An error would be one of the audit trail's alone: the write has been made.
+		// An error could only come from the audit trail: the write has been committed.
 		_ = r.trail.record(ctx, r.now().Time, by.userAgent(), "update", w, func(context.Context) (write.Result, error) {
 			text, err := view.Text(w.Version, record)
 			return write.Result{Version: w.Version, Text: text, Object: rq}, err

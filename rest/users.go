@@ -18,13 +18,14 @@ type Users struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
-	// Webhook knows the users of tokens that nothing else knows, and the audiences that a token is
-	// for; nil: there are none.
+	// Webhook authenticates tokens that nothing else does, and says which audiences they are for;
+	// nil: there are no such tokens.
 	Webhook authenticator.Token
 	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
 	// kube-system.
 	BootstrapTokens bool
-	// FrontProxy knows the users that proxies name in headers; nil: no proxy is believed.
+	// FrontProxy authenticates requests whose user a proxy names in headers; nil: no proxy
+	// is trusted.
 	FrontProxy authenticator.Request
 	// Requests authenticates requests that nothing else does; nil: such requests are
 	// refused. The users have the groups that it gives them, and no others.

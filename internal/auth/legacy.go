@@ -20,7 +20,7 @@ type Patcher func(ctx context.Context, namespace, name string, patch []byte) err
 const lastUsed = "2006-01-02"
 
 // authenticateSecret accepts the tokens in Secrets of the type kubernetes.io/service-account-token,
-// which do not expire. That a token is used is said by a label of its Secret.
+// which do not expire. A label of the Secret says when its token was last used.
 func (a *Authenticator) authenticateSecret(patch Patcher) (authenticator.Token, error) {
 	validator, err := serviceaccount.NewLegacyValidator(true, a.objects, secretLabels{patch, a.objects.now})
 	if err != nil {
@@ -40,16 +40,16 @@ func (l secretLabels) Secrets(namespace string) corev1client.SecretInterface {
 	return labelled{secretLabels: l, namespace: namespace}
 }
 
-// labelled writes the label of a Secret. The validator calls no other method; those of the
-// interface are nil.
+// labelled writes the label of a Secret. The validator calls no other method of the
+// interface.
 type labelled struct {
 	corev1client.SecretInterface
 	secretLabels
 	namespace string
 }
 
-// Patch implements corev1client.SecretInterface. Upstream's label has the date of the machine; the
-// cluster's is written.
+// Patch implements corev1client.SecretInterface. It writes the date of the cluster in place of
+// upstream's, which is that of the machine.
 func (l labelled) Patch(ctx context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Secret, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(data, &patch); err != nil {

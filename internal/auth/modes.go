@@ -86,7 +86,7 @@ func NewModes(o ModeOptions) (*Modes, error) {
 	return m, err
 }
 
-// configuration returns what the flags about single modes say.
+// configuration returns the configuration that the flags about single modes make.
 func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, error) {
 	modes := o.Modes
 	if len(modes) == 0 {
@@ -121,7 +121,7 @@ func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, err
 	return configuration, utilerrors.NewAggregate(errs)
 }
 
-// webhook returns what the flags say of the webhook.
+// webhook returns the configuration of the webhook that the flags make.
 func (o ModeOptions) webhook() *apiserver.WebhookConfiguration {
 	return &apiserver.WebhookConfiguration{
 		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
@@ -156,8 +156,8 @@ func (m *Modes) By(r *Rules, s *store.Store) (Authorizer, error) {
 	return newReloading(m, of, by), nil
 }
 
-// authorizers are those of the modes, of one cluster. Nil is one that the cluster does not have from
-// its start; a configuration that asks for it later is refused, as on a real server.
+// authorizers has the authorizers of the modes of one cluster. A mode that the cluster does not have
+// from its start is nil; a configuration that asks for it later is refused, as on a real server.
 type authorizers struct {
 	rules    *byRules
 	nodes    *nodeAuthorizer
@@ -209,10 +209,10 @@ func notFromTheStart(mode string) error {
 	return fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup", mode)
 }
 
-// backoff is when a webhook is asked again that could not be reached, as on a real server.
+// backoff says when to ask a webhook again that could not be reached, as on a real server.
 var backoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
-// newWebhook asks a webhook.
+// newWebhook makes an authorizer that asks a webhook.
 func newWebhook(is apiserver.AuthorizerConfiguration) (Authorizer, error) {
 	client, err := webhookutil.LoadKubeconfig(*is.Webhook.ConnectionInfo.KubeConfigFile, nil)
 	if err != nil {
@@ -237,7 +237,7 @@ func newWebhook(is apiserver.AuthorizerConfiguration) (Authorizer, error) {
 		authorizationcel.NewDefaultCompiler())
 }
 
-// measured is what kube-apiserver measures of a webhook.
+// measured takes the metrics that kube-apiserver records about a webhook.
 type measured struct {
 	webhookmetrics.NoopRequestMetrics
 	webhookmetrics.WebhookMetrics

@@ -22,9 +22,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// nodeAuthorizer is the authorizer of the mode Node: kubelets may do to objects what the Pods on their nodes
-// need. Upstream's graph knows which those are. It is brought up to date when a kubelet asks, by what
-// the store has seen since.
+// nodeAuthorizer is the authorizer of the mode Node: kubelets may do to objects what the Pods on
+// their nodes need. Upstream's graph knows which objects these are. When a kubelet makes a request,
+// the graph is brought up to date with the changes in the store.
 type nodeAuthorizer struct {
 	store *store.Store
 	is    nodeidentifier.NodeIdentifier
@@ -48,8 +48,8 @@ func (n *nodeAuthorizer) begin() {
 	n.seen = 0
 }
 
-// leading are the kinds that lead from a node to other objects, by the keys that they are stored
-// under, and what the graph learns of them.
+// leading has the kinds that lead from a node to other objects, by their store keys, with the
+// function that adds an object to the graph.
 var leading = map[string]struct {
 	add    func(*node.Graph, string) error
 	remove func(g *node.Graph, namespace, name string)
@@ -88,7 +88,7 @@ var leading = map[string]struct {
 	},
 }
 
-// of tells the graph of an object as it is stored.
+// of adds a stored object to the graph.
 func of[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	return func(g *node.Graph, stored string) error {
 		obj := new(T)
@@ -100,7 +100,7 @@ func of[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	}
 }
 
-// now returns upstream's authorizer with what the store has now.
+// now returns upstream's authorizer for the present state of the store.
 func (n *nodeAuthorizer) now() (*node.NodeAuthorizer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,7 +114,7 @@ func (n *nodeAuthorizer) now() (*node.NodeAuthorizer, error) {
 	}
 }
 
-// follow tells the graph what the store has seen since.
+// follow adds to the graph what has changed in the store since.
 func (n *nodeAuthorizer) follow() error {
 	if n.seen == 0 {
 		return n.read()
@@ -144,7 +144,7 @@ func (n *nodeAuthorizer) follow() error {
 	}
 }
 
-// read tells an empty graph all that the store has.
+// read adds everything in the store to an empty graph.
 func (n *nodeAuthorizer) read() error {
 	revision := n.store.Revision()
 	for prefix, kind := range leading {
@@ -162,7 +162,7 @@ func (n *nodeAuthorizer) read() error {
 	return nil
 }
 
-// learn tells the graph of a change.
+// learn adds a change to the graph.
 func (n *nodeAuthorizer) learn(e *store.Event) error {
 	end := strings.IndexByte(e.Record.Key[len("/registry/"):], '/')
 	if end < 0 {

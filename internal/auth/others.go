@@ -11,17 +11,17 @@ import (
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
 )
 
-// FrontProxy says which proxies may say in headers who makes a request.
+// FrontProxy says which proxies may name the user of a request in headers.
 type FrontProxy struct {
-	// CA are the authorities for the certificates of the proxies.
+	// CA has the authorities for the certificates of the proxies.
 	CA *x509.CertPool
 	// Names are the common names that the certificates may have; none: any.
 	Names []string
-	// The headers that say who makes the request.
+	// The headers that name the user.
 	UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
 }
 
-// Authenticator knows the users that the proxies name.
+// Authenticator returns what authenticates the requests of the proxies.
 func (p FrontProxy) Authenticator() authenticator.Request {
 	return headerrequest.NewDynamicVerifyOptionsSecure(
 		func() (x509.VerifyOptions, bool) { return clientCertificates(p.CA), true },
@@ -29,9 +29,9 @@ func (p FrontProxy) Authenticator() authenticator.Request {
 		headerrequest.StaticStringSlice(p.GroupHeaders), headerrequest.StaticStringSlice(p.ExtraPrefixes))
 }
 
-// NewTokenWebhook asks a webhook whose token one is. The file is a kubeconfig that says where the
-// webhook is; its answers are good for a while. Tokens that are for nobody in particular are for the
-// audiences of the issuer.
+// NewTokenWebhook makes an authenticator that asks a webhook for the users of tokens. The file is a
+// kubeconfig that leads to the webhook. Its answers are cached for the ttl. Tokens without audiences
+// are for the audiences of the issuer.
 func NewTokenWebhook(file, version string, ttl time.Duration, issuer IssuerOptions) (authenticator.Token, error) {
 	client, err := webhookutil.LoadKubeconfig(file, nil)
 	if err != nil {

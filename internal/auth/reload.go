@@ -23,9 +23,9 @@ import (
 // serverID names the server in the metrics of its configuration.
 const serverID = "fakecluster"
 
-// reloading asks authorizers that a file configures. A real server watches the file; here each
-// request looks whether it has changed, so that the first one after a change is judged by the new
-// content. A file that cannot be used changes nothing.
+// reloading asks authorizers that a file configures. A real server watches the file. Here each
+// request checks whether it has changed, so that the first one after a change is judged by the
+// new content. A file with mistakes changes nothing.
 type reloading struct {
 	of       *authorizers
 	file     string
@@ -38,7 +38,7 @@ type reloading struct {
 	read          stamp
 }
 
-// stamp tells one content of a file from another.
+// stamp identifies the content of a file.
 type stamp struct {
 	info os.FileInfo
 	at   time.Time
@@ -72,7 +72,7 @@ func newReloading(m *Modes, of *authorizers, by Authorizer) *reloading {
 	return r
 }
 
-// current returns the authorizer that the file says now.
+// current returns the authorizer for the present content of the file.
 func (r *reloading) current() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *reloading) current() Authorizer {
 	return r.by
 }
 
-// load takes over what the file says, if that is something new.
+// load reads the file again, if it has changed.
 func (r *reloading) load() error {
 	data, err := regular.Read(r.file)
 	if err != nil || bytes.Equal(data, r.data) {

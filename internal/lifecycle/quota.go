@@ -36,7 +36,7 @@ func (r *Reactor) noteQuotas(list *tasks, c Change) {
 	}
 }
 
-// measureAgain has a quota measured at a later time.
+// measureAgain sets an alarm that measures a quota at a later time.
 func (r *Reactor) measureAgain(key string, at time.Time) {
 	t := task{measureQuota, key}
 	r.alarms.set(t, r.server.Now().Time, at, func(ctx context.Context) {
@@ -72,9 +72,10 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 		if measured != nil {
 			return measured
 		}
-		// Nobody else may have written since the quota was read. If it had its limits before,
-		// nobody else may have written to the quota: an object that was created, or has gone,
-		// has changed that as well. Otherwise what was counted says nothing of the quota.
+		// If the status has changed, this must have been the only write since the quota was
+		// read. If it has not, the quota must be the one that was read: objects that are
+		// created or removed meanwhile change it. Otherwise the count does not fit the
+		// quota.
 		if changed && r.server.Revision() == began+1 || !changed && is.Revision == was.Revision {
 			r.server.QuotaIsExact(is)
 			if !again.IsZero() {

@@ -26,8 +26,8 @@ type Change struct {
 	Previous  store.Record // the zero value for a create
 	Deleted   bool
 
-	// Accounted says that the commit has brought the quotas of the namespace up to date, but for
-	// the Unsettled ones, which are to be measured; these are keys.
+	// Accounted says that the commit has brought the quotas of the namespace up to date, except
+	// for those with the keys Unsettled, which have to be measured.
 	Accounted bool
 	Unsettled []string
 }
@@ -84,11 +84,11 @@ type Server interface {
 
 	// Quotas are the ResourceQuotas.
 	Quotas() *resource.Resource
-	// QuotasConcerned are the keys of the quotas of which a change of another object may change
-	// how much is used.
+	// QuotasConcerned returns the keys of the quotas whose use may change because of a change
+	// of another object.
 	QuotasConcerned(c Change) ([]string, error)
-	// QuotasLater are the keys of the quotas of which less will be used when time has passed,
-	// because of a change of an object, and when that is.
+	// QuotasLater returns the keys of the quotas of which less will be used at a later time,
+	// because of a change of an object, and that time.
 	QuotasLater(c Change) (keys []string, at time.Time)
 	// MeasureQuota sets the status of a quota to what its spec limits and to what is used, and
 	// tells whether anything has changed. If time alone makes a difference, again is when it does;

@@ -33,7 +33,8 @@ type Quotas struct {
 // Use is a write that may change how much of its quotas a namespace uses.
 type Use struct {
 	Resource *resource.Resource
-	// Judged is the write as the plugin ResourceQuota judges it; nil: the plugin does not see it.
+	// Judged is the write in the form that the plugin ResourceQuota judges; nil: the plugin does
+	// not see the write.
 	Judged *restadmission.Write
 	// Was is the record that the write replaces or removes; the zero value for a create.
 	Was store.Record
@@ -41,16 +42,16 @@ type Use struct {
 	Is runtime.Object
 }
 
-// Account is what a write changes of quotas.
+// Account is what a write changes in quotas.
 type Account struct {
 	// Charges are the updates that charge quotas before the write, and Releases those that
 	// bring them up to date after it. They commit together with the write.
 	Charges, Releases []store.Update
-	// Unsettled are the keys of quotas that are to be measured anew after the write.
+	// Unsettled are the keys of quotas that must be measured again after the write.
 	Unsettled []string
 }
 
-// charge is what a write changes of quotas. It commits together with the write, so that a write
+// charge is what a write changes in quotas. It commits together with the write, so that a write
 // that is refused later changes none.
 type charge struct {
 	Account
@@ -61,8 +62,8 @@ type charge struct {
 	unlimited int64
 }
 
-// use is a write that is about to commit: a create has no record, a delete no obj. Admission has
-// judged an update by current, which is nil if it has not.
+// use is a write that is about to commit. A create has no record, and a delete has no obj.
+// Current is the object with which admission has judged an update; nil: admission was not asked.
 type use struct {
 	obj, current runtime.Object
 	was          store.Record
@@ -127,7 +128,7 @@ func (a attempt) chargeOnce(u use) (charge, error) {
 	return c, nil
 }
 
-// commitCharged commits a write together with what it changes of quotas, and returns that. If a
+// commitCharged commits a write together with what it changes in quotas, and returns that. If a
 // quota has changed meanwhile, it asks the quotas again. It ends, because each further attempt
 // means that another write has succeeded.
 func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Record, error)) (store.Record, charge, error) {

@@ -69,18 +69,18 @@ func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]
 	return charged, nil
 }
 
-// Effect is what an update or a delete of an object means for a quota.
+// Effect is the effect of an update or a delete of an object on a quota.
 type Effect struct {
 	// Changes says that more or less of the quota is used afterwards, or may be.
 	Changes bool
 	// Exact says that Used is what is used afterwards, if the status of the quota was right
-	// before. Otherwise the quota is to be measured anew.
+	// before. Otherwise the quota must be measured again.
 	Exact bool
 	Used  corev1.ResourceList
 }
 
-// Effect is that of a write to an object: is is nil for a delete. If ChangesUsage is false for the
-// resource, was may be nil. Quotas are charged for objects that are created.
+// Effect returns the effect of an update or a delete of an object on a quota; is is nil for a
+// delete. If ChangesUsage is false for the resource, was may be nil. Charge is for creates.
 func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (Effect, error) {
 	evaluator, hard := q.evaluator(of), quota.ResourceNames(rq.Status.Hard)
 	if evaluator == nil {
@@ -103,7 +103,8 @@ func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *core
 		return Effect{}, err
 	}
 	if quota.Equals(before, after) {
-		// A pod may have ceased to count because time has passed, and nobody has noticed yet.
+		// A pod may have stopped counting because time has passed, and the quota may not say
+		// so yet.
 		return Effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
 	}
 	e := Effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
@@ -122,11 +123,11 @@ func (q Quotas) limitsDevices(hard []corev1.ResourceName) bool {
 	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
 }
 
-// SameUse tells whether two quotas have the same in use.
+// SameUse tells whether the same is used of two quotas.
 func SameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
 
-// countsUntil is when a pod that is being deleted ceases to count for quotas; zero: it counts as
-// long as it is there.
+// countsUntil returns when a pod that is being deleted stops counting for quotas; zero: it
+// counts as long as it exists.
 func countsUntil(obj runtime.Object) time.Time {
 	m, err := meta.Accessor(obj)
 	if err != nil || m.GetDeletionTimestamp() == nil || m.GetDeletionGracePeriodSeconds() == nil {
@@ -135,7 +136,7 @@ func countsUntil(obj runtime.Object) time.Time {
 	return m.GetDeletionTimestamp().Add(time.Duration(*m.GetDeletionGracePeriodSeconds()) * time.Second)
 }
 
-// CountsLess returns the next time after now at which one of these pods ceases to count for quotas;
+// CountsLess returns the next time after now at which one of these pods stops counting for quotas;
 // zero: there is none.
 func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	for _, pod := range pods {

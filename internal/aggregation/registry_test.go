@@ -1,0 +1,72 @@
+package aggregation
+
+import (
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+func TestWhoServesAPath(t *testing.T) {
+	r := &Registry{}
+	all := map[string]*Server{}
+	for _, name := range []string{"v1.wardle.example.com", "v1beta1.metrics.k8s.io"} {
+		all[name] = &Server{APIService: &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+	}
+	r.current.Store(&snapshot{servers: all})
+	for path, want := range map[string]string{
+		"/apis/wardle.example.com/v1":                  "v1.wardle.example.com",
+		"/apis/wardle.example.com/v1/":                 "v1.wardle.example.com",
+		"/apis/wardle.example.com/v1/namespaces/a/b/c": "v1.wardle.example.com",
+		"/apis/metrics.k8s.io/v1beta1/nodes":           "v1beta1.metrics.k8s.io",
+		"/apis/wardle.example.com/v2":                  "",
+		"/apis/wardle.example.com":                     "", // discovery of the group is merged
+		"/apis/":                                       "",
+		"/apis":                                        "",
+		"/api/v1/pods":                                 "",
+		"/version":                                     "",
+	} {
+		got := ""
+		if s := r.Serves(path); s != nil {
+			got = s.APIService.Name
+		}
+		if got != want {
+			t.Errorf("%s is served by %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestWhatPointsToAService(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"spec":{"service":{"namespace":"a","name":"b"}}}`:                                       true,
+		`{"spec":{"group":"apps","version":"v1"}}`:                                                false,
+		`{"metadata":{"annotations":{"a":"{\"service\":{}}"}},"spec":{"service":null}}`:           false,
+		`{"metadata":{"labels":{"service":"x"}},"spec":{"group":"apps"},"status":{"service":{}}}`: false,
+		"": false,
+	} {
+		if got := PointsToService(text); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+func TestWhichSlicesAreReady(t *testing.T) {
+	yes, no, name, port := true, false, "https", int32(443)
+	ports := []discoveryv1.EndpointPort{{Name: &name, Port: &port}}
+	for _, c := range []struct {
+		rule  string
+		slice discoveryv1.EndpointSlice
+		want  bool
+	}{
+		{"an endpoint that is ready", discoveryv1.EndpointSlice{Ports: ports, Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}}, true},
+		{"one that does not say it is", discoveryv1.EndpointSlice{Ports: ports, Endpoints: []discoveryv1.Endpoint{{}}}, true},
+		{"one that is not", discoveryv1.EndpointSlice{Ports: ports, Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: &no}}}}, false},
+		{"none", discoveryv1.EndpointSlice{Ports: ports}, false},
+		{"another port", discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{}}}, false},
+	} {
+		if got := isReady(&c.slice, name); got != c.want {
+			t.Errorf("%s: %t", c.rule, got)
+		}
+	}
+}

@@ -39,8 +39,9 @@
 // can see change. [Cluster.Fork] copies a running cluster.
 //
 // All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
-// work is done in the call of a request. There are three exceptions, all of them off by default:
-// the controllers [TTLAfterFinished], [CSRCleaner] and [DisruptionController] set a timer for the
-// moment at which they have to act. With [InProcess] everything works inside a testing/synctest
-// bubble, by the bubble's clock.
+// work is done in the call of a request. The exceptions are timers for a known moment:
+// [TTLAfterFinished], [CSRCleaner] and [DisruptionController] set one if they act,
+// [ResourceQuotaController] sets one for a Pod with a quota that is being deleted, and
+// [FsyncEverySecond] one after a write. With [InProcess] everything works inside a
+// testing/synctest bubble, by the bubble's clock.
 package fakecluster

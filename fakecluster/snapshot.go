@@ -48,7 +48,7 @@ type Fsync string
 const (
 	// FsyncAlways has each request wait until what it writes is on the disk. It is the default.
 	FsyncAlways Fsync = "always"
-	// FsyncEverySecond has it be on the disk a second later. It is much faster.
+	// FsyncEverySecond syncs writes to the disk within a second. It is much faster.
 	FsyncEverySecond Fsync = "second"
 )
 

@@ -11,7 +11,7 @@ type Flag struct {
 }
 
 // Table has all flags of kube-apiserver 1.37, by name, with the types and defaults that upstream
-// gives them.
+// gives them. A test in conformance/serverflags compares it with the flags of the real command.
 var Table = []Flag{
 	{Name: "admission-control", Type: "stringSlice", Default: "[]", Refused: "see --enable-admission-plugins and --disable-admission-plugins"},
 	{Name: "admission-control-config-file", Type: "string", Refused: "admission plugins have their default configuration"},

@@ -270,13 +270,18 @@ func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {
 func (s *settings) readNetwork(flags *serverflags.Flags) (err error) {
 	n := &s.flags.network
 	if text := flags.Text("service-cluster-ip-range"); text != "" {
-		if n.Services, err = builtin.ParseServiceRange(text); err != nil {
+		if n.Services, n.Secondary, err = builtin.ParseServiceRanges(text); err != nil {
 			return fmt.Errorf("--service-cluster-ip-range: %w", err)
 		}
 	}
 	if text := flags.Text("advertise-address"); text != "" {
 		if n.Server, err = netip.ParseAddr(text); err != nil {
 			return fmt.Errorf("--advertise-address: %w", err)
+		}
+	}
+	if n.Server.IsValid() {
+		if services := builtin.Network(*n).ServiceRanges()[0]; services.Addr().Is4() != n.Server.Is4() {
+			return fmt.Errorf("service IP family %q must match public address family %q", services, n.Server)
 		}
 	}
 	n.Port = flags.Int("secure-port")

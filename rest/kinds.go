@@ -140,8 +140,8 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 	return v.Codec.Copy(result.Object), nil
 }
 
-// ServiceRange implements builtin.Cluster.
-func (k forKinds) ServiceRange() netip.Prefix { return k.network.ServiceRange() }
+// ServiceRanges implements builtin.Cluster.
+func (k forKinds) ServiceRanges() []netip.Prefix { return k.network.ServiceRanges() }
 
 // NodePorts implements builtin.Cluster.
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }

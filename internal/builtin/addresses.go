@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"errors"
+	"math"
 	"net"
 	"net/netip"
 
@@ -27,13 +28,16 @@ const (
 	defaultServiceCIDRName = "kubernetes"
 )
 
-// addresses allocates IPv4 addresses of the cluster's ServiceCIDRs. An address is allocated if
+// addresses allocates addresses of a family from the cluster's ServiceCIDRs. An address is allocated if
 // there is an IPAddress with its name. Creating that object allocates the address, so that only
 // one of two services can get it.
 //
 // This is upstream's MetaAllocator, which learns of ServiceCIDRs by informers and a queue, and
 // draws addresses by a seed from the clock.
-type addresses struct{ *taking }
+type addresses struct {
+	*taking
+	family api.IPFamily
+}
 
 var _ ipallocator.Interface = addresses{}
 
@@ -43,7 +47,7 @@ type serviceRange struct {
 	ready  bool
 }
 
-// ranges returns the ranges of the ServiceCIDRs, in the order of their names.
+// ranges returns the ranges of the family in the ServiceCIDRs, in the order of their names.
 func (a addresses) ranges() ([]serviceRange, error) {
 	all, err := a.cluster.Objects(serviceCIDRs, "")
 	if err != nil {
@@ -55,15 +59,27 @@ func (a addresses) ranges() ([]serviceRange, error) {
 		cidr := obj.(*networkingapi.ServiceCIDR)
 		missing = missing && cidr.Name != defaultServiceCIDRName
 		for _, text := range cidr.Spec.CIDRs {
-			if prefix, err := netip.ParsePrefix(text); err == nil && prefix.Addr().Is4() {
+			if prefix, err := netip.ParsePrefix(text); err == nil && familyOf(prefix.Addr()) == a.family {
 				ranges = append(ranges, serviceRange{prefix.Masked(), isReady(cidr)})
 			}
 		}
 	}
 	if missing {
-		ranges = append(ranges, serviceRange{a.cluster.ServiceRange(), true})
+		for _, prefix := range a.cluster.ServiceRanges() {
+			if familyOf(prefix.Addr()) == a.family {
+				ranges = append(ranges, serviceRange{prefix, true})
+			}
+		}
 	}
 	return ranges, nil
+}
+
+// familyOf returns the family of an address.
+func familyOf(a netip.Addr) api.IPFamily {
+	if a.Is4() {
+		return api.IPv4Protocol
+	}
+	return api.IPv6Protocol
 }
 
 // isReady tells whether addresses of a ServiceCIDR may be allocated. Without a condition, they
@@ -129,21 +145,32 @@ type addressRange struct {
 // address.
 func (r serviceRange) parts() []addressRange {
 	const most, least, share = 256, 16, 16
-	size := 1<<(32-r.prefix.Bits()) - 2 // without the addresses of the network and of the broadcast
+	all := math.MaxInt
+	if bits := r.prefix.Addr().BitLen() - r.prefix.Bits(); bits < 62 {
+		all = 1 << bits
+	}
+	size := all - 1 // without the address of the network
+	if r.prefix.Addr().Is4() {
+		size-- // and of the broadcast
+	}
 	lower := 0
-	if size+2 > least {
-		lower = min(max(least, (size+2)/share), most)
+	if all > least {
+		lower = min(max(least, all/share), most)
 	}
 	first := r.prefix.Addr().Next()
 	return []addressRange{{plus(first, lower), size - lower}, {first, lower}}
 }
 
-// plus returns the IPv4 address that is n addresses later.
+// plus returns the address that is n addresses later.
 func plus(a netip.Addr, n int) netip.Addr {
-	b := a.As4()
-	sum := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-	sum += uint32(n)
-	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	b := a.AsSlice()
+	for i, carry := len(b)-1, uint64(n); i >= 0 && carry > 0; i-- {
+		carry += uint64(b[i])
+		b[i] = byte(carry)
+		carry >>= 8
+	}
+	sum, _ := netip.AddrFromSlice(b)
+	return sum
 }
 
 // takeOneOf allocates a free address, or fails with ipallocator.ErrFull.
@@ -153,7 +180,7 @@ func (a addresses) takeOneOf(r addressRange) (net.IP, error) {
 	}
 	start := a.cluster.Random(r.size)
 	for i := range r.size {
-		address := plus(r.first, (start+i)%r.size)
+		address := plus(r.first, int((uint64(start)+uint64(i))%uint64(r.size)))
 		if a.Has(address.AsSlice()) {
 			continue
 		}
@@ -216,7 +243,7 @@ func (a addresses) ForEach(f func(net.IP)) {
 func (a addresses) CIDR() net.IPNet { return net.IPNet{} }
 
 // IPFamily implements ipallocator.Interface.
-func (a addresses) IPFamily() api.IPFamily { return api.IPv4Protocol }
+func (a addresses) IPFamily() api.IPFamily { return a.family }
 
 // Destroy implements ipallocator.Interface.
 func (a addresses) Destroy() {}

@@ -49,8 +49,9 @@ type Cluster interface {
 	Put(ctx context.Context, of schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
 	Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
 
-	// ServiceRange returns the addresses of services, without those that ServiceCIDRs add.
-	ServiceRange() netip.Prefix
+	// ServiceRanges returns the addresses of services, without those that ServiceCIDRs add: of one
+	// family or of two, of which the first is that of services that do not ask for one.
+	ServiceRanges() []netip.Prefix
 	// NodePorts returns the node ports of the cluster.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.

@@ -9,32 +9,47 @@ import (
 // Network has the addresses in the initial objects of a cluster. All fields have useful zero
 // values.
 type Network struct {
-	// Services is the range of the services' addresses: IPv4, with at least eight
-	// addresses. Zero: 10.0.0.0/24.
+	// Services is the range of the services' addresses, with at least eight of them. Zero:
+	// 10.0.0.0/24.
 	Services netip.Prefix
-	// Server is the address of the server. Zero: 192.0.2.1, which is reserved for examples. For a
-	// loopback address the Service kubernetes has no Endpoints, because Endpoints may not have
-	// such an address.
+	// Secondary is a range of the other family; zero: there is none.
+	Secondary netip.Prefix
+	// Server is the address of the server. Zero: 192.0.2.1, or 2001:db8:ffff::1 if services have
+	// IPv6 addresses; these are reserved for examples. For a loopback address the Service
+	// kubernetes has no Endpoints, because Endpoints may not have such an address.
 	Server netip.Addr
 	// Port is the port of the server. Zero: 6443.
 	Port int
 }
 
-// ParseServiceRange reads a range of addresses for services.
-func ParseServiceRange(text string) (netip.Prefix, error) {
-	if strings.Contains(text, ",") {
-		return netip.Prefix{}, fmt.Errorf("%q: fakecluster has services of one family only; give one range", text)
+// ParseServiceRanges reads one or two ranges of addresses for services, separated by a comma. Of two
+// ranges, one is IPv4 and the other one IPv6.
+func ParseServiceRanges(text string) (primary, secondary netip.Prefix, err error) {
+	texts := strings.Split(text, ",")
+	if len(texts) > 2 {
+		return primary, secondary, fmt.Errorf("--service-cluster-ip-range must not contain more than two entries")
 	}
-	prefix, err := netip.ParsePrefix(text)
+	if primary, err = parseServiceRange(texts[0]); err != nil || len(texts) == 1 {
+		return primary, secondary, err
+	}
+	if secondary, err = parseServiceRange(texts[1]); err != nil {
+		return primary, secondary, err
+	}
+	if primary.Addr().Is4() == secondary.Addr().Is4() {
+		err = fmt.Errorf("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
+	}
+	return primary, secondary, err
+}
+
+func parseServiceRange(text string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
 	switch {
 	case err != nil:
 		return prefix, err
-	case !prefix.Addr().Is4():
-		return prefix, fmt.Errorf("%q: fakecluster gives services IPv4 addresses only", text)
-	case prefix.Bits() > 29:
+	case prefix.Addr().BitLen()-prefix.Bits() < 3:
 		return prefix, fmt.Errorf("the service cluster IP range must be at least %d IP addresses", 8)
-	case prefix.Bits() < 12:
-		return prefix, fmt.Errorf("specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12")
+	case prefix.Addr().Is6() && prefix.Bits() < 64:
+		return prefix, fmt.Errorf("shortest allowed prefix length for service CIDR is 64, got %d", prefix.Bits())
 	}
 	return prefix.Masked(), nil
 }
@@ -44,21 +59,26 @@ func (n Network) String() string {
 	if n == (Network{}) {
 		return ""
 	}
-	return fmt.Sprint("@", n.ServiceRange(), n.Server, n.Port)
+	return fmt.Sprint("@", n.ServiceRanges(), n.Server, n.Port)
 }
 
-// ServiceRange has the addresses that services get.
-func (n Network) ServiceRange() netip.Prefix {
+// ServiceRanges has the addresses that services get.
+func (n Network) ServiceRanges() []netip.Prefix {
+	ranges := []netip.Prefix{netip.MustParsePrefix(defaultServiceCIDR)}
 	if n.Services.IsValid() {
-		return n.Services
+		ranges[0] = n.Services
 	}
-	return netip.MustParsePrefix(defaultServiceCIDR)
+	if n.Secondary.IsValid() {
+		ranges = append(ranges, n.Secondary)
+	}
+	return ranges
 }
 
 // The addresses in initialText: those of a cluster without options.
 const (
 	defaultServerService = "10.0.0.1"
 	defaultServer        = "192.0.2.1"
+	defaultServer6       = "2001:db8:ffff::1" // with services of IPv6
 	defaultPort          = 6443
 )
 
@@ -66,10 +86,22 @@ const (
 // if a cluster in this network does not have the object.
 func (n Network) adapt(key, text string) (string, string, bool) {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
-	service := n.ServiceRange().Addr().Next().String()
-	replaced := []string{defaultServiceCIDR, n.ServiceRange().String(), `"` + defaultServerService + `"`, `"` + service + `"`}
-	if n.Server.IsValid() {
-		replaced = append(replaced, `"`+defaultServer+`"`, `"`+n.Server.String()+`"`)
+	ranges := n.ServiceRanges()
+	service := ranges[0].Addr().Next().String()
+	var quoted []string
+	for _, r := range ranges {
+		quoted = append(quoted, `"`+r.String()+`"`)
+	}
+	replaced := []string{`"` + defaultServiceCIDR + `"`, strings.Join(quoted, ","), `"` + defaultServerService + `"`, `"` + service + `"`}
+	server := n.Server
+	if ranges[0].Addr().Is6() {
+		replaced = append(replaced, `"IPv4"`, `"IPv6"`)
+		if !server.IsValid() {
+			server = netip.MustParseAddr(defaultServer6)
+		}
+	}
+	if server.IsValid() {
+		replaced = append(replaced, `"`+defaultServer+`"`, `"`+server.String()+`"`)
 	}
 	if n.Port != 0 {
 		replaced = append(replaced, fmt.Sprintf(`ort":%d`, defaultPort), fmt.Sprintf(`ort":%d`, n.Port)) // of port and targetPort

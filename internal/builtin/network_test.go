@@ -19,8 +19,12 @@ func TestInitialObjectsAreOfTheNetwork(t *testing.T) {
 	}{
 		{"without options", Network{}, seen{`["10.0.0.0/24"]`, "10.0.0.1", "10.0.0.1", "6443", "192.0.2.1", "6443", "192.0.2.1", "6443"}},
 		{"the range, the address and the port are given",
-			Network{netip.MustParsePrefix("10.96.0.0/12"), netip.MustParseAddr("192.0.2.9"), 12345},
+			Network{Services: netip.MustParsePrefix("10.96.0.0/12"), Server: netip.MustParseAddr("192.0.2.9"), Port: 12345},
 			seen{`["10.96.0.0/12"]`, "10.96.0.1", "10.96.0.1", "12345", "192.0.2.9", "12345", "192.0.2.9", "12345"}},
+		{"two families", Network{Services: netip.MustParsePrefix("10.96.0.0/12"), Secondary: netip.MustParsePrefix("fd00::/108")},
+			seen{`["10.96.0.0/12","fd00::/108"]`, "10.96.0.1", "10.96.0.1", "6443", "192.0.2.1", "6443", "192.0.2.1", "6443"}},
+		{"IPv6", Network{Services: netip.MustParsePrefix("fd00::/108")},
+			seen{`["fd00::/108"]`, "fd00::1", "fd00::1", "6443", "2001:db8:ffff::1", "6443", "2001:db8:ffff::1", "6443"}},
 		{"no Endpoints have a loopback address", Network{Server: netip.MustParseAddr("127.0.0.1"), Port: 2000},
 			seen{`["10.0.0.0/24"]`, "10.0.0.1", "10.0.0.1", "2000", "", "", "", ""}},
 	} {
@@ -66,16 +70,23 @@ func TestServiceRangesAreRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.96.0.0/12":              "10.96.0.0/12",
 		"10.96.0.7/24":              "10.96.0.0/24",
-		"10.0.0.0/24,fd00::/108":    `"10.0.0.0/24,fd00::/108": fakecluster has services of one family only; give one range`,
-		"fd00::/108":                `"fd00::/108": fakecluster gives services IPv4 addresses only`,
+		"10.0.0.0/8":                "10.0.0.0/8",
+		"10.0.0.0/24,fd00::7/108":   "10.0.0.0/24 and fd00::/108",
+		"fd00::/108, 10.0.0.0/24":   "fd00::/108 and 10.0.0.0/24",
+		"fd00::/64":                 "fd00::/64",
+		"fd00::/63":                 "shortest allowed prefix length for service CIDR is 64, got 63",
+		"fd00::/126":                "the service cluster IP range must be at least 8 IP addresses",
+		"10.0.0.0/24,fd00::/108,":   "--service-cluster-ip-range must not contain more than two entries",
 		"10.0.0.0/30":               "the service cluster IP range must be at least 8 IP addresses",
-		"10.0.0.0/8":                "specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12",
 		"ten":                       `netip.ParsePrefix("ten"): no '/'`,
 		"10.0.0.0/24/7":             `netip.ParsePrefix("10.0.0.0/24/7"): ParseAddr("10.0.0.0/24"): unexpected character (at "/24")`,
-		"10.0.0.0/24, 10.1.0.0/24 ": `"10.0.0.0/24, 10.1.0.0/24 ": fakecluster has services of one family only; give one range`,
+		"10.0.0.0/24, 10.1.0.0/24 ": "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family",
 	} {
-		prefix, err := ParseServiceRange(text)
-		got := prefix.String()
+		primary, secondary, err := ParseServiceRanges(text)
+		got := primary.String()
+		if secondary.IsValid() {
+			got += " and " + secondary.String()
+		}
 		if err != nil {
 			got = err.Error()
 		}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"net/netip"
 	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -23,12 +24,13 @@ type NodePorts struct {
 	storages sync.Pool // of *serviceStorage, which take a while to make
 }
 
-// storage returns a storage of services, which the caller puts back when it is done.
-func (n *NodePorts) storage() (*serviceStorage, error) {
+// storage returns a storage of services with addresses of the ranges, which the caller puts back
+// when it is done.
+func (n *NodePorts) storage(ranges []netip.Prefix) (*serviceStorage, error) {
 	if s, ok := n.storages.Get().(*serviceStorage); ok {
 		return s, nil
 	}
-	return newServiceStorage()
+	return newServiceStorage(ranges)
 }
 
 func (n *NodePorts) putBack(s *serviceStorage) {

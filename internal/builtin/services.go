@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,7 +36,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 		return nil, apierrors.NewInternalError(fmt.Errorf("looking up the node ports of services: %w", err))
 	}
 	service := obj.(*api.Service)
-	storage, err := c.NodePorts().storage()
+	storage, err := c.NodePorts().storage(c.ServiceRanges())
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
@@ -100,10 +101,15 @@ type serviceStorage struct {
 	taking *taking
 }
 
-func newServiceStorage() (*serviceStorage, error) {
+// newServiceStorage makes a storage for a cluster whose services have addresses of the ranges. The
+// first one is that of services that do not ask for a family.
+func newServiceStorage(ranges []netip.Prefix) (*serviceStorage, error) {
 	t := &taking{}
-	storage, _, _, err := servicestorage.NewREST(overCluster{}, api.IPv4Protocol,
-		map[api.IPFamily]ipallocator.Interface{api.IPv4Protocol: addresses{t}}, nodePorts{t}, nil, nil, nil)
+	allocators := map[api.IPFamily]ipallocator.Interface{}
+	for _, r := range ranges {
+		allocators[familyOf(r.Addr())] = addresses{t, familyOf(r.Addr())}
+	}
+	storage, _, _, err := servicestorage.NewREST(overCluster{}, familyOf(ranges[0].Addr()), allocators, nodePorts{t}, nil, nil, nil)
 	return &serviceStorage{storage, t}, err
 }
 

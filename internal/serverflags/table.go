@@ -164,7 +164,7 @@ var Table = []Flag{
 	{Name: "service-account-max-token-expiration", Type: "duration", Default: "0s", Applied: "the longest time for which a token is good"},
 	{Name: "service-account-signing-endpoint", Type: "string", Refused: "tokens are signed in the process; see --service-account-signing-key-file"},
 	{Name: "service-account-signing-key-file", Type: "string", Applied: "the private key of the issuer"},
-	{Name: "service-cluster-ip-range", Type: "string", Applied: "the addresses of services, as 10.0.0.0/24"},
+	{Name: "service-cluster-ip-range", Type: "string", Applied: "the addresses of services, as 10.0.0.0/24, or as 10.0.0.0/24,fd00::/108 for two families"},
 	{Name: "service-node-port-range", Type: "portRange", Default: "30000-32767", Refused: "node ports are 30000 to 32767"},
 	{Name: "show-hidden-metrics-for-version", Type: "string"},
 	{Name: "shutdown-delay-duration", Type: "duration", Default: "0s"},

@@ -22,9 +22,8 @@ func (e *missingError) Status() metav1.Status {
 // missingPaths are paths outside the API that a real server has, with the reason why this one
 // does not.
 var missingPaths = map[string]string{
-	"metrics": "it measures nothing",
-	"logs":    "it has no log files",
-	"debug":   "the process is that of the test, and can be looked into there",
+	"logs":  "it has no log files",
+	"debug": "the process is that of the test, and can be looked into there",
 }
 
 // gaps tells what clients have asked for and only a real server serves: each thing once.

@@ -23,6 +23,7 @@ type paths struct {
 	aggregate *aggregation.Registry
 	tokens    *auth.Issuer
 	gaps      *gaps
+	counts    *requestCounts
 }
 
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
@@ -56,6 +57,8 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 			return
 		}
 		discovery.ServeIndex(w, req, c, registered)
+	case req.URL.Path == "/metrics":
+		p.counts.serveMetrics(w, req)
 	case isHealthCheck(req.URL.Path):
 		health().ServeHTTP(w, req)
 	case isIssuerPath(req.URL.Path):

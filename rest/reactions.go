@@ -249,7 +249,13 @@ func (r reactions) Collect(ctx context.Context, res *resource.Resource, was stor
 }
 
 func (r reactions) Create(ctx context.Context, res *resource.Resource, obj runtime.Object) error {
-	w := apiServer.write(res, "", "")
+	return r.create(ctx, res, "", obj)
+}
+
+// create creates an object in a namespace, as the server itself; the namespace is empty for a
+// cluster-scoped one.
+func (r reactions) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
+	w := apiServer.write(res, namespace, "")
 	w.Change = write.Create{Object: func(v *resource.Version) (resource.Decoded, error) {
 		created, err := judged(v, obj)
 		return resource.Decoded{Object: created}, err

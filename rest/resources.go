@@ -56,11 +56,14 @@ type resources struct {
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 	gaps         *gaps
+	counts       *requestCounts
 }
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, w: w, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
+	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
+	w = &counted{ResponseWriter: w, of: r, by: s.counts}
+	r.w = w
 	err := s.serve(r)
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)

@@ -250,7 +250,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		quotas: newQuotas(known, kinds.all, kinds.acting),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
-		controllers.New(forControllers{known, &server.controllers}, kinds.acting)...)
+		append(controllers.New(forControllers{known, &server.controllers}, kinds.acting), restorer{&server.controllers, kinds.options})...)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
@@ -266,13 +266,15 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 			Varies: func(r *resource.Resource) bool { return intree.ChangesUsage(r.GroupResource()) },
 		}
 	}
+	counts := &requestCounts{}
 	server.handler = behind(server.filters(), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, inside, server.verbs(), server.subresourceVerbs(), server.gaps, counts},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 		aggregate: server.aggregate,
 		tokens:    tokens,
 		gaps:      server.gaps,
+		counts:    counts,
 	})
 	return server, nil
 }

@@ -97,6 +97,7 @@ func (i *Issuer) ExtendsExpiration() bool { return !i.options.ExactExpiration }
 
 func (i *Issuer) make() error {
 	i.once.Do(func() {
+		serviceaccount.RegisterMetrics()
 		if err := i.makeWith(i.options.SigningKey, i.options.Keys); err != nil {
 			i.err = fmt.Errorf("making the key of service account tokens: %w", err)
 		}

@@ -160,3 +160,9 @@ func InitialRecords(o Options, now time.Time, uid func() string, revision int64)
 	}
 	return records
 }
+
+// IsInitial tells whether a cluster with the options has the object of a store key from its start.
+func IsInitial(o Options, key string) bool {
+	_, found := slices.BinarySearchFunc(initialsOf(o), key, func(i initial, key string) int { return strings.Compare(i.key, key) })
+	return found
+}

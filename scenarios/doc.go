@@ -385,6 +385,14 @@
 // must be one that a scenario of the same run takes manifests from or uses as a shared setup,
 // or it is a mistake.
 //
+// # A cluster that runs already
+//
+// With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig, one after
+// the other: see [External]. Each scenario has namespaces and groups of definitions of its own,
+// which it sees under the names that it gives them, and all that it creates is deleted at its end.
+// Whatever else is in the cluster, scenarios see, too. Those are skipped that have webhooks, a
+// cluster of their own making, or steps that need virtual time.
+//
 // # The log
 //
 // [Reporter] writes one timed line for each scenario that passed, on a terminal only if it is

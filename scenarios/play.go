@@ -26,8 +26,11 @@ type Player struct {
 	// is real, and scenarios with advance or settle are skipped.
 	Bubble func(func()) error
 	// Parallel is how many scenarios are played at the same time; 0: as many as there are
-	// processors.
+	// processors, or with External one.
 	Parallel int
+	// External says that the clusters of Start are views of one that runs outside of this process,
+	// as those of [External] are. Scenarios that need what it cannot do are skipped.
+	External bool
 
 	// virtual: this is in a bubble.
 	virtual bool
@@ -40,6 +43,12 @@ func (with Player) play(ctx context.Context, s *Scenario, of *base) Result {
 	}
 	result := Result{Scenario: s}
 	began := time.Now()
+	if with.External {
+		with.Bubble, of = nil, nil
+		if result.Skipped = s.notExternal(); result.Skipped != "" {
+			return result
+		}
+	}
 	switch {
 	case with.Bubble != nil && (with.Controller != nil || s.needsTime()):
 		with.virtual = true

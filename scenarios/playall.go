@@ -16,6 +16,9 @@ func (with Player) PlayAll(ctx context.Context, scenarios []*Scenario, report fu
 		with.Start = InProcess
 	}
 	players := with.Parallel
+	if players < 1 && with.External {
+		players = 1 // objects without a namespace are all of one cluster
+	}
 	if players < 1 {
 		players = runtime.GOMAXPROCS(0)
 	}

@@ -61,7 +61,7 @@ var expectationFields = []fieldDoc{
 	{"that", "TEXTS", "Conditions in CEL that must be true."},
 }
 
-type schema = map[string]any
+type jsonSchema = map[string]any
 
 // Schema returns the JSON schema of a document of a scenario file. What a schema cannot say, such
 // as whether an expression is CEL, only [Load] finds.
@@ -79,20 +79,20 @@ func Schema() []byte {
 	stepSchema := object(append(step, expectationFields...))
 	scenario := object(scenarioFields)
 	scenario["required"] = []string{"scenario", "steps"}
-	case_ := schema{"type": "object", "required": []string{"name"}, "properties": schema{"name": schema{"type": "string"}}}
+	case_ := jsonSchema{"type": "object", "required": []string{"name"}, "properties": jsonSchema{"name": jsonSchema{"type": "string"}}}
 	use := object([]fieldDoc{{"use", "TEXT", "The file of a shared setup."}, {"with", "MAPPING", "Its parameters."}})
 	use["required"] = []string{"use"}
-	data, err := json.MarshalIndent(schema{
+	data, err := json.MarshalIndent(jsonSchema{
 		"$schema": "http://json-schema.org/draft-07/schema#",
 		"$id":     SchemaURL,
 		"title":   "A scenario of fakecluster, or a shared setup",
-		"if":      schema{"required": []string{"scenario"}},
-		"then":    schema{"$ref": "#/definitions/scenario"},
-		"else": schema{
+		"if":      jsonSchema{"required": []string{"scenario"}},
+		"then":    jsonSchema{"$ref": "#/definitions/scenario"},
+		"else": jsonSchema{
 			"type": "object", "required": []string{"setup"}, "additionalProperties": false,
-			"properties": schema{"parameters": value("MAPPING", "What the parameters are by default, or !present for one that has to be given."), "setup": value("SETUP", "")},
+			"properties": jsonSchema{"parameters": value("MAPPING", "What the parameters are by default, or !present for one that has to be given."), "setup": value("SETUP", "")},
 		},
-		"definitions": schema{
+		"definitions": jsonSchema{
 			"scenario": scenario,
 			"step":     stepSchema,
 			"case":     case_,
@@ -101,10 +101,10 @@ func Schema() []byte {
 			"service":  object(serviceFields),
 			"user":     ofNotation(asUser.notation),
 			"use":      use,
-			"manifest": schema{"type": "object", "anyOf": []schema{
+			"manifest": jsonSchema{"type": "object", "anyOf": []jsonSchema{
 				{"required": []string{"apiVersion", "kind"}}, {"required": []string{"file"}},
 			}},
-			"error": schema{"type": []string{"object", "string"}, "additionalProperties": false, "properties": names(refusalFields)},
+			"error": jsonSchema{"type": []string{"object", "string"}, "additionalProperties": false, "properties": names(refusalFields)},
 		},
 	}, "", "  ")
 	if err != nil {
@@ -113,23 +113,23 @@ func Schema() []byte {
 	return append(data, '\n')
 }
 
-func object(fields []fieldDoc) schema {
-	properties := schema{}
+func object(fields []fieldDoc) jsonSchema {
+	properties := jsonSchema{}
 	for _, f := range fields {
 		properties[f.name] = value(f.notation, f.doc)
 	}
-	return schema{"type": "object", "additionalProperties": false, "properties": properties}
+	return jsonSchema{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-func names(all []string) schema {
-	properties := schema{}
+func names(all []string) jsonSchema {
+	properties := jsonSchema{}
 	for _, name := range all {
-		properties[name] = schema{}
+		properties[name] = jsonSchema{}
 	}
 	return properties
 }
 
-func value(notation, doc string) schema {
+func value(notation, doc string) jsonSchema {
 	of := ofNotation(notation)
 	if doc != "" {
 		of["description"] = doc
@@ -142,33 +142,33 @@ var braces = regexp.MustCompile(`\{([^}]*)\}`)
 
 // ofNotation is the schema of what a notation stands for. A value with a tag is a text for
 // whoever does not know the tag.
-func ofNotation(notation string) schema {
-	list := func(definition string) schema {
-		return schema{"type": "array", "items": schema{"$ref": "#/definitions/" + definition}}
+func ofNotation(notation string) jsonSchema {
+	list := func(definition string) jsonSchema {
+		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + definition}}
 	}
 	switch notation {
 	case "TEXT", "NAME", "DURATION":
-		return schema{"type": "string"}
+		return jsonSchema{"type": "string"}
 	case "TEXTS":
-		return schema{"type": "array", "items": schema{"type": "string"}}
+		return jsonSchema{"type": "array", "items": jsonSchema{"type": "string"}}
 	case "NUMBER":
-		return schema{"type": []string{"integer", "string"}}
+		return jsonSchema{"type": []string{"integer", "string"}}
 	case "FLAG":
-		return schema{"type": "boolean"}
+		return jsonSchema{"type": "boolean"}
 	case "VALUE":
-		return schema{}
+		return jsonSchema{}
 	case "MAPPING":
-		return schema{"type": "object"}
+		return jsonSchema{"type": "object"}
 	case "LIST":
-		return schema{"type": []string{"array", "string"}}
+		return jsonSchema{"type": []string{"array", "string"}}
 	case "MANIFEST":
-		return schema{"$ref": "#/definitions/manifest"}
+		return jsonSchema{"$ref": "#/definitions/manifest"}
 	case "ERROR":
-		return schema{"$ref": "#/definitions/error"}
+		return jsonSchema{"$ref": "#/definitions/error"}
 	case "CLUSTER":
-		return schema{"$ref": "#/definitions/cluster"}
+		return jsonSchema{"$ref": "#/definitions/cluster"}
 	case "SERVICE":
-		return schema{"$ref": "#/definitions/service"}
+		return jsonSchema{"$ref": "#/definitions/service"}
 	case "CASES":
 		return list("case")
 	case "WEBHOOKS":
@@ -176,25 +176,25 @@ func ofNotation(notation string) schema {
 	case "STEPS":
 		return list("step")
 	case "SETUP":
-		return schema{"type": "array", "items": schema{"anyOf": []schema{
+		return jsonSchema{"type": "array", "items": jsonSchema{"anyOf": []jsonSchema{
 			{"$ref": "#/definitions/manifest"}, {"$ref": "#/definitions/use"}, {"$ref": "#/definitions/step"},
 		}}}
 	case "AS":
-		return schema{"anyOf": []schema{{"type": "string"}, {"$ref": "#/definitions/user"}}}
+		return jsonSchema{"anyOf": []jsonSchema{{"type": "string"}, {"$ref": "#/definitions/user"}}}
 	case "{NAME: VALUE}":
-		return schema{"type": "object", "additionalProperties": schema{"type": "string"}}
+		return jsonSchema{"type": "object", "additionalProperties": jsonSchema{"type": "string"}}
 	case "{name, response, ...}":
 		return object(append([]fieldDoc{webhookFields[0]}, webhookFields[2:]...))
 	case "{fieldManager, force, ...}":
-		return schema{"type": "object", "additionalProperties": false, "properties": names(knownOptions)}
+		return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(knownOptions)}
 	}
 	all := braces.FindAllStringSubmatch(notation, -1)
 	if len(all) == 0 { // json, merge or strategic
-		return schema{"enum": strings.Split(strings.ReplaceAll(notation, " or ", ", "), ", ")}
+		return jsonSchema{"enum": strings.Split(strings.ReplaceAll(notation, " or ", ", "), ", ")}
 	}
 	var of []string
 	for _, m := range all {
 		of = append(of, strings.Split(m[1], ", ")...)
 	}
-	return schema{"type": "object", "additionalProperties": false, "properties": names(of)}
+	return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(of)}
 }

@@ -81,7 +81,10 @@ func (u *user) config(of Cluster) *rest.Config {
 		return of.ServiceAccountConfig(namespace, name)
 	case u.token != nil:
 		cfg := of.RESTConfig()
-		cfg.BearerToken = fmt.Sprint(u.token)
+		// Of the administrator's credentials none may be left.
+		cfg.BearerToken, cfg.BearerTokenFile, cfg.Username, cfg.Password = fmt.Sprint(u.token), "", "", ""
+		cfg.CertData, cfg.CertFile, cfg.KeyData, cfg.KeyFile = nil, "", nil, ""
+		cfg.AuthProvider, cfg.ExecProvider = nil, nil
 		return cfg
 	}
 	groups := make([]string, len(u.groups))

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/scenarios"
@@ -30,6 +31,7 @@ type playing struct {
 	run, report    string
 	quiet, verbose bool
 	parallel       int
+	kubeconfig     string
 }
 
 // gcPercent is by how much the heap of run may grow before it is collected. The process is short
@@ -58,6 +60,8 @@ func runCommand() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only failures and the last line")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, one after the other, in namespaces and groups
+of their own that are deleted afterwards; what it cannot do is skipped`)
 	flags.StringVar(&f.report, "report", "", "write the results to a file, too: junit=FILE or json=FILE")
 	return cmd
 }
@@ -95,6 +99,13 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	}
 	var results []scenarios.Result
 	player := scenarios.Player{Parallel: f.parallel, Bubble: bubbles(cmd.Context())}
+	if f.kubeconfig != "" {
+		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
+		if err != nil {
+			return fmt.Errorf("run: --kubeconfig: %w", err)
+		}
+		player.Start, player.External = scenarios.External(cfg), true
+	}
 	player.PlayAll(cmd.Context(), all, func(r scenarios.Result) {
 		reporter.Report(r)
 		results = append(results, r)

@@ -74,6 +74,8 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: run: --parallel: -1 scenarios cannot be played at the same time\n"},
 		{"a report in no format", []string{"run", "--report", "html=x", "log.yaml"}, 2,
 			"", "fakecluster: run: --report takes junit=FILE or json=FILE, and not html=x\n"},
+		{"a cluster of no kubeconfig", []string{"run", "--kubeconfig", "none", "ok.yaml"}, 1,
+			"", "fakecluster: run: --kubeconfig: stat none: no such file or directory\n"},
 		{"in virtual time", []string{"run", "time.yaml"}, 0,
 			"ok    time.yaml:1: An hour passes (0.000s)\n1 passed, 0 failed\n", ""},
 		{"a path that is not there", []string{"run", "ok.yaml", "none"}, 1,

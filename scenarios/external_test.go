@@ -1,0 +1,108 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Scenarios are played over sockets on one cluster, which is as before when they have ended.
+func TestExternal(t *testing.T) {
+	c := fakecluster.Start(t)
+	names := func(resource schema.GroupVersionResource) []string {
+		list, err := c.Dynamic().Resource(resource).List(t.Context(), metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, item := range list.Items {
+			all = append(all, item.GetName())
+		}
+		return all
+	}
+	resources := []schema.GroupVersionResource{
+		{Version: "v1", Resource: "namespaces"},
+		{Version: "v1", Resource: "configmaps"},
+		{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	}
+	var before [][]string
+	for _, resource := range resources {
+		before = append(before, names(resource))
+	}
+	all, err := Load("crontab", "access/roles.yaml", "subresources", "writes", "finalizers", "conflicts/deployments.yaml", "language", "admission/policies/matching.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	skipped := map[string]bool{}
+	Player{Start: External(c.RESTConfig()), External: true, Bubble: bubbleOf(t)}.PlayAll(t.Context(), all, func(r Result) {
+		switch {
+		case r.Failure != nil && r.Scenario.Title() == "What is not there, and how many there are":
+			// The cluster has a ConfigMap in kube-system, as a real one has others.
+		case r.Failure != nil:
+			t.Error(r.Failure)
+		case r.Skipped != "":
+			skipped[r.Skipped] = true
+		default:
+			played++
+		}
+	})
+	if played < 50 {
+		t.Errorf("only %d scenarios were played", played)
+	}
+	want := map[string]bool{
+		"advance and settle need virtual time":                                true,
+		"this cluster cannot reach the webhooks of a scenario":                true,
+		"this cluster is configured as it is, and the scenario needs another": true,
+	}
+	if d := cmp.Diff(want, skipped); d != "" {
+		t.Errorf("skipped (-want +got):\n%s", d)
+	}
+	for i, resource := range resources {
+		if d := cmp.Diff(before[i], names(resource)); d != "" {
+			t.Errorf("%s (-before +after):\n%s", resource.Resource, d)
+		}
+	}
+}
+
+// What of a request is the scenario's own gets the word of the scenario, and nothing else.
+func TestExternalNames(t *testing.T) {
+	c := &external{word: "fc-x"}
+	c.learn("stable.example.com/v1")
+	for before, after := range map[string]string{
+		"/api/v1/namespaces/default/pods":                               "/api/v1/namespaces/fc-x-default/pods",
+		"/api/v1/namespaces/kube-system":                                "/api/v1/namespaces/kube-system",
+		"/api/v1/namespaces":                                            "/api/v1/namespaces",
+		"/apis/stable.example.com/v1/crontabs":                          "/apis/fc-x.stable.example.com/v1/crontabs",
+		"/apis/rbac.authorization.k8s.io/v1/namespaces/a/roles/default": "/apis/rbac.authorization.k8s.io/v1/namespaces/fc-x-a/roles/default",
+		"/apis/apps/v1/deployments":                                     "/apis/apps/v1/deployments",
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.stable.example.com": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.fc-x.stable.example.com",
+	} {
+		if got := c.path(before); got != after {
+			t.Errorf("path %s: %s, want %s", before, got, after)
+		}
+	}
+	for before, after := range map[string]string{
+		`{"kind":"Namespace","metadata":{"name":"a"}}`:                           `{"kind":"Namespace","metadata":{"name":"fc-x-a"}}`,
+		`{"kind":"Pod","metadata":{"name":"default","namespace":"default"}}`:     `{"kind":"Pod","metadata":{"name":"default","namespace":"fc-x-default"}}`,
+		`{"n":12345678901234567890,"f":1.0}`:                                     `{"n":12345678901234567890,"f":1.0}`,
+		`{"namespace": "a", "namespace": "b"}`:                                   `{"namespace": "fc-x-a", "namespace": "fc-x-b"}`,
+		"apiVersion: stable.example.com/v1\nmetadata: {namespace: a}":            "apiVersion: fc-x.stable.example.com/v1\nmetadata: {namespace: fc-x-a}",
+		`{"apiVersion":"other.example.org/v1","spec":{"x":"other.example.org"}}`: `{"apiVersion":"fc-x.other.example.org/v1","spec":{"x":"fc-x.other.example.org"}}`,
+	} {
+		got := c.inGroups(string(c.outwardBody([]byte(before))))
+		if got != after {
+			t.Errorf("body %s: %s, want %s", before, got, after)
+		}
+		if back := string(c.inward([]byte(got))); back != before {
+			t.Errorf("back: %s, want %s", back, before)
+		}
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -185,5 +187,66 @@ func TestModes(t *testing.T) {
 				t.Errorf("the administrator: %s, want %s", got, c.admin)
 			}
 		})
+	}
+}
+
+// A certificate of the right authority may still be none that counts.
+func TestCertificatesThatDoNotCount(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	make := func(template, parent *x509.Certificate) *x509.Certificate {
+		t.Helper()
+		template.SerialNumber = big.NewInt(1)
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	now := time.Now()
+	self := &x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	authority := make(self, self)
+	pool := x509.NewCertPool()
+	pool.AddCert(authority)
+	jane := func(change func(*x509.Certificate)) *x509.Certificate {
+		template := &x509.Certificate{
+			Subject: pkix.Name{CommonName: "jane", Organization: []string{"dev"}}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}
+		change(template)
+		return make(template, authority)
+	}
+	tampered := jane(func(*x509.Certificate) {})
+	tampered.Signature[len(tampered.Signature)-1] ^= 1
+	for _, c := range []struct {
+		rule        string
+		certificate *x509.Certificate
+		want        string
+	}{
+		{"one that is good", jane(func(*x509.Certificate) {}), "jane of dev,system:authenticated"},
+		{"one that has expired", jane(func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Minute) }), "refused"},
+		{"one that is not good yet", jane(func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), "refused"},
+		{"one for servers", jane(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }), "refused"},
+		{"one that names nobody", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "refused"},
+		{"one that was tampered with", tampered, "refused"},
+	} {
+		users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: pool, Anonymous: true}, newWorld(t).store, time.Now, nil)
+		for range 2 {
+			req := request("")
+			req.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c.certificate}}
+			got := "refused"
+			if by, ok, err := users.Authenticate(req); ok && err == nil {
+				got = by.GetName() + " of " + strings.Join(by.GetGroups(), ",")
+			}
+			if got != c.want {
+				t.Errorf("%s: %s, want %s", c.rule, got, c.want)
+			}
+		}
 	}
 }

@@ -1,0 +1,70 @@
+package fakecluster_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// What the headers of an impersonation may not say is refused in the words of a real server, and
+// the request is not made in the name of anybody.
+func TestImpersonationByOddHeaders(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	admin := clientOf(t, c.RESTConfig())
+	grant(t, admin, "impersonator", rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "joe"},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"jane", "joe"}, Verbs: []string{"impersonate"}})
+	joe, root := c.ConfigFor("joe"), c.RESTConfig()
+	forbidden := func(user string) string {
+		return `selfsubjectreviews.authentication.k8s.io is forbidden: User "` + user + `" cannot impersonate-on:user-info:create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`
+	}
+	for _, c := range []struct {
+		rule    string
+		by      *clientrest.Config
+		headers http.Header
+		code    int
+		want    string // the message, or the name of the user
+	}{
+		{"groups without a user", root, http.Header{"Impersonate-Group": {"dev"}}, 400, `requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"dev"}, Extra:map[string][]string(nil)} without impersonating a user name`},
+		{"a uid without a user", root, http.Header{"Impersonate-Uid": {"7"}}, 400, `requested &user.DefaultInfo{Name:"", UID:"7", Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name`},
+		{"extra without a user", root, http.Header{"Impersonate-Extra-Reason": {"test"}}, 400, `requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string(nil), Extra:map[string][]string{"reason":[]string{"test"}}} without impersonating a user name`},
+		{"an empty user", root, http.Header{"Impersonate-User": {""}}, 201, "kubernetes-admin"},
+		{"an empty value in extra", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-Reason": {""}}, 201, "jane"},
+		{"a key of extra that is no key", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-A%zz": {"b"}}, 201, "jane"},
+		{"oneself without the right", c.ConfigFor("none"), http.Header{"Impersonate-User": {"none"}}, 403, forbidden("none")},
+		{"oneself", joe, http.Header{"Impersonate-User": {"joe"}}, 201, "joe"},
+		{"somebody with a group", joe, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 403, forbidden("joe")},
+		{"system:masters for the administrator", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 201, "jane"},
+		{"a service account by its name", root, http.Header{"Impersonate-User": {"system:serviceaccount:default:robot"}}, 201, "system:serviceaccount:default:robot"},
+		{"system:anonymous", root, http.Header{"Impersonate-User": {"system:anonymous"}}, 403, `selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`},
+		{"a header of an impersonation that there is not", root, http.Header{"Impersonate-Users": {"jane"}}, 201, "kubernetes-admin"},
+	} {
+		client, err := clientrest.HTTPClientFor(c.by)
+		must(t, err)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.by.Host+"/apis/authentication.k8s.io/v1/selfsubjectreviews",
+			strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`))
+		must(t, err)
+		req.Header = c.headers
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		must(t, err)
+		var answer struct {
+			Message string
+			Status  json.RawMessage
+		}
+		must(t, json.NewDecoder(resp.Body).Decode(&answer))
+		must(t, resp.Body.Close())
+		client.CloseIdleConnections()
+		var review authenticationv1.SelfSubjectReviewStatus
+		if answer.Message == "" {
+			must(t, json.Unmarshal(answer.Status, &review))
+		}
+		equal(t, c.rule, []any{resp.StatusCode, answer.Message + review.UserInfo.Username}, []any{c.code, c.want})
+	}
+}

@@ -272,7 +272,7 @@ func TestProgramsAreAsked(t *testing.T) {
 		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes v1.37.2\n", ""},
 		{"kube-apiserver", []string{"--client-ca-file=" + missing}, 1, "", "Error: --client-ca-file: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", []string{"--tls-cert-file=" + missing, "--tls-private-key-file=" + missing}, 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
-		{"kube-apiserver", []string{"--authorization-mode=Webhook"}, 1, "", "Error: starting the server: fakecluster does not have the authorization mode Webhook; it has RBAC, AlwaysAllow and AlwaysDeny\n"},
+		{"kube-apiserver", []string{"--authorization-mode=Webhook"}, 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},
 		{"etcd", []string{"--listen-client-urls=ftp://127.0.0.1"}, 1, "", "etcd: --listen-client-urls: \"ftp://127.0.0.1\" is neither a http nor a https URL\n"},
 		{"etcd", []string{"--listen-client-urls=http://192.0.2.1:1"}, 1, "", "etcd: --listen-client-urls: 192.0.2.1 is no loopback address; fakecluster listens on no other\n"},
 		{"etcd", []string{"--listen-client-urls=https://127.0.0.1:0", "--cert-file", missing}, 1, "", "etcd: --cert-file and --key-file: open " + missing + ": no such file or directory\n"},

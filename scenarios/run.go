@@ -23,11 +23,14 @@ type runOptions struct {
 
 // WithController runs a controller beside each scenario: a manager, with cfg as its
 // configuration, until ctx ends. It is started after the setup, and has a minute to return
-// after ctx has ended. It is a failure if it returns before, or writes without end.
+// after ctx has ended. It is a failure if it returns before, or writes without end, which is taken
+// to be the case after 1000 writes within a second of its time.
 //
 // It runs in a bubble of testing/synctest, where everything that waits has to be made in the
 // function. It must not open sockets: a manager serves no metrics, probes and webhooks. Nor must it
-// elect a leader, because that writes all the time.
+// elect a leader, because that writes all the time. If anything outside of bubbles has reported
+// errors to client-go before, take the last of utilruntime.ErrorHandlers away in TestMain: it goes
+// by real time, and would sleep for decades in a bubble.
 //
 // Default: none.
 func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {

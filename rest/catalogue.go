@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -39,49 +40,100 @@ func (c *catalogue) inherit(definitions []*resource.Definition) {
 func (c *catalogue) refresh() error {
 	for {
 		was := c.Load()
-		definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
-		if err != nil {
-			return fmt.Errorf("reading the definitions: %w", err)
-		}
-		if definitions.Revision <= was.Revision {
-			return nil
-		}
-		is, err := c.compile(was, definitions)
-		if err != nil {
+		is, err := c.next(was)
+		if err != nil || is == was || c.current.CompareAndSwap(was, is) {
 			return err
-		}
-		if c.current.CompareAndSwap(was, is) {
-			return nil
 		}
 	}
 }
 
-// compile makes the catalogue of the definitions. It reuses the entries of the former
-// catalogue that have not changed.
-func (c *catalogue) compile(was *resource.Catalogue, definitions store.List) (*resource.Catalogue, error) {
-	all := make([]*resource.Definition, 0, len(definitions.Records))
-	for _, record := range definitions.Records {
-		known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
-		if known != nil && known.Record.Revision == record.Revision {
-			all = append(all, known)
+// next returns the catalogue after another one: the same if nothing has been written since. It reads
+// the changes of the definitions, not all of them.
+func (c *catalogue) next(was *resource.Catalogue) (*resource.Catalogue, error) {
+	if was.Revision == 0 {
+		return c.all(was)
+	}
+	if c.store.Revision() <= was.Revision {
+		return was, nil
+	}
+	changes, err := c.store.Watch(c.definitions.Prefix, was.Revision)
+	newest := map[string]*store.Event{} // of each definition that has changed
+	for err == nil {
+		var events []*store.Event
+		if events, err = changes.Poll(); len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			newest[e.Record.Key] = e
+		}
+	}
+	var compacted *store.CompactedError
+	if errors.As(err, &compacted) {
+		return c.all(was)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the definitions: %w", err)
+	}
+	if len(newest) == 0 {
+		return was.At(changes.Revision()), nil
+	}
+	var changed []*resource.Definition
+	var gone []string
+	for key, e := range newest {
+		if e.Type == store.Deleted {
+			gone = append(gone, strings.TrimPrefix(key, c.definitions.Prefix))
 			continue
 		}
-		definition, err := c.memory.Decode(c.definitions.Storage, record)
+		d, err := c.definition(was, e.Record)
 		if err != nil {
 			return nil, err
 		}
-		d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
+		changed = append(changed, d)
+	}
+	return was.With(changes.Revision(), changed, gone), nil
+}
+
+// all makes the catalogue of all definitions. It reuses the entries of the former catalogue that
+// have not changed.
+func (c *catalogue) all(was *resource.Catalogue) (*resource.Catalogue, error) {
+	definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the definitions: %w", err)
+	}
+	if definitions.Revision <= was.Revision {
+		return was, nil
+	}
+	all := make([]*resource.Definition, 0, len(definitions.Records))
+	for _, record := range definitions.Records {
+		d, err := c.definition(was, record)
 		if err != nil {
-			// Validation keeps such definitions out. If one slips through it has
-			// no endpoint.
-			klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
-		}
-		if d.Resource != nil {
-			d.Resource.Since = since(was, d, record)
+			return nil, err
 		}
 		all = append(all, d)
 	}
 	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
+}
+
+// definition compiles a definition, unless the former catalogue has it already.
+func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*resource.Definition, error) {
+	known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
+	if known != nil && known.Record.Revision == record.Revision {
+		return known, nil
+	}
+	definition, err := c.memory.Decode(c.definitions.Storage, record)
+	if err != nil {
+		return nil, err
+	}
+	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
+	if err != nil {
+		// Validation keeps such definitions out. If one slips through it has
+		// no endpoint.
+		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
+	}
+	if d.Resource != nil {
+		d.Resource.Since = since(was, d, record)
+	}
+	return d, nil
 }
 
 // since returns the revision with which the history of a definition's objects begins: the

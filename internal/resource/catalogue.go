@@ -2,6 +2,7 @@ package resource
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,10 +17,13 @@ type Catalogue struct {
 	// Revision is the revision of the newest write that the catalogue takes into account.
 	Revision int64
 
+	builtin     []*Resource
 	groups      []*Group
+	fixed       int // how many of the groups have built-in resources; they come first
 	byName      map[string]*Group
 	byKey       map[schema.GroupResource]*Resource
 	definitions map[string]*Definition
+	ofGroup     map[string][]*Definition // by name
 }
 
 // Definition is what the catalogue knows of a CustomResourceDefinition, whether
@@ -63,25 +67,127 @@ type Group struct {
 func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition) *Catalogue {
 	c := &Catalogue{
 		Revision:    revision,
+		builtin:     builtin,
 		byName:      map[string]*Group{},
 		byKey:       make(map[schema.GroupResource]*Resource, len(builtin)+len(definitions)),
 		definitions: make(map[string]*Definition, len(definitions)),
-	}
-	var custom []*Resource
-	for _, d := range definitions {
-		c.definitions[d.Name] = d
-		if d.Resource != nil {
-			custom = append(custom, d.Resource)
-		}
+		ofGroup:     map[string][]*Definition{},
 	}
 	c.add(builtin)
-	fixed := len(c.groups)
-	c.add(custom)
-	slices.SortFunc(c.groups[fixed:], func(a, b *Group) int { return strings.Compare(a.Name, b.Name) })
+	c.fixed = len(c.groups)
+	definitions = slices.Clone(definitions)
+	sortDefinitions(definitions)
+	for _, d := range definitions {
+		c.definitions[d.Name] = d
+		c.ofGroup[d.Group] = append(c.ofGroup[d.Group], d)
+		if d.Resource != nil {
+			c.add([]*Resource{d.Resource})
+		}
+	}
+	slices.SortFunc(c.groups[c.fixed:], compareGroups)
 	for _, g := range c.groups {
 		g.order()
 	}
 	return c
+}
+
+// At returns the same catalogue at a later revision.
+func (c *Catalogue) At(revision int64) *Catalogue {
+	later := *c
+	later.Revision = revision
+	return &later
+}
+
+// With returns the catalogue after some definitions have changed, and some are gone. It is the one
+// that NewCatalogue makes of all of them. Only the groups that they belong to are made anew, so that
+// a definition among thousands costs little more than one among few.
+func (c *Catalogue) With(revision int64, changed []*Definition, gone []string) *Catalogue {
+	next := &Catalogue{
+		Revision: revision, builtin: c.builtin, fixed: c.fixed,
+		groups: slices.Clone(c.groups), byName: maps.Clone(c.byName), byKey: maps.Clone(c.byKey),
+		definitions: maps.Clone(c.definitions), ofGroup: maps.Clone(c.ofGroup),
+	}
+	touched := map[string]bool{}
+	forget := func(name string) {
+		if was := c.definitions[name]; was != nil {
+			touched[was.Group] = true
+			delete(next.definitions, name)
+		}
+	}
+	for _, name := range gone {
+		forget(name)
+	}
+	for _, d := range changed {
+		forget(d.Name)
+		touched[d.Group] = true
+		next.definitions[d.Name] = d
+	}
+	for name := range touched {
+		next.remake(name, c, changed)
+	}
+	return next
+}
+
+// remake makes a group anew, of which some definitions have changed since a former catalogue.
+func (c *Catalogue) remake(group string, former *Catalogue, changed []*Definition) {
+	var definitions []*Definition
+	for _, d := range former.ofGroup[group] {
+		if c.definitions[d.Name] == d {
+			definitions = append(definitions, d)
+		}
+	}
+	for _, d := range changed {
+		if d.Group == group {
+			definitions = append(definitions, d)
+		}
+	}
+	sortDefinitions(definitions)
+	c.ofGroup[group] = definitions
+	if len(definitions) == 0 {
+		delete(c.ofGroup, group)
+	}
+
+	at, had := -1, former.byName[group]
+	if had != nil {
+		for _, r := range had.Resources {
+			delete(c.byKey, r.GroupResource())
+		}
+		at = slices.Index(c.groups, had)
+	}
+	part := &Catalogue{byName: map[string]*Group{}, byKey: c.byKey}
+	for _, r := range c.builtin {
+		if r.Group == group {
+			part.add([]*Resource{r})
+		}
+	}
+	for _, d := range definitions {
+		if d.Resource != nil {
+			part.add([]*Resource{d.Resource})
+		}
+	}
+	is := part.byName[group]
+	if is != nil {
+		is.order()
+		c.byName[group] = is
+	} else {
+		delete(c.byName, group)
+	}
+	switch {
+	case is != nil && had != nil:
+		c.groups[at] = is
+	case is != nil:
+		custom := c.groups[c.fixed:]
+		place, _ := slices.BinarySearchFunc(custom, is, compareGroups)
+		c.groups = slices.Insert(c.groups, c.fixed+place, is)
+	case had != nil:
+		c.groups = slices.Delete(c.groups, at, at+1)
+	}
+}
+
+func compareGroups(a, b *Group) int { return strings.Compare(a.Name, b.Name) }
+
+func sortDefinitions(all []*Definition) {
+	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (c *Catalogue) add(resources []*Resource) {
@@ -197,15 +303,14 @@ func (c *Catalogue) ResourceOf(key string) *Resource {
 // Definition returns the definition of that name, or nil.
 func (c *Catalogue) Definition(name string) *Definition { return c.definitions[name] }
 
-// Definitions returns the definitions of one group, by name; of all groups for "*".
+// Definitions returns the definitions of one group, by name; of all groups for "*". The caller does
+// not change the slice of one group.
 func (c *Catalogue) Definitions(group string) []*Definition {
-	var all []*Definition
-	for _, d := range c.definitions {
-		if group == "*" || d.Group == group {
-			all = append(all, d)
-		}
+	if group != "*" {
+		return c.ofGroup[group]
 	}
-	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+	all := slices.Collect(maps.Values(c.definitions))
+	sortDefinitions(all)
 	return all
 }
 

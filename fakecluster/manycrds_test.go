@@ -1,0 +1,76 @@
+package fakecluster_test
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+var manyDefinitions = flag.Int("definitions", 300, "how many definitions TestManyDefinitions makes in one cluster")
+
+// What each of many different definitions holds in memory, and that Close gives back all that the
+// cluster held: what is left is in the caches of the process, which a second cluster with the same
+// definitions finds. How long the first and the last ones took is logged.
+func TestManyDefinitions(t *testing.T) {
+	n := *manyDefinitions
+	heap := func() float64 {
+		for range 3 {
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	took := make([]time.Duration, n)
+	// play makes all of them, and returns how large the heap is with the cluster.
+	play := func() float64 {
+		c, err := fakecluster.New(fakecluster.InProcess())
+		must(t, err)
+		for i := range n {
+			crd := numbered(i)
+			start := time.Now()
+			define(t, c, crd)
+			took[i] = time.Since(start)
+		}
+		with := heap()
+		must(t, c.Close())
+		return with
+	}
+	warm := fakecluster.Start(t, fakecluster.InProcess())
+	define(t, warm, numbered(-1))
+	must(t, warm.Close())
+
+	empty := heap()
+	each := (play() - empty) / float64(n)
+	cached := heap()
+	median := func(d []time.Duration) time.Duration { return slices.Sorted(slices.Values(d))[len(d)/2] }
+	first, last := median(took[10:40]), median(took[n-30:])
+	play()
+	left := (heap() - cached) / float64(n)
+	t.Logf("%d definitions: %.1f KB each, of which the caches of the process keep %.1f KB and nobody %.2f KB; creating one took %v at first and %v at last",
+		n, each/1000, (cached-empty)/float64(n)/1000, left/1000, first, last)
+	if each > 100e3 || left > 2e3 {
+		t.Errorf("a definition holds %.1f KB, want at most 100, and %.2f KB after Close, want at most 2", each/1000, left/1000)
+	}
+}
+
+// numbered is a definition like no other.
+func numbered(i int) *apiextensionsv1.CustomResourceDefinition {
+	crd := cronTabDefinition()
+	name := fmt.Sprintf("kind%d", i+1)
+	crd.Spec.Group = fmt.Sprintf("group%d.example.com", (i+1)%50)
+	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: name + "s", Singular: name, Kind: "K" + name}
+	crd.Name = name + "s." + crd.Spec.Group
+	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	for f := range 20 {
+		properties[fmt.Sprintf("field%d-%d", i+1, f)] = apiextensionsv1.JSONSchemaProps{Type: "string", Description: fmt.Sprint("what it is for ", i, f)}
+	}
+	return crd
+}

@@ -101,8 +101,12 @@ func (c *connections) begin(ctx context.Context, _ net.Conn) context.Context {
 	return ctx
 }
 
-// changed is http.Server.ConnState.
-func (c *connections) changed(_ net.Conn, to http.ConnState) {
+// changed is http.Server.ConnState. What the last request had to write by says nothing about the next
+// one, which may be a watch.
+func (c *connections) changed(conn net.Conn, to http.ConnState) {
+	if to == http.StateActive {
+		_ = conn.SetWriteDeadline(time.Time{}) // fails if the connection is closed
+	}
 	if to == http.StateClosed || to == http.StateHijacked {
 		c.open.Add(-1)
 	}

@@ -22,6 +22,10 @@ const (
 	writeTimeout   = 34 * time.Second
 )
 
+// answerGrace is how much longer than its request an answer may take to be read. A real server ends
+// the answer together with the request; here the answer may be the one that says so.
+const answerGrace = 2 * time.Second
+
 // isLongRunning tells whether a request has no time limit: watches, and connections to what
 // runs in a cluster. The lists are kube-apiserver's.
 var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
@@ -45,6 +49,9 @@ func limitTime(next http.Handler) http.Handler {
 			writeError(w, req, err)
 			return
 		}
+		// A client that does not read its answer does not hold the connection for ever. In process
+		// there is no connection that could be held.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + answerGrace))
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
 		defer cancel()
 		next.ServeHTTP(w, req.WithContext(ctx))

@@ -33,6 +33,8 @@ type killing struct {
 	kubeconfig string
 	args       []string
 	process    *exec.Cmd
+	stderr     *bytes.Buffer
+	token      string
 	client     *dynamic.DynamicClient
 }
 
@@ -42,6 +44,7 @@ func (k *killing) start(t *testing.T) {
 	k.process.Env = append(os.Environ(), asMain+"=yes")
 	var stderr bytes.Buffer
 	k.process.Stderr = &stderr
+	k.stderr = &stderr
 	stdout, err := k.process.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +61,12 @@ func (k *killing) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.QPS = -1
+	for _, file := range []string{"cmdline", "environ"} { // where others can read
+		if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", k.process.Process.Pid, file)); bytes.Contains(text, []byte(config.BearerToken)) {
+			t.Errorf("the token is in the process's %s", file)
+		}
+	}
+	k.token = config.BearerToken
 	if k.client, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +78,9 @@ func (k *killing) kill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = k.process.Wait() // says that it was killed
+	if strings.Contains(k.stderr.String(), k.token) {
+		t.Error("the token is in what the process has logged")
+	}
 }
 
 // told is what a client knows of an object: what the last answer said, and what it has asked for

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/metrics/prometheus/slis"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
@@ -23,6 +24,7 @@ var healthChecks = []string{
 // single checks below them. It is the same for all servers, and made once in a process.
 var health = sync.OnceValue(func() *http.ServeMux {
 	mux := http.NewServeMux()
+	slis.SLIMetricsWithReset{}.Install(mux) // before the first check, which is counted then
 	fulfilled := func(names ...string) []healthz.HealthChecker {
 		var all []healthz.HealthChecker
 		for _, name := range names {

@@ -42,6 +42,11 @@ func TestMetricsCountTheRequestsToTheServer(t *testing.T) {
 	expect(t, "another server", counted(t, other), []string(nil))
 	expect(t, "a DELETE", c.do(http.MethodDelete, "/metrics", nil, "").body, "metrics reset\n")
 	expect(t, "after it", counted(t, c), []string(nil))
+	c.must("GET", "/readyz", "")
+	checks := c.must("GET", "/metrics/slis", "")
+	if want := `kubernetes_healthcheck{name="etcd",type="readyz"} 1`; !strings.Contains(checks, want) {
+		t.Errorf("%s is not in %s", want, checks)
+	}
 	c.bearer = c.server.TokenFor("jane")
 	expect(t, "who may not look", c.do(http.MethodGet, "/metrics", nil, "").code, 403)
 }

@@ -59,7 +59,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		discovery.ServeIndex(w, req, c, registered)
 	case req.URL.Path == "/metrics":
 		p.counts.serveMetrics(w, req)
-	case isHealthCheck(req.URL.Path):
+	case isHealthCheck(req.URL.Path) || req.URL.Path == "/metrics/slis":
 		health().ServeHTTP(w, req)
 	case isIssuerPath(req.URL.Path):
 		serveIssuer(w, req, p.tokens)

@@ -18,12 +18,13 @@ import (
 // browser says where a page comes from, and the page cannot change that:
 //
 //   - A request that a page of another site sends has an Origin of another host, or a
-//     Sec-Fetch-Site that says so.
+//     Sec-Fetch-Site that says so. It has no Authorization: before that a browser asks with
+//     OPTIONS, and is refused. Programs do send both, for a WebSocket for example.
 //   - A page whose own name has been pointed to this machine (DNS rebinding) sends that name
 //     as the Host.
 //
-// Other programs send neither Origin nor Sec-Fetch-Site, and call the cluster by an address or
-// name of this machine, also through kubectl proxy or a tunnel.
+// Other programs call the cluster by an address or name of this machine, also through kubectl
+// proxy or a tunnel, and send no Sec-Fetch-Site.
 //
 // A cluster whose certificate comes from WithAPIServerFlags may be called by any name, because a
 // browser refuses a certificate for another name.
@@ -49,6 +50,9 @@ func foreign(req *http.Request, anyName bool) string {
 	}
 	if site := req.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
 		return "a page of another site sends the request"
+	}
+	if req.Header.Get("Authorization") != "" {
+		return ""
 	}
 	for _, origin := range req.Header.Values("Origin") {
 		if from, err := url.Parse(origin); err != nil || from.Host != req.Host {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,14 +33,13 @@ func dial(t *testing.T, c *fakecluster.Cluster) (net.Conn, *bufio.Reader) {
 // answer.
 func askOver(t *testing.T, c *fakecluster.Cluster, conn net.Conn, r *bufio.Reader, path string, headers ...string) (*http.Response, string) {
 	t.Helper()
-	host := "Host: 127.0.0.1"
-	for i, h := range headers {
-		if strings.HasPrefix(h, "Host:") {
-			host, headers = h, append(headers[:i:i], headers[i+1:]...)
+	for _, usual := range []string{"Host: 127.0.0.1", "Authorization: Bearer " + c.RESTConfig().BearerToken} {
+		name, _, _ := strings.Cut(usual, " ")
+		if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(h, name) }) {
+			headers = append(headers, usual)
 		}
 	}
-	_, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\n%s\r\nAuthorization: Bearer %s\r\n%s\r\n", path, host, c.RESTConfig().BearerToken,
-		strings.Join(append(headers, ""), "\r\n"))
+	_, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\n%s\r\n\r\n", path, strings.Join(headers, "\r\n"))
 	must(t, err)
 	res, err := http.ReadResponse(r, nil)
 	must(t, err)
@@ -150,10 +150,12 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestAPageInABrowserCannotUseACluster sends what a page could send if it knew the token.
+// TestAPageInABrowserCannotUseACluster sends what a page could send. A page cannot send
+// Authorization to another site: the browser would ask the site first, which refuses.
 func TestAPageInABrowserCannotUseACluster(t *testing.T) {
 	c := fakecluster.Start(t)
 	own := strings.TrimPrefix(c.URL(), "http://")
+	const anonymous = "Authorization: "
 	for _, tt := range []struct {
 		rule    string
 		headers []string
@@ -167,11 +169,12 @@ func TestAPageInABrowserCannotUseACluster(t *testing.T) {
 		{"a name that was pointed here", []string{"Host: evil.example:8001"}, `"evil.example:8001" is no name of this machine`},
 		{"a name that looks like one of ours", []string{"Host: localhost.evil.example"}, `"localhost.evil.example" is no name of this machine`},
 		{"an address of another machine", []string{"Host: 10.0.0.1"}, `"10.0.0.1" is no name of this machine`},
-		{"a script of another site", []string{"Origin: https://evil.example"}, "a page of another site sends the request"},
-		{"a script of another port", []string{"Host: " + own, "Origin: http://localhost:3000"}, "a page of another site sends the request"},
-		{"a script in a sandbox", []string{"Origin: null"}, "a page of another site sends the request"},
-		{"two origins", []string{"Host: " + own, "Origin: http://" + own, "Origin: https://evil.example"}, "a page of another site sends the request"},
-		{"an upgrade", []string{"Origin: https://evil.example", "Connection: Upgrade", "Upgrade: websocket"}, "a page of another site sends the request"},
+		{"a script of another site", []string{anonymous, "Origin: https://evil.example"}, "a page of another site sends the request"},
+		{"a script of another port", []string{anonymous, "Host: " + own, "Origin: http://localhost:3000"}, "a page of another site sends the request"},
+		{"a script in a sandbox", []string{anonymous, "Origin: null"}, "a page of another site sends the request"},
+		{"two origins", []string{anonymous, "Host: " + own, "Origin: http://" + own, "Origin: https://evil.example"}, "a page of another site sends the request"},
+		{"an upgrade", []string{anonymous, "Origin: https://evil.example", "Connection: Upgrade", "Upgrade: websocket"}, "a page of another site sends the request"},
+		{"a program that sends an Origin, and the token", []string{"Origin: http://localhost"}, ""},
 		{"a picture in a page", []string{"Sec-Fetch-Site: cross-site"}, "a page of another site sends the request"},
 		{"the address bar", []string{"Sec-Fetch-Site: none"}, ""},
 		{"a page of its own", []string{"Host: " + own, "Sec-Fetch-Site: same-origin", "Origin: http://" + own}, ""},

@@ -169,7 +169,7 @@ func TestHostileWebhooksLeaveNothingBehind(t *testing.T) {
 	}}, fakecluster.InProcess())
 	configure(t, c, hookConfiguration(t, c, mutating, "m", nil))
 	mine := create(t, inDefault(c), cronTab("mine"))
-	large := strings.Repeat("x", 2<<20)
+	large := strings.Repeat("x", 1600<<10)
 	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
 	for rule, one := range map[string]struct {
 		answer  func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse

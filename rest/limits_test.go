@@ -43,7 +43,7 @@ func TestWhatDefaultsAddIsBounded(t *testing.T) {
 		{"a merge patch", "PATCH", fillersPath + "/small", "application/merge-patch+json", patch, 422, lacks},
 		{"an apply that creates", "PATCH", fillersPath + "/huge?fieldManager=x", "application/apply-patch+yaml", huge, 500, lacks},
 		{"an apply that changes", "PATCH", fillersPath + "/small?fieldManager=x&force=true", "application/apply-patch+yaml", filler("small", 50_000), 500, lacks},
-		{"more than can be stored", "POST", fillersPath, "application/json", filler("huge", 100), 500, "etcdserver: request is too large"},
+		{"more than can be stored", "POST", fillersPath, "application/json", filler("huge", 100), 500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (10001418 vs. 2097152)"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			before := c.must("GET", fillersPath, "")
@@ -277,6 +277,47 @@ func TestMetadataIsBounded(t *testing.T) {
 				expect(t, kind.kind+" "+tt.field+" "+way.method+" "+way.mediaType, fmt.Sprint(a.code, " ", statusOf(t, a).Message),
 					"413 Request entity too large: metadata."+tt.field+" has 20000 entries, and fakecluster takes 10000")
 			}
+		}
+	}
+}
+
+// TestMetadataThatNoServerTakes sends more metadata than etcd takes, or than annotations may
+// have. These are refused in a real server's words.
+func TestMetadataThatNoServerTakes(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	long := strings.Repeat("a", 30)
+	texts := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"%s%d":"%[1]s",`, long, i)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	}
+	for _, tt := range []struct {
+		rule, metadata string
+		code           int
+		message        string
+	}{
+		{"1.7 MB of labels", `"labels":` + texts(25_000), 500, "etcdserver: request is too large"},
+		{"2.1 MB of labels", `"labels":` + texts(30_000), 500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2118890 vs. 2097152)"},
+		{"2.1 MB of finalizers", `"finalizers":[` + strings.TrimSuffix(strings.Repeat(`"sample0123456789/sample0123456789",`, 60_000), ",") + `]`,
+			500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2160000 vs. 2097152)"},
+		{"3 MB of labels", `"labels":` + texts(45_000), 413, "Request entity too large: limit is 3145728"},
+		{"1.7 MB of annotations", `"annotations":` + texts(25_000), 422, `"a" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes`},
+	} {
+		for _, kind := range []struct{ path, apiVersion, kind, name string }{
+			{widgetsPath, "example.com/v1", "Widget", "Widget.example.com"}, {"/api/v1/namespaces/default/configmaps", "v1", "ConfigMap", "ConfigMap"},
+		} {
+			t.Run(tt.rule+" of a "+kind.kind, func(t *testing.T) {
+				a := c.do("POST", kind.path, http.Header{"Content-Type": {"application/json"}},
+					`{"apiVersion":"`+kind.apiVersion+`","kind":"`+kind.kind+`","metadata":{"name":"a",`+tt.metadata+`}}`)
+				message := tt.message
+				if tt.code == 422 {
+					message = kind.name + " " + message
+				}
+				expect(t, "answer", fmt.Sprint(a.code, " ", statusOf(t, a).Message), fmt.Sprint(tt.code, " ", message))
+			})
 		}
 	}
 }

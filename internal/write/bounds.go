@@ -5,8 +5,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // maxMetadata is the largest number of labels of an object, and of annotations, finalizers,
@@ -15,42 +17,91 @@ import (
 const maxMetadata = 10_000
 
 // isBounded refuses an object with excessive metadata. It comes before the stages of a write
-// that work on each piece of it.
-func isBounded(obj runtime.Object) error {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		metadata, _ := u.Object["metadata"].(map[string]any)
-		for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences", "managedFields"} {
-			n := 0
-			switch value := metadata[field].(type) {
-			case map[string]any:
-				n = len(value)
-			case []any:
-				n = len(value)
-			}
-			if n > maxMetadata {
-				return tooMuchMetadata(field, n)
-			}
-		}
-		return nil
+// that work on each piece of it. What a real server would refuse after all its work, for its
+// size, is refused in the same words.
+func (a attempt) isBounded(obj runtime.Object) error {
+	name, n, size, err := excessive(obj)
+	switch {
+	case err != nil || n == 0:
+		return err
+	case name == "annotations" && size > validation.TotalAnnotationSizeLimitB:
+		return a.invalidMetadata(obj, field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", validation.TotalAnnotationSizeLimitB)})
+	case size > maxObjectBytes:
+		return &tooLargeError{size}
 	}
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("metadata.%s has %d entries, and fakecluster takes %d", name, n, maxMetadata))
+}
+
+// invalidMetadata returns the error of an object whose metadata is invalid.
+func (a attempt) invalidMetadata(obj runtime.Object, errs field.ErrorList) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	for _, of := range []struct {
-		field string
-		n     int
-	}{
-		{"labels", len(m.GetLabels())}, {"annotations", len(m.GetAnnotations())}, {"finalizers", len(m.GetFinalizers())},
-		{"ownerReferences", len(m.GetOwnerReferences())}, {"managedFields", len(m.GetManagedFields())},
-	} {
-		if of.n > maxMetadata {
-			return tooMuchMetadata(of.field, of.n)
-		}
-	}
-	return nil
+	return invalid(a.updateStrategy(), obj, m.GetName(), errs)
 }
 
-func tooMuchMetadata(field string, n int) error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("metadata.%s has %d entries, and fakecluster takes %d", field, n, maxMetadata))
+// excessive returns a field of an object's metadata that has more than maxMetadata entries, how
+// many it has, and how many bytes their texts take in the store, or 0 entries if there is none.
+func excessive(obj runtime.Object) (name string, n, size int, err error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		metadata, _ := u.Object["metadata"].(map[string]any)
+		for _, name := range []string{"labels", "annotations", "finalizers", "ownerReferences", "managedFields"} {
+			switch value := metadata[name].(type) {
+			case map[string]any:
+				if len(value) > maxMetadata {
+					return name, len(value), sizeOfMap(value), nil
+				}
+			case []any:
+				if len(value) > maxMetadata {
+					return name, len(value), sizeOfList(value), nil
+				}
+			}
+		}
+		return "", 0, 0, nil
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return "", 0, 0, apierrors.NewInternalError(err)
+	}
+	for _, of := range []struct {
+		name string
+		m    map[string]string
+	}{{"labels", m.GetLabels()}, {"annotations", m.GetAnnotations()}} {
+		if len(of.m) > maxMetadata {
+			return of.name, len(of.m), sizeOfMap(of.m), nil
+		}
+	}
+	if finalizers := m.GetFinalizers(); len(finalizers) > maxMetadata {
+		return "finalizers", len(finalizers), sizeOfList(finalizers), nil
+	}
+	if n := len(m.GetOwnerReferences()); n > maxMetadata {
+		return "ownerReferences", n, 0, nil
+	}
+	if n := len(m.GetManagedFields()); n > maxMetadata {
+		return "managedFields", n, 0, nil
+	}
+	return "", 0, 0, nil
+}
+
+// sizeOfMap returns how many bytes a map of texts takes in JSON, and about as many in protobuf.
+func sizeOfMap[V any](m map[string]V) (size int) {
+	for key, value := range m {
+		size += len(key) + len(`"":"",`)
+		if text, ok := any(value).(string); ok {
+			size += len(text)
+		}
+	}
+	return size
+}
+
+// sizeOfList returns how many bytes a list of texts takes in JSON, and about as many in protobuf.
+func sizeOfList[V any](list []V) (size int) {
+	for _, value := range list {
+		size += len(`"",`)
+		if text, ok := any(value).(string); ok {
+			size += len(text)
+		}
+	}
+	return size
 }

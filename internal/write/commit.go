@@ -2,6 +2,7 @@ package write
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"unsafe"
 
@@ -14,10 +15,23 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// maxObjectBytes is the size above which etcd refuses an object.
-const maxObjectBytes = 1536 * 1024
+// maxObjectBytes is the size above which etcd refuses an object, and maxMessageBytes the size above
+// which its client does not send it.
+const (
+	maxObjectBytes  = 1536 * 1024
+	maxMessageBytes = 2 * 1024 * 1024
+)
 
-var errTooLarge = errors.New("etcdserver: request is too large")
+// tooLargeError is an object above maxObjectBytes. A real server states the size of its message to
+// etcd, in which the object's key stands as well.
+type tooLargeError struct{ size int }
+
+func (e *tooLargeError) Error() string {
+	if e.size > maxMessageBytes {
+		return fmt.Sprintf("rpc error: code = ResourceExhausted desc = trying to send message larger than max (%d vs. %d)", e.size, maxMessageBytes)
+	}
+	return "etcdserver: request is too large"
+}
 
 // commitCreate stores a new object that has been judged. If there is one of that
 // name, it fails with a store.ExistsError.
@@ -181,7 +195,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stor
 		return "", stored, err
 	}
 	if len(encoded) > maxObjectBytes {
-		return "", stored, errTooLarge
+		return "", stored, &tooLargeError{len(encoded)}
 	}
 	return unsafe.String(unsafe.SliceData(encoded), len(encoded)), stored, nil // no other code holds them
 }

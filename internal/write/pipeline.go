@@ -140,7 +140,7 @@ type newObject struct {
 
 // create commits a new object, which it alters.
 func (a attempt) create(n newObject) (result Result, err error) {
-	if err := isBounded(n.Object); err != nil {
+	if err := a.isBounded(n.Object); err != nil {
 		return Result{}, err
 	}
 	metadata, err := meta.Accessor(n.Object)
@@ -255,7 +255,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := isBounded(wanted.Object); err != nil {
+	if err := a.isBounded(wanted.Object); err != nil {
 		return Result{}, err
 	}
 	if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, e.owners); err != nil {

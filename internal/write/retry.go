@@ -52,6 +52,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 	for {
 		result, err := p.attempt(ctx, &r, version).run()
 		var taken *nameTakenError
+		var tooLarge *tooLargeError
 		switch {
 		case err == nil:
 			result.Version = version
@@ -61,7 +62,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 				return Result{}, apierrors.NewGenerateNameConflict(version.Resource.GroupResource(), nameIn(taken), 1)
 			}
 			names++
-		case errors.Is(err, errTooLarge) && !r.unmanaged && !r.isApply():
+		case errors.As(err, &tooLarge) && !r.unmanaged && !r.isApply():
 			r.unmanaged = true
 		case !isObsolete(err):
 			return Result{}, err

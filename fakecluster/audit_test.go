@@ -1,9 +1,12 @@
 package fakecluster_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -11,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -246,4 +251,33 @@ func TestTheAuditTrailTellsOfThoseWhoMayNot(t *testing.T) {
 	last := events[len(events)-1]
 	equal(t, "event", []any{last.Verb, last.User.Username, last.ObjectRef.Name, last.ResponseStatus.Code, last.ResponseStatus.Reason, len(last.Annotations)},
 		[]any{"get", "", "a", int32(401), metav1.StatusReasonUnauthorized, 0})
+}
+
+func TestTheAuditTrailTellsWhatTookLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took := 200 * time.Millisecond
+		decide := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+			time.Sleep(took)
+			return authorizer.DecisionAllow, "", nil
+		})
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata), fakecluster.WithAuthorizer(decide))
+		config := c.ConfigFor("jane")
+		config.Impersonate.UserName = "bob"
+		list := func() map[string]string {
+			t.Helper()
+			_, err := dynamic.NewForConfigOrDie(config).Resource(namespaces).List(t.Context(), metav1.ListOptions{})
+			must(t, err)
+			events := c.Audit()
+			told := map[string]string{}
+			for name, value := range events[len(events)-1].Annotations {
+				if layer, ok := strings.CutPrefix(name, "apiserver.latency.k8s.io/"); ok {
+					told[layer] = value
+				}
+			}
+			return told
+		}
+		equal(t, "three decisions of 200 ms", list(), map[string]string{"impersonation": "400ms", "authorization": "200ms", "total": "600ms"})
+		took = 150 * time.Millisecond
+		equal(t, "450 ms are not long", list(), map[string]string{})
+	})
 }

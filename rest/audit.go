@@ -36,7 +36,8 @@ func (t *trail) audit(now func() time.Time) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			ctx := t.newEvent(req.Context(), types.UID(req.Header.Get("Audit-Id")))
 			event := audit.AuditContextFrom(ctx)
-			ctx = apirequest.WithReceivedTimestamp(ctx, now())
+			began := now()
+			ctx = apirequest.WithLatencyTrackers(apirequest.WithReceivedTimestamp(ctx, began))
 			w.Header().Set("Audit-Id", string(event.AuditID()))
 			logUser(req.WithContext(ctx), nil)
 
@@ -48,6 +49,7 @@ func (t *trail) audit(now func() time.Time) filter {
 					logPanic(ctx, p)
 					panic(p)
 				}
+				logLatency(ctx, now().Sub(began))
 				a.finish()
 			}()
 			next.ServeHTTP(a, req)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -15,7 +16,9 @@ import (
 func authenticate(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			began := time.Now()
 			by, ok, err := users.Authenticate(req)
+			apirequest.TrackAuthenticationLatency(req.Context(), time.Since(began))
 			if err != nil || !ok {
 				writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 				return

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,7 +42,9 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 // asked for it. The error is the answer of a real server. With tell, the audit event of the
 // request says what was decided.
 func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool) error {
+	began := time.Now()
 	decision, reason, err := s.authorizer.Authorize(ctx, a)
+	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
 	s.access.Note(a, decision == authorizer.DecisionAllow)
 	switch {
 	case decision == authorizer.DecisionAllow:

@@ -23,6 +23,7 @@ func (e *missingError) Status() metav1.Status {
 // does not.
 var missingPaths = map[string]string{
 	"logs":  "it has no log files",
+	"flagz": "a cluster in a test has options and no flags",
 	"debug": "the process is that of the test, and can be looked into there",
 }
 

@@ -50,3 +50,16 @@ func TestMetricsCountTheRequestsToTheServer(t *testing.T) {
 	c.bearer = c.server.TokenFor("jane")
 	expect(t, "who may not look", c.do(http.MethodGet, "/metrics", nil, "").code, 403)
 }
+
+func TestStatuszListsThePathsOutsideOfTheAPI(t *testing.T) {
+	c := start(t)
+	a := c.do(http.MethodGet, "/statusz", http.Header{"Accept": {"text/plain"}}, "")
+	expect(t, "code", a.code, 200)
+	for _, want := range []string{"\napiserver statusz\n", " 1.37\n", " /healthz /livez /metrics /readyz /version"} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%q is not in %s", want, a.body)
+		}
+	}
+	c.bearer = c.server.TokenFor("jane")
+	expect(t, "who may not look", c.do(http.MethodGet, "/statusz", nil, "").code, 403)
+}

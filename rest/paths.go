@@ -50,13 +50,8 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 			return
 		}
 		discovery.ServeVersion(w, req)
-	case req.URL.Path == "/":
-		registered, err := p.aggregate.Registered()
-		if err != nil {
-			writeError(w, req, err)
-			return
-		}
-		discovery.ServeIndex(w, req, c, registered)
+	case req.URL.Path == "/" || req.URL.Path == "/statusz":
+		p.serveIndex(w, req, c)
 	case req.URL.Path == "/metrics":
 		p.counts.serveMetrics(w, req)
 	case isHealthCheck(req.URL.Path) || req.URL.Path == "/metrics/slis":
@@ -73,6 +68,19 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		writeError(w, req, err)
 	default:
 		http.NotFound(w, req)
+	}
+}
+
+// serveIndex serves what names the paths that answer.
+func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+	registered, err := p.aggregate.Registered()
+	switch {
+	case err != nil:
+		writeError(w, req, err)
+	case req.URL.Path == "/":
+		discovery.ServeIndex(w, req, c, registered)
+	default:
+		serveStatusz(w, req, discovery.Paths(c, registered))
 	}
 }
 

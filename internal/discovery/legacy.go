@@ -32,7 +32,12 @@ func ServeVersion(w http.ResponseWriter, req *http.Request) {
 
 // ServeIndex answers / with the paths that answer.
 func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, registered []*apiregistrationv1.APIService) {
-	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: Paths(c, registered)}, w)
+}
+
+// Paths returns the paths that answer, sorted.
+func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
 	for _, g := range c.Groups() {
 		if g.Name == "" {
 			paths = append(paths, "/api/v1")
@@ -49,8 +54,7 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue,
 		}
 	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
+	return slices.Compact(paths)
 }
 
 // ServeCore answers /api and /api/v1. Their documents have no apiVersion, because they are older

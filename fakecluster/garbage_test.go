@@ -80,14 +80,15 @@ func TestTheCollectorOwnsTheFieldsThatItSets(t *testing.T) {
 }
 
 func TestManyDependents(t *testing.T) {
+	n := seedtest.Cases(2000)
 	for policy, want := range map[metav1.DeletionPropagation]int{
-		metav1.DeletePropagationBackground: 0, metav1.DeletePropagationForeground: 0, metav1.DeletePropagationOrphan: 2000,
+		metav1.DeletePropagationBackground: 0, metav1.DeletePropagationForeground: 0, metav1.DeletePropagationOrphan: n,
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			c := defined(t, fakecluster.InProcess(), withCollection())
 			cms := c.Dynamic().Resource(configMaps).Namespace("default")
 			owner := create(t, inDefault(c), cronTab("owner"))
-			for i := range 2000 {
+			for i := range n {
 				create(t, cms, ownedBy(configMap(fmt.Sprint("dependent-", i)), owner))
 			}
 			removeBy(t, inDefault(c), "owner", policy)

@@ -17,8 +17,15 @@ func (t test) run(ctx context.Context) ([]verdict.Result, error) {
 	// The process ends itself, and says where it was; if it cannot, it is ended.
 	ctx, cancel := context.WithTimeout(ctx, t.timeout+10*time.Second)
 	defer cancel()
+	// Tests write into the folder for temporary files, some of them always the same file.
+	temp, err := os.MkdirTemp("", "fakecluster-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
 	cmd := command(ctx, t.dir, "go", "tool", "test2json", "-t", t.binary,
 		"-test.run", "^"+t.name+"$", "-test.v=test2json", "-test.timeout", t.timeout.String())
+	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	started := time.Now()

@@ -40,6 +40,9 @@ func newGaps() *gaps {
 
 // note tells an error that is about a gap. It ignores other errors.
 func (g *gaps) note(err error) {
+	if err == nil {
+		return
+	}
 	var missing *missingError
 	if !errors.As(err, &missing) {
 		return

@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -193,52 +192,4 @@ func TestAPageInABrowserCannotUseACluster(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A client that does not read its answer loses the connection two seconds after the time of its
-// request. A watch that comes after a request over the same connection goes on.
-func TestAnAnswerThatNobodyReadsEnds(t *testing.T) {
-	c := fakecluster.Start(t)
-	large := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "large"},
-		"data": object{"a": strings.Repeat("x", 1<<20)}}}
-	in := c.Dynamic().Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
-	for i := range 24 {
-		large.SetName(fmt.Sprint("large-", i))
-		create(t, in, large)
-	}
-	conn, r := dial(t, c)
-	must(t, conn.(*net.TCPConn).SetReadBuffer(64<<10))
-	asked := func(path string) {
-		t.Helper()
-		_, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", path, c.RESTConfig().BearerToken)
-		must(t, err)
-	}
-	asked("/api/v1/configmaps?timeout=1ms&limit=1") // ends in time, and says nothing about the next request
-	res, err := http.ReadResponse(r, nil)
-	must(t, err)
-	_, err = io.Copy(io.Discard, res.Body)
-	must(t, err)
-
-	watching, events := dial(t, c)
-	askOver(t, c, watching, events, "/api/v1/namespaces?timeout=1s")
-	_, err = fmt.Fprintf(watching, "GET /api/v1/namespaces?watch=true HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", c.RESTConfig().BearerToken)
-	must(t, err)
-
-	asked("/api/v1/configmaps?timeout=1s")
-	<-time.After(4 * time.Second) // which is what the rule is about
-	res, err = http.ReadResponse(r, nil)
-	must(t, err)
-	if n, err := io.Copy(io.Discard, res.Body); err == nil {
-		t.Errorf("all %d bytes of the answer came to a client that began to read after 4 seconds", n)
-	}
-
-	create(t, c.Dynamic().Resource(namespaces), newNamespace("late"))
-	res, err = http.ReadResponse(events, nil)
-	must(t, err)
-	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-		if strings.Contains(lines.Text(), `"name":"late"`) {
-			return
-		}
-	}
-	t.Error("the watch has ended")
 }

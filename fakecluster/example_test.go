@@ -364,8 +364,8 @@ func ExampleWithControllers_garbageCollection() {
 }
 
 // With a short history, a client meets the error 410 that it has to recover from.
-func ExampleWithHistory() {
-	c := start(fakecluster.WithHistory(5, 0))
+func ExampleWithWatchHistory() {
+	c := start(fakecluster.WithWatchHistory(5, 0))
 	defer c.Close()
 
 	ctx := context.Background()

@@ -87,7 +87,7 @@ func TestForkHasItsOwnDefinitions(t *testing.T) {
 }
 
 func TestForkKeepsTheOptions(t *testing.T) {
-	parent := defined(t, fakecluster.InProcess(), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithHistory(3, 0))
+	parent := defined(t, fakecluster.InProcess(), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithWatchHistory(3, 0))
 	fork := parent.Fork(t)
 	u := cronTab("a")
 	u.SetNamespace("nowhere")

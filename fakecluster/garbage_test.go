@@ -212,7 +212,7 @@ func nothingLeft(t *testing.T, c *fakecluster.Cluster, when string) {
 
 func TestConcurrentWritersLeaveNoGarbage(t *testing.T) {
 	for rule, opts := range map[string][]fakecluster.Option{
-		"with all of the history": nil, "with hardly any": {fakecluster.WithHistory(20, 0)},
+		"with all of the history": nil, "with hardly any": {fakecluster.WithWatchHistory(20, 0)},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			writeAndCollect(t, defined(t, append(opts, fakecluster.InProcess(), withCollection())...))

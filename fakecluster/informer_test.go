@@ -184,7 +184,7 @@ func TestInformerResumesAndRelists(t *testing.T) {
 
 func testInformer(t *testing.T, options ...fakecluster.Option) {
 	const kept = 10
-	c := defined(t, append(options, fakecluster.WithHistory(kept, 0))...)
+	c := defined(t, append(options, fakecluster.WithWatchHistory(kept, 0))...)
 	crontabs := inDefault(c)
 	r := revision(t, list(t, crontabs))
 	a := create(t, crontabs, cronTab("a"))

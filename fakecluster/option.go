@@ -271,15 +271,15 @@ func WithAudit(level auditv1.Level) Option {
 	return once("WithAudit", func(s *settings) { s.audit = level })
 }
 
-// WithHistory bounds the history of changes that the cluster keeps. The history is what a
+// WithWatchHistory bounds the history of changes that the cluster keeps. The history is what a
 // watch from an old resourceVersion and a list at one read; older versions are answered with
 // 410, as after a compaction of etcd. The bounds are a number of revisions, which is a number
 // of writes, and a number of bytes of stored objects. The first that is reached counts. Zero
 // leaves the default of a bound.
 //
 // Default: 100,000 revisions and 256 MiB.
-func WithHistory(revisions int, bytes int64) Option {
-	return once("WithHistory", func(s *settings) {
+func WithWatchHistory(revisions int, bytes int64) Option {
+	return once("WithWatchHistory", func(s *settings) {
 		s.history = store.Options{HistoryRevisions: revisions, HistoryBytes: bytes}
 	})
 }

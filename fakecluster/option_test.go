@@ -76,9 +76,9 @@ func TestOptionsThatContradictOrMakeNoSenseAreRefused(t *testing.T) {
 	for rule, opts := range map[string][]fakecluster.Option{
 		"InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt": {fakecluster.WithTLS(), fakecluster.InProcess()},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:-1 HistoryBytes:0}": {
-			fakecluster.WithHistory(-1, 0)},
+			fakecluster.WithWatchHistory(-1, 0)},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
-			fakecluster.WithHistory(0, -1)},
+			fakecluster.WithWatchHistory(0, -1)},
 		"WithSeed is given 2 times: which one counts?":          {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
 		"WithControllers is given 3 times: which one counts?":   {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
 		"WithAuthorization is given 2 times: which one counts?": {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
@@ -230,7 +230,7 @@ func TestAdmissionPluginsOfAForkLookIntoTheFork(t *testing.T) {
 	equal(t, "limits in its origin", limits(origin, "after"), 0)
 }
 
-func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
+func TestWithWatchHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
 	play := func(opts ...fakecluster.Option) (r int, w watch.Interface) {
 		c := defined(t, append(opts, fakecluster.InProcess())...)
 		r = revision(t, list(t, inDefault(c)))
@@ -243,7 +243,7 @@ func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
 		return r, w
 	}
 	for rule, opts := range map[string][]fakecluster.Option{
-		"by default": nil, "with enough revisions": {fakecluster.WithHistory(6, 0)}, "zero is the default": {fakecluster.WithHistory(0, 0)},
+		"by default": nil, "with enough revisions": {fakecluster.WithWatchHistory(6, 0)}, "zero is the default": {fakecluster.WithWatchHistory(0, 0)},
 	} {
 		r, w := play(opts...)
 		events := next(t, w, 6)
@@ -251,7 +251,7 @@ func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
 		equal(t, rule, events[5], event{watch.Added, stored("cron-5", "my-awesome-cron-image", 1, r+6)})
 	}
 
-	r, w := play(fakecluster.WithHistory(5, 0))
+	r, w := play(fakecluster.WithWatchHistory(5, 0))
 	e := <-w.ResultChan()
 	equal(t, "with one revision too few", e, watch.Event{Type: watch.Error, Object: &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
@@ -260,7 +260,7 @@ func TestWithHistoryBoundsHowFarAWatchGoesBack(t *testing.T) {
 	}})
 	equal(t, "then", len(ended(t, w)), 0)
 
-	_, w = play(fakecluster.WithHistory(0, 1)) // the newest revision is always kept
+	_, w = play(fakecluster.WithWatchHistory(0, 1)) // the newest revision is always kept
 	e = <-w.ResultChan()
 	equal(t, "with hardly any bytes", e.Type, watch.Error)
 	ended(t, w)

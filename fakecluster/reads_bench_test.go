@@ -70,7 +70,7 @@ func drain(ctx context.Context, w readtest.Wire, path, accept string) (first tim
 func BenchmarkListOf100000(b *testing.B) {
 	const table, partial = "application/json;as=Table;g=meta.k8s.io;v=v1", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
-		w := manySamples(b, 100_000, append(way, fakecluster.WithHistory(1000, 0))...)
+		w := manySamples(b, 100_000, append(way, fakecluster.WithWatchHistory(1000, 0))...)
 		for _, c := range []struct{ name, version, query, accept string }{
 			{"whole", "v1", "", ""},
 			{"page-of-500", "v1", "limit=500", ""},
@@ -109,7 +109,7 @@ func BenchmarkListOf100000(b *testing.B) {
 func BenchmarkListOf100000Peak(b *testing.B) {
 	overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 		const readers = 8
-		w := manySamples(b, 100_000, append(way, fakecluster.WithHistory(1000, 0))...)
+		w := manySamples(b, 100_000, append(way, fakecluster.WithWatchHistory(1000, 0))...)
 		heap := func() float64 {
 			var m runtime.MemStats
 			runtime.GC()

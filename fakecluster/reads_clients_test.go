@@ -164,7 +164,7 @@ func TestInformersRecoverFromCompaction(t *testing.T) {
 			seed := seedtest.Seed(t)
 			synctest.Test(t, func(t *testing.T) {
 				var store cache.Store
-				f, h := follow(t, seed, 20*time.Second, time.Minute, informing(t, client.informer, &store), fakecluster.WithHistory(10, 0))
+				f, h := follow(t, seed, 20*time.Second, time.Minute, informing(t, client.informer, &store), fakecluster.WithWatchHistory(10, 0))
 				h.CheckHeard(t, f.notes.Lines())
 				h.CheckStore(t, store)
 				if lists, _ := f.way.Lists(); lists < 2 {
@@ -221,7 +221,7 @@ func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
 	seed := seedtest.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
 		var failed watch.Event
-		f, h := follow(t, seed, 20*time.Second, 5*time.Minute, retrying(t, &failed), fakecluster.WithHistory(10, 0))
+		f, h := follow(t, seed, 20*time.Second, 5*time.Minute, retrying(t, &failed), fakecluster.WithWatchHistory(10, 0))
 		for n, line := range f.notes.Lines() {
 			equal(t, "event", line, h.Events[n].Note())
 		}

@@ -24,7 +24,7 @@ func TestAWatchThatHasFallenBehindTheHistoryEndsWithExpired(t *testing.T) {
 		{"partial", "v1", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"},
 	} {
 		t.Run(c.view, func(t *testing.T) {
-			cluster := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithHistory(10, 0))
+			cluster := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(10, 0))
 			define(t, cluster, readtest.Definition())
 			w := newWire(t, cluster)
 			create := func(name, fill string) {

@@ -43,7 +43,7 @@ type pastAndPresent struct {
 func newPastAndPresent(t *testing.T) *pastAndPresent {
 	t.Helper()
 	const kept = 2
-	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(kept, 0))
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(kept, 0))
 	p := &pastAndPresent{Wire: newWire(t, c), moments: map[string]string{"": "", "0": "0", "garbage": "abc", "negative": "-1"}, tokens: map[string]string{"": ""}}
 	p.moments["compacted"] = create(t, inDefault(c), cronTab("a")).GetResourceVersion()
 	token := func(name string) {

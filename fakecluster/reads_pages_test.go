@@ -81,7 +81,7 @@ func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 // When the revision of a continue token has been compacted, the answer is 410 and brings
 // another token. It goes on from the same key, with what is there now.
 func TestContinueAfterCompactionGoesOnInconsistently(t *testing.T) {
-	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(3, 0))
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(3, 0))
 	p := &pastAndPresent{Wire: newWire(t, c), moments: map[string]string{}, tokens: map[string]string{"": ""}}
 	crontabs := inDefault(c)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -148,7 +148,7 @@ func TestPagerReadsAllOfOneRevision(t *testing.T) {
 }
 
 func TestPagerFallsBackToAFullListAfterCompaction(t *testing.T) {
-	c := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(5, 0))
+	c := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(5, 0))
 	crontabs := inDefault(c)
 	for n := range 10 {
 		create(t, crontabs, cronTab(nameOf(n)))

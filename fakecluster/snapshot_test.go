@@ -224,7 +224,7 @@ func TestAClusterGoesOnInItsDataFile(t *testing.T) {
 
 // What a history has forgotten stays forgotten, and a continue token of it expires.
 func TestWhatIsForgottenStaysForgotten(t *testing.T) {
-	first := defined(t, fakecluster.InProcess(), fakecluster.WithHistory(20, 0))
+	first := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(20, 0))
 	p := prepare(t, first)
 	for i := range 30 {
 		if _, err := first.Dynamic().Resource(cronTabs).Namespace("default").Create(t.Context(), cronTab(fmt.Sprint("more-", i)), metav1.CreateOptions{}); err != nil {

@@ -80,7 +80,7 @@ func TestSoak(t *testing.T) {
 	seed := seedtest.Seed(t)
 	before := takeSample()
 	l := &load{}
-	c, err := fakecluster.New(fakecluster.WithCRDPaths("testdata/crd"), fakecluster.WithHistory(soakHistory, 8<<20),
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("testdata/crd"), fakecluster.WithWatchHistory(soakHistory, 8<<20),
 		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
 		fakecluster.WithService("default", "hook", 443, http.HandlerFunc(l.review)))
 	must(t, err)

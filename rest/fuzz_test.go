@@ -285,13 +285,26 @@ func FuzzProtobuf(f *testing.F) {
 	quiet(f)
 	kinds := []struct{ path, name string }{
 		{"/api/v1/namespaces/default/configmaps", "ConfigMap"}, {"/api/v1/namespaces/default/pods", "Pod"},
-		{"/apis/apps/v1/namespaces/default/deployments", "Deployment"},
+		{"/apis/apps/v1/namespaces/default/deployments", "Deployment"}, {"/api/v1/namespaces/default/services", "Service"},
+		{"/apis/apps/v1/namespaces/default/controllerrevisions", "ControllerRevision"},
+		{"/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "Role"},
+		{"/apis/networking.k8s.io/v1/namespaces/default/networkpolicies", "NetworkPolicy"},
+		{"/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "HorizontalPodAutoscaler"},
+		{"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", "ResourceClaim"},
+		{"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "ValidatingAdmissionPolicy"},
 	}
 	base := startInProcess(f)
 	for i, body := range []string{
 		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"a":"b"}},"data":{"a":"b"},"binaryData":{"c":"AA=="}}`,
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"b","resources":{"requests":{"cpu":"100m"}}}]}}`,
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"b"}]}}}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"b"}]}},"strategy":{"rollingUpdate":{"maxSurge":1}}}}`,
+		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"ports":[{"port":80,"targetPort":"http"}]}}`,
+		`{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"a"},"revision":1,"data":{"a":"b"}}`,
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"],"resourceNames":["b"]}]}`,
+		`{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"a"},"spec":{"podSelector":{"matchExpressions":[{"key":"a","operator":"In","values":["b"]}]},"ingress":[{"ports":[{"port":"http","endPort":null}],"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
+		`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a","apiVersion":"apps/v1"},"maxReplicas":3,"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"AverageValue","averageValue":"100m"}}}],"behavior":{"scaleUp":{"policies":[{"type":"Pods","value":4,"periodSeconds":60}]}}}}`,
+		`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a"},"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"device.driver == 'a'"}}]}}],"config":[{"opaque":{"driver":"a","parameters":{"a":1}}}]}}}`,
+		`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"a"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]},"validations":[{"expression":"object.metadata.name != 'x'"}]}}`,
 	} {
 		a := base.serve("POST", kinds[i].path+"?dryRun=All", http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.kubernetes.protobuf"}}, []byte(body))
 		if a.code != http.StatusCreated {
@@ -300,6 +313,8 @@ func FuzzProtobuf(f *testing.F) {
 		f.Add(byte(i), []byte(a.body))
 		f.Add(byte(i+1), []byte(a.body))
 		f.Add(byte(i), []byte(a.body[:len(a.body)/2]))
+		// An int-or-string that is neither made the server panic.
+		f.Add(byte(i), []byte(strings.Replace(a.body, "\x08\x00\x10\x01\x1a\x00", "\x08\x02\x10\x01\x1a\x00", 1)))
 	}
 	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
 		c := base.fork(t)

@@ -1,6 +1,9 @@
 package resource
 
 import (
+	goruntime "runtime"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,11 +40,12 @@ func (m FieldManager) Update(current Decoded, obj runtime.Object, manager string
 	return out, nil, err
 }
 
-func (m FieldManager) update(current, obj runtime.Object, manager string) (runtime.Object, error) {
+func (m FieldManager) update(current, obj runtime.Object, manager string) (_ runtime.Object, err error) {
 	fields, err := m()
 	if err != nil {
 		return nil, err
 	}
+	defer refuseUnprintable(&err)
 	return fields.UpdateNoErrors(current, obj, manager), nil
 }
 
@@ -51,12 +55,29 @@ func (m FieldManager) Apply(current Decoded, configuration *unstructured.Unstruc
 	return out, nil, err
 }
 
-func (m FieldManager) apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool) (runtime.Object, error) {
+func (m FieldManager) apply(current runtime.Object, configuration *unstructured.Unstructured, manager string, force bool) (_ runtime.Object, err error) {
 	fields, err := m()
 	if err != nil {
 		return nil, err
 	}
+	defer refuseUnprintable(&err)
 	return fields.Apply(current, configuration, manager, force)
+}
+
+// refuseUnprintable turns a panic about an object that has no JSON into a refusal. Protobuf
+// can carry such an object: an int-or-string whose type is neither, for example.
+// structured-merge-diff panics with the error of its MarshalJSON, and on a real server the
+// request ends with a panic. A panic with anything else is a bug and goes on.
+func refuseUnprintable(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case goruntime.Error:
+		panic(p)
+	case error:
+		*err = apierrors.NewBadRequest("the object has no JSON: " + p.Error())
+	default:
+		panic(p)
+	}
 }
 
 // ResetFields makes filters that leave out the fields, by apiVersion.

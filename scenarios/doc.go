@@ -55,7 +55,8 @@
 //     default, worded as its flag;
 //     legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
-//     exist.
+//     exist; alone: true says that the scenario is about all that is in a cluster, such as what
+//     it begins with, so that one that runs already will not do.
 //   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. If the server
 //     refuses one, the scenario fails. A shared setup or a step may stand in the list, too.
@@ -391,7 +392,7 @@
 // the other: see [External]. Each scenario has namespaces and groups of definitions of its own,
 // which it sees under the names that it gives them, and all that it creates is deleted at its end.
 // Whatever else is in the cluster, scenarios see, too. Those are skipped that have webhooks, a
-// cluster of their own making, or steps that need virtual time.
+// cluster of their own making, steps that need virtual time, or users who impersonate others.
 //
 // # The log
 //

@@ -36,7 +36,7 @@ func TestExternal(t *testing.T) {
 	for _, resource := range resources {
 		before = append(before, names(resource))
 	}
-	all, err := Load("crontab", "access/roles.yaml", "subresources", "writes", "finalizers", "conflicts/deployments.yaml", "language", "admission/policies/matching.yaml")
+	all, err := Load("crontab", "access/impersonation.yaml", "start", "service-accounts/tokens.yaml", "access/roles.yaml", "subresources", "writes", "finalizers", "conflicts/deployments.yaml", "language", "admission/policies/matching.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +58,11 @@ func TestExternal(t *testing.T) {
 		t.Errorf("only %d scenarios were played", played)
 	}
 	want := map[string]bool{
-		"advance and settle need virtual time":                                true,
-		"this cluster cannot reach the webhooks of a scenario":                true,
-		"this cluster is configured as it is, and the scenario needs another": true,
+		"advance and settle need virtual time":                                                 true,
+		"this cluster cannot reach the webhooks of a scenario":                                 true,
+		"this cluster is configured as it is, and the scenario needs another":                  true,
+		"users are impersonated on this cluster, and one of the scenario impersonates another": true,
+		"the scenario is about all that is in a cluster, and this one has more":                true,
 	}
 	if d := cmp.Diff(want, skipped); d != "" {
 		t.Errorf("skipped (-want +got):\n%s", d)
@@ -75,7 +77,7 @@ func TestExternal(t *testing.T) {
 // What of a request is the scenario's own gets the word of the scenario, and nothing else.
 func TestExternalNames(t *testing.T) {
 	c := &external{word: "fc-x"}
-	c.learn("stable.example.com/v1")
+	c.learn("stable.example.com")
 	for before, after := range map[string]string{
 		"/api/v1/namespaces/default/pods":                               "/api/v1/namespaces/fc-x-default/pods",
 		"/api/v1/namespaces/kube-system":                                "/api/v1/namespaces/kube-system",
@@ -95,14 +97,34 @@ func TestExternalNames(t *testing.T) {
 		`{"n":12345678901234567890,"f":1.0}`:                                     `{"n":12345678901234567890,"f":1.0}`,
 		`{"namespace": "a", "namespace": "b"}`:                                   `{"namespace": "fc-x-a", "namespace": "fc-x-b"}`,
 		"apiVersion: stable.example.com/v1\nmetadata: {namespace: a}":            "apiVersion: fc-x.stable.example.com/v1\nmetadata: {namespace: fc-x-a}",
+		`{"rules":[{"apiGroups":["other.example.org","stable.example.com"]}]}`:   `{"rules":[{"apiGroups":["other.example.org","fc-x.stable.example.com"]}]}`,
 		`{"apiVersion":"other.example.org/v1","spec":{"x":"other.example.org"}}`: `{"apiVersion":"fc-x.other.example.org/v1","spec":{"x":"fc-x.other.example.org"}}`,
 	} {
+		c.groups = []string{"stable.example.com"}
 		got := c.inGroups(string(c.outwardBody([]byte(before))))
 		if got != after {
 			t.Errorf("body %s: %s, want %s", before, got, after)
 		}
 		if back := string(c.inward([]byte(got))); back != before {
 			t.Errorf("back: %s, want %s", back, before)
+		}
+	}
+}
+
+// What is made in a subresource, such as a token, is no object that could be deleted.
+func TestCollectionsAndSubresources(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/api/v1/namespaces":                                true,
+		"/api/v1/namespaces/a/pods":                         true,
+		"/apis/apps/v1/namespaces/a/deployments":            true,
+		"/apis/rbac.authorization.k8s.io/v1/clusterroles":   true,
+		"/api/v1/namespaces/a/serviceaccounts/b/token":      false,
+		"/api/v1/namespaces/a/pods/b/eviction":              false,
+		"/api/v1/nodes/a/proxy":                             false,
+		"/apis/apps/v1/namespaces/a/deployments/b/rollback": false,
+	} {
+		if got := isCollection(path); got != want {
+			t.Errorf("%s: %v", path, got)
 		}
 	}
 }

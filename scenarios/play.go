@@ -149,6 +149,7 @@ type playing struct {
 func (s *Scenario) begin(_ context.Context, start Starter) (*playing, *Failure) {
 	webhooks := s.startWebhooks()
 	options := s.Cluster
+	options.Groups = s.groups()
 	options.Services = webhooks.services()
 	cluster, err := start(options)
 	if err != nil {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -37,6 +38,22 @@ func (s *Scenario) Title() string {
 	return s.Name + ": " + s.Case
 }
 
+// all are its steps and those of its setup.
+func (s *Scenario) all() []step { return append(slices.Clone(s.setup), s.steps...) }
+
+// groups are those of the definitions and APIServices that it makes.
+func (s *Scenario) groups() []string {
+	var all []string
+	for _, step := range s.all() {
+		spec, _ := step.argument["spec"].(map[string]any)
+		kind := step.argument["kind"]
+		if group, ok := spec["group"].(string); ok && (kind == "CustomResourceDefinition" || kind == "APIService") && !slices.Contains(all, group) {
+			all = append(all, group)
+		}
+	}
+	return all
+}
+
 // table is what the cases of one scenario have in common.
 type table struct {
 	// cases is how many there are.
@@ -61,6 +78,11 @@ type ClusterOptions struct {
 	RuntimeConfig []string
 	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
+	// Alone says that the scenario is about all that is in a cluster, such as what it begins with.
+	Alone bool
+	// Groups are the groups of the definitions and APIServices that the scenario makes. Play sets
+	// them.
+	Groups []string
 	// Services are the services that webhooks refer to. Play makes them from the
 	// "webhooks:" part of the scenario; what the caller sets is replaced.
 	Services []Service

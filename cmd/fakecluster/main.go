@@ -2,7 +2,7 @@
 // to kubectl and other clients, and plays scenario files.
 //
 //	fakecluster serve [--kubeconfig FILE] [--data FILE] [--crds PATH]...
-//	fakecluster run [--run REGEX] [-q|-v] [--parallel N] [--report junit=FILE|json=FILE] [--kubeconfig FILE] PATH...
+//	fakecluster run [--run REGEX] [-q|-v] [--parallel N] [--report junit|json FILE] [--kubeconfig FILE] PATH...
 //	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
 //	fakecluster new scenario FILE
 //	fakecluster envtest
@@ -83,7 +83,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
 	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand())
-	root.SetArgs(args)
+	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)

@@ -28,7 +28,8 @@ var errFailed = errors.New("scenarios failed")
 
 // playing are the flags of run.
 type playing struct {
-	run, report    string
+	run            string
+	reports        []string
 	quiet, verbose bool
 	parallel       int
 	kubeconfig     string
@@ -46,7 +47,7 @@ func runCommand() *cobra.Command {
 		Long:  runManual(),
 		Example: `  fakecluster run scenarios/
   fakecluster run --run 'Deployment|Job' 'scenarios/*/create*.yaml'
-  fakecluster run -q --report junit=results.xml scenarios/`,
+  fakecluster run -q --report junit results.xml scenarios/`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
 				return errors.New("run: no scenarios given; name a file, a folder or a glob")
@@ -62,12 +63,12 @@ func runCommand() *cobra.Command {
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, one after the other, in namespaces and groups
 of their own that are deleted afterwards; what it cannot do is skipped`)
-	flags.StringVar(&f.report, "report", "", "write the results to a file, too: junit=FILE or json=FILE")
+	flags.StringArrayVar(&f.reports, "report", nil, "write the results to a file, too (`junit FILE`, json FILE; also junit=FILE); may be repeated")
 	return cmd
 }
 
-// reports are the formats of --report.
-var reports = map[string]func(io.Writer, []scenarios.Result) error{"junit": scenarios.WriteJUnit, "json": scenarios.WriteJSON}
+// formats are those of --report.
+var formats = map[string]func(io.Writer, []scenarios.Result) error{"junit": scenarios.WriteJUnit, "json": scenarios.WriteJSON}
 
 func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if f.quiet && f.verbose {
@@ -76,9 +77,12 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if f.parallel < 0 {
 		return usageError{fmt.Errorf("run: --parallel: %d scenarios cannot be played at the same time", f.parallel)}
 	}
-	format, path, _ := strings.Cut(f.report, "=")
-	if f.report != "" && (reports[format] == nil || path == "") {
-		return usageError{fmt.Errorf("run: --report takes junit=FILE or json=FILE, and not %s", f.report)}
+	for _, report := range f.reports {
+		if format, path, _ := strings.Cut(report, "="); formats[format] == nil || path == "" {
+			return usageError{fmt.Errorf("run: --report takes junit FILE or json FILE, and not %s", strings.Replace(report, "=", " ", 1))}
+		} else if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+			return usageError{fmt.Errorf("run: --report would write over %s, which looks like scenarios", path)}
+		}
 	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
@@ -111,12 +115,8 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		results = append(results, r)
 	})
 	passed := reporter.Summary()
-	if f.report != "" {
-		var text bytes.Buffer
-		if err := reports[format](&text, results); err != nil {
-			return fmt.Errorf("run: --report: %w", err)
-		}
-		if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+	for _, report := range f.reports {
+		if err := writeReport(report, results); err != nil {
 			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
@@ -124,6 +124,41 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		return errFailed
 	}
 	return nil
+}
+
+// writeReport writes results as FORMAT=FILE says.
+func writeReport(report string, results []scenarios.Result) error {
+	format, path, _ := strings.Cut(report, "=")
+	var text bytes.Buffer
+	if err := formats[format](&text, results); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text.Bytes(), 0o644)
+}
+
+// withReports returns the arguments of run with "--report FORMAT FILE" as "--report FORMAT=FILE",
+// because a flag takes one argument.
+func withReports(args []string) []string {
+	if len(args) == 0 || args[0] != "run" {
+		return args
+	}
+	var all []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(all, args[i:]...)
+		}
+		if format, given := strings.CutPrefix(args[i], "--report="); given && formats[format] != nil && i+1 < len(args) {
+			all = append(all, args[i]+"="+args[i+1])
+			i++
+			continue
+		}
+		all = append(all, args[i])
+		if args[i] == "--report" && i+2 < len(args) && formats[args[i+1]] != nil {
+			all = append(all, args[i+1]+"="+args[i+2])
+			i += 2
+		}
+	}
+	return all
 }
 
 // chosen are the scenarios that --run chooses.

@@ -73,7 +73,11 @@ FAIL  both.yaml:6: It is ill (0.000s)
 		{"fewer than none", []string{"run", "--parallel", "-1", "log.yaml"}, 2,
 			"", "fakecluster: run: --parallel: -1 scenarios cannot be played at the same time\n"},
 		{"a report in no format", []string{"run", "--report", "html=x", "log.yaml"}, 2,
-			"", "fakecluster: run: --report takes junit=FILE or json=FILE, and not html=x\n"},
+			"", "fakecluster: run: --report takes junit FILE or json FILE, and not html x\n"},
+		{"a report in no file", []string{"run", "log.yaml", "--report", "junit"}, 2,
+			"", "fakecluster: run: --report takes junit FILE or json FILE, and not junit\n"},
+		{"a report in place of scenarios", []string{"run", "--report", "junit", "log.yaml", "ok.yaml"}, 2,
+			"", "fakecluster: run: --report would write over log.yaml, which looks like scenarios\n"},
 		{"a cluster of no kubeconfig", []string{"run", "--kubeconfig", "none", "ok.yaml"}, 1,
 			"", "fakecluster: run: --kubeconfig: stat none: no such file or directory\n"},
 		{"in virtual time", []string{"run", "time.yaml"}, 0,
@@ -184,8 +188,11 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := regexp.MustCompile(`(time="|"seconds": )[0-9.e-]+`)
-	for _, test := range []struct{ format, want string }{
-		{"junit", `<?xml version="1.0" encoding="UTF-8"?>
+	for _, test := range []struct {
+		report []string
+		want   string
+	}{
+		{[]string{"junit", "out"}, `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
   <testsuite name="s.yaml" tests="3" failures="1" skipped="1" time="0">
     <testcase classname="s.yaml" name="It is well" line="1" time="0">
@@ -200,7 +207,7 @@ func TestReport(t *testing.T) {
   </testsuite>
 </testsuites>
 `},
-		{"json", `[
+		{[]string{"json", "out"}, `[
   {
     "file": "s.yaml",
     "line": 1,
@@ -238,15 +245,31 @@ func TestReport(t *testing.T) {
 `},
 	} {
 		var stdout, stderr bytes.Buffer
-		if status := execute(t.Context(), []string{"run", "--report", test.format + "=out", "s.yaml"}, &stdout, &stderr); status != failed {
-			t.Errorf("%s: status %d, stderr %s", test.format, status, &stderr)
+		if status := execute(t.Context(), append([]string{"run", "s.yaml", "--report"}, test.report...), &stdout, &stderr); status != failed {
+			t.Errorf("%q: status %d, stderr %s", test.report, status, &stderr)
 		}
 		got, err := os.ReadFile("out")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(test.want, times.ReplaceAllString(string(got), "${1}0")); d != "" {
-			t.Errorf("%s (-want +got):\n%s", test.format, d)
+			t.Errorf("%q (-want +got):\n%s", test.report, d)
+		}
+	}
+}
+
+// The spelling with an equals sign is that of earlier versions, and both may stand after other flags.
+func TestReportIsSpelledInOneOrTwoWords(t *testing.T) {
+	for _, test := range [][2]string{
+		{"run --report junit FILE PATH", "run --report junit=FILE PATH"},
+		{"run --report=json FILE PATH", "run --report=json=FILE PATH"},
+		{"run -q PATH --report junit=FILE --report json OTHER", "run -q PATH --report junit=FILE --report json=OTHER"},
+		{"run PATH --report junit", "run PATH --report junit"},
+		{"run -- --report junit FILE", "run -- --report junit FILE"},
+		{"serve --report junit FILE", "serve --report junit FILE"},
+	} {
+		if got := strings.Join(withReports(strings.Fields(test[0])), " "); got != test[1] {
+			t.Errorf("%s: %s, want %s", test[0], got, test[1])
 		}
 	}
 }

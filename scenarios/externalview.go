@@ -1,0 +1,161 @@
+package scenarios
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// view is the way of a scenario's requests to the cluster.
+type view struct {
+	of   *external
+	next http.RoundTripper
+}
+
+func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
+	c := v.of
+	request = request.Clone(request.Context())
+	if request.Body != nil {
+		data, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		request.Body.Close()
+		data = []byte(c.inGroups(string(c.outwardBody(data))))
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		request.GetBody = nil
+	}
+	request.URL.Path, request.URL.RawPath = c.path(request.URL.Path), ""
+	query := request.URL.Query()
+	if selector := query.Get("fieldSelector"); selector != "" {
+		query.Set("fieldSelector", metadataNamespace.ReplaceAllStringFunc(selector, func(found string) string {
+			field, name, _ := strings.Cut(found, "=")
+			return field + "=" + c.namespace(name)
+		}))
+		request.URL.RawQuery = query.Encode()
+	}
+	request.URL.RawQuery = c.inGroups(request.URL.RawQuery)
+	response, err := v.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusCreated {
+		if err := v.keep(request, response); err != nil {
+			return nil, err
+		}
+	}
+	response.Body = &inwardReader{c: c, of: response.Body, lines: bufio.NewReader(response.Body)}
+	response.ContentLength = -1
+	response.Header.Del("Content-Length")
+	for _, values := range response.Header {
+		for i, value := range values {
+			values[i] = string(c.inward([]byte(value)))
+		}
+	}
+	return response, nil
+}
+
+// metadataNamespace finds a namespace in a field selector.
+var metadataNamespace = regexp.MustCompile(`metadata\.namespace==?[^,=!]+`)
+
+// keep notes what was created, and waits until a definition is established.
+func (v *view) keep(request *http.Request, response *http.Response) error {
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(data))
+	var object map[string]any
+	if json.Unmarshal(data, &object) != nil || request.URL.Query().Get("dryRun") != "" {
+		return nil
+	}
+	name, _ := metadataOf(object)["name"].(string)
+	path := request.URL.Path
+	if uid := metadataOf(object)["uid"]; name == "" || uid == nil || request.Method == http.MethodPost && !isCollection(path) {
+		return nil // a review, or an action such as an eviction or the making of a token
+	}
+	if request.Method == http.MethodPost {
+		path += "/" + url.PathEscape(name)
+	}
+	v.of.mu.Lock()
+	v.of.created = append(v.of.created, path)
+	v.of.mu.Unlock()
+	if object["kind"] != "CustomResourceDefinition" {
+		return nil
+	}
+	return v.established(request, name)
+}
+
+// isCollection tells the path of a collection, in a namespace or not, from those of subresources.
+func isCollection(path string) bool {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	segments = segments[min(map[string]int{"api": 2, "apis": 3}[segments[0]], len(segments)):]
+	return len(segments) == 1 || len(segments) == 3 && segments[0] == "namespaces"
+}
+
+// established returns when a definition is established, or its names are not accepted.
+func (v *view) established(created *http.Request, name string) error {
+	ctx, cancel := context.WithTimeout(created.Context(), cleanupPeriod)
+	defer cancel()
+	watch := created.Clone(ctx)
+	watch.Method, watch.Body, watch.ContentLength = http.MethodGet, nil, 0
+	watch.Header.Set("Accept", "application/json")
+	watch.URL.Path = strings.TrimSuffix(watch.URL.Path, "/"+name)
+	watch.URL.RawQuery = url.Values{"watch": {"true"}, "fieldSelector": {"metadata.name=" + name}}.Encode()
+	response, err := v.next.RoundTrip(watch)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	for stream := json.NewDecoder(response.Body); ; {
+		var event struct {
+			Object struct {
+				Status struct {
+					Conditions []struct{ Type, Status string }
+				}
+			}
+		}
+		if err := stream.Decode(&event); err != nil {
+			return fmt.Errorf("waiting until %s is established: %w", v.of.inward([]byte(name)), err)
+		}
+		for _, condition := range event.Object.Status.Conditions {
+			if condition.Type == "Established" && condition.Status == "True" || condition.Type == "NamesAccepted" && condition.Status == "False" {
+				return nil
+			}
+		}
+	}
+}
+
+// inwardReader reads an answer line by line, as the scenario sees it. The events of a watch are
+// lines.
+type inwardReader struct {
+	c     *external
+	of    io.Closer
+	lines *bufio.Reader
+	ready []byte
+	err   error
+}
+
+func (r *inwardReader) Read(into []byte) (int, error) {
+	for len(r.ready) == 0 && r.err == nil {
+		var line []byte
+		line, r.err = r.lines.ReadBytes('\n')
+		r.ready = r.c.inward(line)
+	}
+	if len(r.ready) == 0 {
+		return 0, r.err
+	}
+	n := copy(into, r.ready)
+	r.ready = r.ready[n:]
+	return n, nil
+}
+
+func (r *inwardReader) Close() error { return r.of.Close() }

@@ -3,7 +3,9 @@ package rest_test
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 	appsv1 "k8s.io/api/apps/v1"
@@ -68,6 +70,49 @@ func TestProtobufThatHasNoJSON(t *testing.T) {
 			tt.obj.(metav1.Object).SetResourceVersion(gjson.Get(before, "metadata.resourceVersion").Str)
 			refused("PUT", tt.path+"/a")
 			expect(t, "after a refused update", c.do("GET", tt.path+"/a", nil, "").body, before)
+		})
+	}
+}
+
+// TestProtobufThatIsNoUTF8 creates objects whose JSON, which protobuf carries as bytes, is no
+// UTF-8. Without a replacement their lists could not be read as YAML.
+func TestProtobufThatIsNoUTF8(t *testing.T) {
+	fieldsOf := func(text string) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}}
+	}
+	for _, tt := range []struct {
+		rule, path string
+		obj        runtime.Object
+	}{
+		{"managedFields", "/api/v1/namespaces/default/configmaps",
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: fieldsOf("{\"f:data\":{\"f:\x80\":{}}}")}}},
+		{"a RawExtension", "/apis/apps/v1/namespaces/default/controllerrevisions",
+			&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Revision: 1, Data: runtime.RawExtension{Raw: []byte("{\"a\":\"\x80\"}")}}},
+		{"a string", "/api/v1/namespaces/default/configmaps",
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"a": "\x80"}}},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			c := start(t)
+			kinds, _, err := scheme.Scheme.ObjectKinds(tt.obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.obj.GetObjectKind().SetGroupVersionKind(kinds[0])
+			var body bytes.Buffer
+			if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(tt.obj, &body); err != nil {
+				t.Fatal(err)
+			}
+			a := c.do("POST", tt.path, http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}}, body.String())
+			expect(t, "create", a.code, 201)
+			for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"} {
+				for _, path := range []string{tt.path, tt.path + "/a"} {
+					a := c.do("GET", path, http.Header{"Accept": {accept}}, "")
+					expect(t, path+" as "+accept, a.code, 200)
+					if accept != "application/vnd.kubernetes.protobuf" && !utf8.ValidString(a.body) || !strings.Contains(a.body, "\ufffd") && !strings.Contains(a.body, `\ufffd`) {
+						t.Errorf("%s as %s: %q", path, accept, a.body)
+					}
+				}
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -209,6 +210,11 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	text, err := c.print(versioned)
 	if err != nil {
 		return nil, Decoded{}, err
+	}
+	if !utf8.Valid(text) {
+		// The encoder replaces bytes that are no UTF-8 in strings, but not in fields that
+		// hold JSON, such as fieldsV1, where protobuf can send them.
+		return bytes.ToValidUTF8(text, []byte("\ufffd")), Decoded{}, nil
 	}
 	if !settled {
 		return text, Decoded{}, nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,7 +179,7 @@ func isCompact(raw []byte) bool {
 
 // isPrintedAsIs tells whether encoding/json prints a piece of JSON as it is. It returns
 // false if there is white space, even inside strings, or a character that is escaped for
-// HTML.
+// HTML, and for all texts that are not ASCII: they may be no UTF-8.
 func isPrintedAsIs(raw []byte) bool {
 	for _, c := range raw {
 		if !stays[c] {
@@ -188,14 +189,13 @@ func isPrintedAsIs(raw []byte) bool {
 	return len(raw) > 0
 }
 
-// stays has the bytes that encoding/json never escapes. The characters U+2028 and U+2029,
-// which it escapes, begin with the byte 0xe2.
+// stays has the bytes of ASCII that encoding/json never escapes.
 var stays = func() (all [256]bool) {
 	for c := range all {
 		switch c {
-		case '<', '>', '&', 0xe2, ' ', '\t', '\n', '\r':
+		case '<', '>', '&', ' ', '\t', '\n', '\r':
 		default:
-			all[c] = true
+			all[c] = c < utf8.RuneSelf
 		}
 	}
 	return all

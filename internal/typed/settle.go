@@ -57,10 +57,11 @@ func (p *plan) settle(v reflect.Value) bool {
 	return true
 }
 
-// settleItself settles a type that encodes itself.
+// settleItself settles a type that encodes itself. A text that it holds as bytes may be no
+// UTF-8.
 func settleItself(v reflect.Value) bool {
 	text, err := json.Marshal(v.Addr().Interface())
-	if err != nil {
+	if err != nil || !utf8.Valid(text) {
 		return false
 	}
 	v.SetZero()

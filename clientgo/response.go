@@ -6,14 +6,15 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/net/http/httpguts"
 )
 
 // responseWriter is the handler's end of an exchange. It has Flush and FlushError,
-// and WriteString, but no Hijack and no deadlines: http.ResponseController answers
-// http.ErrNotSupported for those.
+// and WriteString, but no Hijack, for which http.ResponseController answers
+// http.ErrNotSupported, and no deadlines.
 type responseWriter struct{ x *exchange }
 
 func (w responseWriter) Header() http.Header { return w.x.header }
@@ -59,6 +60,13 @@ func (w responseWriter) FlushError() error {
 	x.release(nil)
 	return nil
 }
+
+// SetReadDeadline and SetWriteDeadline return http.ErrNotSupported to http.ResponseController,
+// which makes two values for its error if there are no such methods.
+func (w responseWriter) SetReadDeadline(time.Time) error { return http.ErrNotSupported }
+
+// SetWriteDeadline is SetReadDeadline's counterpart.
+func (w responseWriter) SetWriteDeadline(time.Time) error { return http.ErrNotSupported }
 
 // EnableFullDuplex returns nil to http.ResponseController: a handler may always read the request
 // while it writes the answer.

@@ -74,19 +74,26 @@ type buffers struct{ small, large sync.Pool }
 
 // writer returns a buffered writer for an answer of the given size. The caller writes the
 // answer, and then calls done.
-func (b *buffers) writer(w io.Writer, size int) (joined *bufio.Writer, done func()) {
+func (b *buffers) writer(w io.Writer, size int) *bufio.Writer {
 	pool, room := &b.large, chunk
 	if size <= smallChunk {
 		pool, room = &b.small, smallChunk
 	}
-	joined, _ = pool.Get().(*bufio.Writer)
+	joined, _ := pool.Get().(*bufio.Writer)
 	if joined == nil {
 		joined = bufio.NewWriterSize(nil, room)
 	}
 	joined.Reset(w)
-	return joined, func() {
-		joined.Reset(nil)
-		pool.Put(joined)
+	return joined
+}
+
+// done takes a writer back.
+func (b *buffers) done(joined *bufio.Writer) {
+	joined.Reset(nil)
+	if joined.Size() == smallChunk {
+		b.small.Put(joined)
+	} else {
+		b.large.Put(joined)
 	}
 }
 
@@ -108,14 +115,11 @@ func (r *request) writeContent(code int, content view.Content) {
 		header.Set("Content-Length", strconv.Itoa(content.Size))
 	}
 	r.w.WriteHeader(code)
-	joined, done := r.buffers.writer(body, content.Size)
-	defer done()
-	for p := range content.Pieces {
-		if _, err := joined.WriteString(p); err != nil {
-			return // the client has gone
-		}
+	joined := r.buffers.writer(body, content.Size)
+	defer r.buffers.done(joined)
+	if err := content.WriteInto(joined); err == nil {
+		_ = joined.Flush() // it fails if the client has gone
 	}
-	_ = joined.Flush()
 }
 
 func acceptsGzip(req *http.Request) bool {

@@ -21,7 +21,7 @@ func TestAnEventHasTheStatusOfAnAnswerThatAFilterHasWrapped(t *testing.T) {
 		})
 	}
 	trail := newTrail(auditinternal.LevelMetadata, nil, time.Now)
-	h := behind([]filter{parsePath, trail.audit(time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	h := behind([]filter{giveContext(nil), parsePath, trail.audit(time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, req, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"))
 	}))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/namespaces/default/pods/a", nil))

@@ -24,7 +24,8 @@ func authenticate(users *auth.Authenticator) filter {
 				return
 			}
 			logUser(req, by)
-			next.ServeHTTP(w, req.WithContext(apirequest.WithUser(req.Context(), by)))
+			contextOf(req).user = by
+			next.ServeHTTP(w, req)
 		})
 	}
 }

@@ -44,17 +44,17 @@ func limitTime(next http.Handler) http.Handler {
 			next.ServeHTTP(w, req)
 			return
 		}
-		timeout, cause, err := limitOf(req)
+		timeout, late, err := limitOf(req)
 		if err != nil {
 			writeError(w, req, err)
 			return
 		}
+		now := time.Now()
 		// A client that does not read its answer does not hold the connection for ever. In process
 		// there is no connection that could be held.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + answerGrace))
-		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, cause)
-		defer cancel()
-		next.ServeHTTP(w, req.WithContext(ctx))
+		_ = http.NewResponseController(w).SetWriteDeadline(now.Add(timeout + answerGrace))
+		contextOf(req).limit.set(now.Add(timeout), late)
+		next.ServeHTTP(w, req)
 	})
 }
 

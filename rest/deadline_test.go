@@ -33,7 +33,7 @@ func dialLimited(t *testing.T, handler http.HandlerFunc) net.Conn {
 	l := oneConnection{make(chan net.Conn, 1)}
 	l.accepted <- end
 	close(l.accepted)
-	server := &http.Server{Handler: parsePath(limitTime(handler))}
+	server := &http.Server{Handler: giveContext(nil)(parsePath(limitTime(handler)))}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		_ = client.Close()

@@ -3,6 +3,8 @@ package rest
 import (
 	"net/http"
 	"slices"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
 )
 
 // filter wraps a handler: it answers a request itself, or passes it on.
@@ -10,15 +12,15 @@ type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.
-func (s *Server) filters() []filter {
+func (s *Server) filters(cluster builtin.Cluster) []filter {
 	return []filter{
 		recoverPanics,
 		refuseOnceClosed(s.closing),
 		forbidCaching,
+		giveContext(cluster),
 		parsePath,
 		s.trail.audit(s.options.Now),
 		answerHealth(s.users),
-		recordWarnings,
 		authenticate(s.users),
 		limitTime,
 		impersonate(s.authorizer),

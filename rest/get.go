@@ -16,15 +16,10 @@ import (
 
 // get answers with one object.
 func get(r *request) error {
-	var options metav1.GetOptions
-	if err := r.refuseExport(); err != nil {
-		return err
-	}
-	if err := r.parseQuery(&options); err != nil {
-		return err
-	}
-	if err := view.NotInFuture(r.store, options.ResourceVersion); err != nil {
-		return err
+	if r.http.URL.RawQuery != "" {
+		if err := r.checkGet(); err != nil {
+			return err
+		}
 	}
 	record, err := r.store.Get(r.key())
 	if err != nil {
@@ -38,6 +33,18 @@ func get(r *request) error {
 		return err
 	}
 	return r.answer(http.StatusOK, text)
+}
+
+// checkGet checks the options in the query of a get.
+func (r *request) checkGet() error {
+	if err := r.refuseExport(); err != nil {
+		return err
+	}
+	var options metav1.GetOptions
+	if err := r.parseQuery(&options); err != nil {
+		return err
+	}
+	return view.NotInFuture(r.store, options.ResourceVersion)
 }
 
 // refuseExport refuses a parameter that servers have not had for long, and that clients must not

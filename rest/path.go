@@ -25,7 +25,8 @@ func parsePath(next http.Handler) http.Handler {
 			responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
 			return
 		}
-		next.ServeHTTP(w, req.WithContext(apirequest.WithRequestInfo(req.Context(), info)))
+		contextOf(req).info = info
+		next.ServeHTTP(w, req)
 	})
 }
 

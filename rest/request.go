@@ -15,7 +15,7 @@ import (
 // request is a request for a resource, as verbs get it.
 type request struct {
 	http *http.Request
-	w    http.ResponseWriter
+	w    http.ResponseWriter // counts the answer; &counted
 	// ctx has the user, the event of the audit trail and the receiver of warnings. It ends
 	// with the request.
 	ctx  context.Context
@@ -31,6 +31,7 @@ type request struct {
 
 	body     []byte
 	bodyRead bool
+	counted  counted
 }
 
 // namespace returns the namespace of the objects that the path names. The path of a

@@ -9,10 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -52,7 +50,6 @@ type resources struct {
 	store        *store.Store
 	writes       *write.Pipeline
 	catalogue    func() *resource.Catalogue
-	cluster      builtin.Cluster
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 	gaps         *gaps
@@ -62,15 +59,15 @@ type resources struct {
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
-	w = &counted{ResponseWriter: w, of: r, by: s.counts}
-	r.w = w
+	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
+	r.w = &r.counted
 	err := s.serve(r)
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
 	}
 	s.gaps.note(err)
 	if err = orTimeout(req.Context(), err); err != nil {
-		writeError(w, req, err)
+		writeError(r.w, req, err)
 	}
 }
 
@@ -83,7 +80,7 @@ func (s resources) serve(r *request) error {
 	for _, text := range r.version.Warnings {
 		warning.AddWarning(r.ctx, "", text)
 	}
-	r.ctx = apirequest.WithNamespace(builtin.WithCluster(r.http.Context(), s.cluster), r.info.Namespace)
+	contextOf(r.http).namespace = r.info.Namespace
 	serve, err := s.find(r)
 	if err != nil {
 		return err

@@ -6,17 +6,7 @@ import (
 	"unicode/utf8"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apiserver/pkg/warning"
 )
-
-// recordWarnings puts into the context where warnings about the request go: into the header
-// of its answer.
-func recordWarnings(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		ctx := warning.WithWarningRecorder(req.Context(), &warnings{header: w.Header()})
-		next.ServeHTTP(w, req.WithContext(ctx))
-	})
-}
 
 // The limits on the warnings of one answer, in runes: on all together, and on each one if
 // all together exceed the first.

@@ -40,7 +40,7 @@ func (a *action) of(v *resource.Version, kind schema.GroupVersionKind, name stri
 // podsOf makes upstream's storages of pods. An eviction looks up and updates budgets through
 // a client that belongs to one request.
 func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return podstorage.PodStorage{}, err
 	}

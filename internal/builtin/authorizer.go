@@ -15,7 +15,7 @@ type asked struct{}
 
 // Authorize implements authorizer.Authorizer.
 func (asked) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -34,7 +34,7 @@ func (asked) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecis
 
 // RulesFor implements authorizer.RuleResolver.
 func (asked) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, nil, true, err
 	}
@@ -46,7 +46,7 @@ type granted struct{}
 
 // GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.
 func (granted) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (granted) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, na
 
 // RulesFor implements upstream's AuthorizationRuleResolver.
 func (granted) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (granted) RulesFor(ctx context.Context, u user.Info, namespace string) ([]r
 
 // VisitRulesFor implements upstream's AuthorizationRuleResolver.
 func (granted) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		visitor(nil, nil, err)
 		return

@@ -78,7 +78,8 @@ func WithCluster(ctx context.Context, c Cluster) context.Context {
 
 var errNoCluster = errors.New("fakecluster: the write says nothing of its cluster")
 
-func clusterFrom(ctx context.Context) (Cluster, error) {
+// ClusterFrom returns the cluster that WithCluster has put into the context.
+func ClusterFrom(ctx context.Context) (Cluster, error) {
 	c, ok := ctx.Value(clusterKey{}).(Cluster)
 	if !ok {
 		return nil, errNoCluster
@@ -94,7 +95,7 @@ type namespaces struct {
 
 // Get implements corev1client.NamespaceInterface.
 func (namespaces) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
 	}

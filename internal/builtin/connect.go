@@ -156,7 +156,7 @@ var (
 		return location, err
 	})
 	serviceProxy = proxy(func() runtime.Object { return &api.ServiceProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
-		c, err := clusterFrom(ctx)
+		c, err := ClusterFrom(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ type readsParams struct{}
 
 // Authorize implements authorizer.UnconditionalAuthorizer.
 func (readsParams) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}

@@ -65,7 +65,7 @@ func answerOf(review registryrest.Creater) resource.Review {
 
 // whoBears answers a TokenReview: it says which user the token belongs to.
 func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

@@ -27,7 +27,7 @@ import (
 var serviceClaims = &resource.Claims{Take: takeForService, Release: releaseOfService}
 
 func takeForService(ctx context.Context, obj, current runtime.Object, dryRun bool) (func(committed bool), error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
@@ -74,7 +74,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 }
 
 func releaseOfService(ctx context.Context, obj runtime.Object) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err == nil {
 		var ports portallocator.Interface
 		if ports, err = c.NodePorts().of(c); err == nil {

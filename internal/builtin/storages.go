@@ -53,7 +53,7 @@ var errSingleObjects = errors.New("fakecluster: upstream's storages reach single
 
 // place returns the cluster, namespace and name of a key.
 func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, name string, err error) {
-	c, err = clusterFrom(ctx)
+	c, err = ClusterFrom(ctx)
 	return c, apirequest.NamespaceValue(ctx), key[strings.LastIndexByte(key, '/')+1:], err
 }
 

@@ -19,7 +19,7 @@ import (
 
 // tokenRequest answers a TokenRequest.
 var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Context) (registryrest.NamedCreater, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ type getter struct{ of schema.GroupResource }
 
 // Get implements rest.Getter.
 func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	c, err := clusterFrom(ctx)
+	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,27 +1,25 @@
 package view
 
 import (
+	"io"
 	"iter"
-	"slices"
 	"strings"
 )
 
 // Content is the body of an answer.
 type Content struct {
 	MediaType string
-	// Size is the length of all pieces together, in bytes.
+	// Size is the length of the body in bytes.
 	Size int
-	// Pieces are the body, in order. They can be read more than once.
-	Pieces iter.Seq[string]
+	// text is the first part of the body, and end the last one. Pieces, which may be nil, are
+	// between them, in order. They can be read more than once.
+	text, end string
+	pieces    iter.Seq[string]
 }
 
-// joined makes the content that consists of these pieces.
-func joined(mediaType string, pieces ...string) Content {
-	size := 0
-	for _, p := range pieces {
-		size += len(p)
-	}
-	return Content{mediaType, size, slices.Values(pieces)}
+// single makes the content that is a text and, after it, an end.
+func single(mediaType, text, end string) Content {
+	return Content{MediaType: mediaType, Size: len(text) + len(end), text: text, end: end}
 }
 
 // streamed makes the content of pieces that are made while they are read.
@@ -30,15 +28,36 @@ func streamed(mediaType string, pieces iter.Seq[string]) Content {
 	for p := range pieces {
 		size += len(p)
 	}
-	return Content{mediaType, size, pieces}
+	return Content{MediaType: mediaType, Size: size, pieces: pieces}
+}
+
+// WriteInto writes the body. It stops at an error.
+func (c Content) WriteInto(w io.StringWriter) error {
+	if err := writeString(w, c.text); err != nil {
+		return err
+	}
+	if c.pieces != nil {
+		for p := range c.pieces {
+			if err := writeString(w, p); err != nil {
+				return err
+			}
+		}
+	}
+	return writeString(w, c.end)
+}
+
+func writeString(w io.StringWriter, s string) error {
+	if s == "" {
+		return nil
+	}
+	_, err := w.WriteString(s)
+	return err
 }
 
 // Text returns the body in one piece.
 func (c Content) Text() string {
 	var b strings.Builder
 	b.Grow(c.Size)
-	for piece := range c.Pieces {
-		b.WriteString(piece)
-	}
+	_ = c.WriteInto(&b) // it does not fail
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +60,7 @@ func (v *View) join(ctx context.Context, p Page, items []string) (Content, error
 		}
 		parts = append(parts, transformed)
 	}
-	return joined(v.form.Accepted.MediaType, append(parts, tail)...), nil
+	return streamed(v.form.Accepted.MediaType, slices.Values(append(parts, tail))), nil
 }
 
 // partialText returns the JSON of an object's metadata, as an item of a list.

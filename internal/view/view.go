@@ -59,7 +59,7 @@ func New(v *resource.Version, f Form, options *metav1.TableOptions) (*View, erro
 // Object shows one object, given as JSON of the version.
 func (v *View) Object(ctx context.Context, text string) (Content, error) {
 	if v.form.Plain {
-		return joined(runtime.ContentTypeJSON, text, "\n"), nil
+		return single(runtime.ContentTypeJSON, text, "\n"), nil
 	}
 	if v.form.Convert != nil {
 		obj, err := v.convert(ctx, text)
@@ -93,24 +93,24 @@ func (v *View) reencoded(text string) (Content, error) {
 	switch v.form.Accepted.MediaType {
 	case runtime.ContentTypeYAML:
 		out, err := yaml.JSONToYAML([]byte(text))
-		return joined(runtime.ContentTypeYAML, string(out)), err
+		return single(runtime.ContentTypeYAML, string(out), ""), err
 	case runtime.ContentTypeJSON:
 		var b bytes.Buffer
 		err := json.Indent(&b, []byte(text), "", "  ")
-		return joined(runtime.ContentTypeJSON, b.String()), err
+		return single(runtime.ContentTypeJSON, b.String(), ""), err
 	}
 	obj, err := decodeAs(v.version, text)
 	if err != nil {
 		return Content{}, fmt.Errorf("reading the answer back: %w", err)
 	}
 	out, err := runtime.Encode(v.version.Serializer.EncoderForVersion(v.form.Accepted.Serializer, v.version.GroupVersion()), obj)
-	return joined(v.form.Accepted.MediaType, string(out)), err
+	return single(v.form.Accepted.MediaType, string(out), ""), err
 }
 
 // encoded encodes a converted object in the media type that the client accepts.
 func (v *View) encoded(obj runtime.Object) (Content, error) {
 	out, err := v.encode(obj)
-	return joined(v.form.Accepted.MediaType, string(out)), err
+	return single(v.form.Accepted.MediaType, string(out), ""), err
 }
 
 // notAcceptable is a 406 with a message of its own.

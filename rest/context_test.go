@@ -1,0 +1,123 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+)
+
+type someCluster struct{ builtin.Cluster }
+
+func TestUpstreamFindsInARequestContextWhatItWouldHavePutThere(t *testing.T) {
+	type key struct{}
+	c := &requestContext{Context: context.WithValue(t.Context(), key{}, "of the connection")}
+	if _, ok := apirequest.UserFrom(c); ok {
+		t.Error("there is a user before one is known")
+	}
+	if _, ok := apirequest.NamespaceFrom(c); ok {
+		t.Error("there is a namespace before one is known")
+	}
+	header := map[string][]string{}
+	c.cluster, c.info, c.user, c.namespace = someCluster{}, &apirequest.RequestInfo{Verb: "get"}, &user.DefaultInfo{Name: "jane"}, "default"
+	c.warnings.header = header
+	for name, ctx := range map[string]context.Context{"itself": c, "made of it": context.WithoutCancel(c)} {
+		if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != c.cluster {
+			t.Errorf("%s: the cluster is %v, %v", name, cluster, err)
+		}
+		if info, _ := apirequest.RequestInfoFrom(ctx); info != c.info {
+			t.Errorf("%s: the info is %v", name, info)
+		}
+		if by, _ := apirequest.UserFrom(ctx); by != c.user {
+			t.Errorf("%s: the user is %v", name, by)
+		}
+		if namespace := apirequest.NamespaceValue(ctx); namespace != "default" {
+			t.Errorf("%s: the namespace is %q", name, namespace)
+		}
+		warning.AddWarning(ctx, "", name)
+		if got := ctx.Value(key{}); got != "of the connection" {
+			t.Errorf("%s: the connection's value is %v", name, got)
+		}
+	}
+	if len(header["Warning"]) != 2 {
+		t.Errorf("the header is %q", header)
+	}
+}
+
+// A requestContext ends as one that context.WithDeadlineCause has made, whether or not something
+// waits for it before.
+func TestARequestContextEndsAtItsLimit(t *testing.T) {
+	late := errors.New("late")
+	type ending struct {
+		err, cause error
+		done       bool
+	}
+	endingOf := func(ctx context.Context) ending {
+		e := ending{err: ctx.Err(), cause: context.Cause(ctx)}
+		select {
+		case <-ctx.Done():
+			e.done = true
+		default:
+		}
+		return e
+	}
+	const limit = time.Minute
+	for name, end := range map[string]func(cancelParent, cancel context.CancelFunc){
+		"before its limit":         func(_, _ context.CancelFunc) { time.Sleep(limit - 1) },
+		"at its limit":             func(_, _ context.CancelFunc) { time.Sleep(limit) },
+		"the connection ends":      func(parent, _ context.CancelFunc) { parent() },
+		"the request ends":         func(_, cancel context.CancelFunc) { cancel() },
+		"both end":                 func(parent, cancel context.CancelFunc) { cancel(); parent() },
+		"the limit comes after it": func(_, cancel context.CancelFunc) { cancel(); time.Sleep(limit) },
+	} {
+		for waiting, wait := range map[string]func(context.Context) context.Context{
+			"nothing waits":   func(ctx context.Context) context.Context { return ctx },
+			"something waits": func(ctx context.Context) context.Context { ctx.Done(); return ctx },
+			"a child waits": func(ctx context.Context) context.Context {
+				child, cancel := context.WithCancel(ctx)
+				t.Cleanup(cancel)
+				return child
+			},
+			"a child waits when it has ended": nil,
+		} {
+			t.Run(name+", "+waiting, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					parent, cancelParent := context.WithCancel(context.Background())
+					defer cancelParent()
+					want, cancel := context.WithDeadlineCause(parent, time.Now().Add(limit), late)
+					defer cancel()
+					c := &requestContext{Context: parent}
+					c.limit.set(time.Now().Add(limit), late)
+					defer c.limit.end()
+					var is, wanted context.Context = c, want
+					if wait != nil {
+						is, wanted = wait(c), wait(want)
+					}
+					end(cancelParent, func() { cancel(); c.limit.end() })
+					if wait == nil {
+						var stop, stopWanted context.CancelFunc
+						is, stop = context.WithCancel(c)
+						wanted, stopWanted = context.WithCancel(want)
+						defer stop()
+						defer stopWanted()
+					}
+					synctest.Wait()
+					if got, want := endingOf(is), endingOf(wanted); got != want {
+						t.Errorf("the context ends with %+v, want %+v", got, want)
+					}
+					got, _ := is.Deadline()
+					if deadline, _ := wanted.Deadline(); !got.Equal(deadline) {
+						t.Errorf("the deadline is %v, want %v", got, deadline)
+					}
+				})
+			})
+		}
+	}
+}

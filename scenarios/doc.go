@@ -394,6 +394,16 @@
 // Whatever else is in the cluster, scenarios see, too. Those are skipped that have webhooks, a
 // cluster of their own making, steps that need virtual time, or users who impersonate others.
 //
+// # Expectations from answers
+//
+// With --update the command rewrites the expectations of scenarios that fail, in their files, to
+// what the cluster has answered: see [Player.Update]. Only what differs changes; comments, order
+// and layout stay. A field that is not there becomes !absent, and what is new each time, such as
+// a uid, becomes !present. A failure says why an expectation cannot be rewritten: it is a condition
+// or computed from another answer, stands in another file or behind an anchor, or is shared by
+// cases that get different answers. Look at the difference before you keep it: the cluster may
+// be wrong, or the controller.
+//
 // # The log
 //
 // [Reporter] writes one timed line for each scenario that passed, on a terminal only if it is

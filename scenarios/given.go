@@ -49,7 +49,7 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 		}
 		at := p.at(item)
 		lines[name] = at.Line
-		all = append(all, &Scenario{Position: at, Case: name, params: values})
+		all = append(all, &Scenario{Position: at, Case: name, params: values, row: item})
 		p.given[theCase] = append(p.given[theCase], &given{fmt.Sprintf("the case %q", name), values, map[string]bool{"name": true}})
 	}
 	if len(all) == 0 && len(p.mistakes) == 0 {

@@ -160,9 +160,9 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	}
 	s.table.cases = len(cases)
 	for _, c := range cases {
-		at, name, params := c.Position, c.Case, c.params
+		at, name, params, row := c.Position, c.Case, c.params, c.row
 		*c = *s
-		c.Position, c.Case, c.params = at, name, params
+		c.Position, c.Case, c.params, c.row = at, name, params, row
 	}
 	return cases
 }
@@ -244,7 +244,7 @@ func (p *parser) steps(n *yaml.Node) []step {
 }
 
 func (p *parser) step(n *yaml.Node) step {
-	s := step{pos: p.at(n), scope: p.scope}
+	s := step{pos: p.at(n), node: n, scope: p.scope}
 	known := p.expectations(&s.expectation)
 	known["name"] = func(n *yaml.Node) { s.name = p.text(n) }
 	given := map[*beside]*yaml.Node{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -252,6 +253,7 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 		return fail("%v", err)
 	}
 	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
+		failure.judged = &judged{s, a, maps.Clone(answers)}
 		return answer{}, failure
 	}
 	return a, nil

@@ -21,6 +21,16 @@ type Failure struct {
 	// has written to its log until then.
 	Meanwhile string
 	Log       []string
+
+	// judged is the answer that is not as expected, if that is the failure.
+	judged *judged
+}
+
+// judged is an answer and what it was held to.
+type judged struct {
+	step    step
+	got     answer
+	answers map[string]answer
 }
 
 // String returns the failure as the log shows it: a line that begins with FILE:LINE, and the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/rest"
 )
 
@@ -26,6 +27,8 @@ type Scenario struct {
 	steps    []step
 	// params are what the case is made of, with its name; nil: there are no cases.
 	params map[string]any
+	// row is where the case is written.
+	row *yaml.Node
 	// table is what the cases of a scenario have in common; nil: there are no cases.
 	table *table
 }
@@ -156,7 +159,9 @@ type manifest struct {
 
 // step is one request and the expectations of its answer.
 type step struct {
-	pos  Position
+	pos Position
+	// node is where it is written, in the file of pos.
+	node *yaml.Node
 	name string
 	verb *verb
 	// as is the name under which later steps refer to the answer.

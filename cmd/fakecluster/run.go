@@ -31,6 +31,7 @@ type playing struct {
 	run            string
 	reports        []string
 	quiet, verbose bool
+	update         bool
 	parallel       int
 	kubeconfig     string
 }
@@ -63,6 +64,8 @@ func runCommand() *cobra.Command {
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, one after the other, in namespaces and groups
 of their own that are deleted afterwards; what it cannot do is skipped`)
+	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to what the cluster
+answers; comments, order and layout stay. Look at the difference before you keep it`)
 	flags.StringArrayVar(&f.reports, "report", nil, "write the results to a file, too (`junit FILE`, json FILE; also junit=FILE); may be repeated")
 	return cmd
 }
@@ -110,10 +113,21 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		}
 		player.Start, player.External = scenarios.External(cfg), true
 	}
-	player.PlayAll(cmd.Context(), all, func(r scenarios.Result) {
+	report := func(r scenarios.Result) {
 		reporter.Report(r)
 		results = append(results, r)
-	})
+	}
+	if f.update {
+		rewritten, err := player.Update(cmd.Context(), all, report)
+		if err != nil {
+			return fmt.Errorf("run: --update: %w", err)
+		}
+		for _, line := range rewritten {
+			fmt.Fprintln(cmd.OutOrStdout(), "rewritten", line)
+		}
+	} else {
+		player.PlayAll(cmd.Context(), all, report)
+	}
 	passed := reporter.Summary()
 	for _, report := range f.reports {
 		if err := writeReport(report, results); err != nil {

@@ -258,6 +258,30 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// What --update prints and leaves.
+func TestUpdate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte("scenario: It is ill\nsteps:\n- get: {path: /healthz}\n  expect: ill # no\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"ok    s.yaml:1: It is ill (0.000s)\nrewritten s.yaml: It is ill: step 1\n1 passed, 0 failed\n",
+		"ok    s.yaml:1: It is ill (0.000s)\n1 passed, 0 failed\n",
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := execute(t.Context(), []string{"run", "--update", "s.yaml"}, &stdout, &stderr); status != succeeded || stderr.Len() > 0 {
+			t.Errorf("status %d, stderr %s", status, &stderr)
+		}
+		if d := cmp.Diff(want, elapsed.ReplaceAllString(stdout.String(), "(0.000s)")); d != "" {
+			t.Errorf("stdout (-want +got):\n%s", d)
+		}
+	}
+	text, err := os.ReadFile("s.yaml")
+	if want := "scenario: It is ill\nsteps:\n- get: {path: /healthz}\n  expect: ok # no\n"; err != nil || string(text) != want {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 // The spelling with an equals sign is that of earlier versions, and both may stand after other flags.
 func TestReportIsSpelledInOneOrTwoWords(t *testing.T) {
 	for _, test := range [][2]string{

@@ -1,0 +1,260 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/regular"
+)
+
+// Update plays scenarios as [Player.PlayAll] does, and rewrites the expectations of those that fail
+// to what the cluster has answered, in their files: comments, order and layout stay, and only what
+// was not as expected changes. What is new each time, such as a uid, becomes !present. It then plays
+// them again, until they pass or what is left cannot be rewritten, which their failures say. An
+// expectation in a step that several cases share is rewritten if all of them have the same answer.
+//
+// Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
+func (with Player) Update(ctx context.Context, scenarios []*Scenario, report func(Result)) ([]string, error) {
+	u := &updating{with: with, ctx: ctx, files: map[string]*updated{}, results: map[scenarioKey]Result{}, tries: map[stepKey]int{}, said: map[scenarioKey][]string{}}
+	pending, err := u.read(scenarios)
+	if err != nil {
+		return nil, err
+	}
+	for len(pending) > 0 && ctx.Err() == nil {
+		pending = u.round(pending)
+	}
+	var said []string
+	for _, s := range scenarios {
+		if result, played := u.results[keyOf(s)]; played {
+			report(result)
+		}
+		of := keyOf(s)
+		of.of = ""
+		for _, step := range u.said[of] {
+			said = append(said, fmt.Sprintf("%s: %s: %s", s.File, s.Name, step))
+		}
+		delete(u.said, of)
+	}
+	return said, u.write()
+}
+
+// scenarioKey is what a scenario is known by while its file changes.
+type scenarioKey struct{ file, name, of string }
+
+func keyOf(s *Scenario) scenarioKey { return scenarioKey{s.File, s.Name, s.Case} }
+
+// stepKey is what a step is known by.
+type stepKey struct{ file, scenario, step string }
+
+// updated is a file that is being rewritten.
+type updated struct {
+	before, text []byte
+	scenarios    map[scenarioKey]*Scenario
+}
+
+// parse reads what the file has become.
+func (f *updated) parse(path string, text []byte) error {
+	parsed := parse(path, text)
+	if err := join(parsed.mistakes); err != nil {
+		return err
+	}
+	f.text, f.scenarios = text, map[scenarioKey]*Scenario{}
+	for _, s := range parsed.scenarios {
+		f.scenarios[keyOf(s)] = s
+	}
+	return nil
+}
+
+// updating is one run of Update.
+type updating struct {
+	with    Player
+	ctx     context.Context
+	files   map[string]*updated
+	results map[scenarioKey]Result
+	// tries is how often each step has been rewritten.
+	tries map[stepKey]int
+	said  map[scenarioKey][]string
+}
+
+// read reads the files of the scenarios, and returns the scenarios as they stand there now.
+func (u *updating) read(scenarios []*Scenario) ([]*Scenario, error) {
+	var all []*Scenario
+	for _, s := range scenarios {
+		f := u.files[s.File]
+		if f == nil {
+			text, err := regular.Read(s.File)
+			if err != nil {
+				return nil, err
+			}
+			f = &updated{before: text}
+			if err := f.parse(s.File, text); err != nil {
+				return nil, err
+			}
+			u.files[s.File] = f
+		}
+		if now := f.scenarios[keyOf(s)]; now != nil {
+			all = append(all, now)
+		}
+	}
+	return all, nil
+}
+
+// maxTries is how often a step is rewritten: to what the cluster has answered, and if it answers
+// otherwise the next time, with !present in place of what differs.
+const maxTries = 4
+
+// round plays scenarios and rewrites the first step that fails of each. It returns those that are
+// to be played again.
+func (u *updating) round(scenarios []*Scenario) []*Scenario {
+	failed := map[scenarioKey][]Result{} // by scenario, of all cases
+	playedOf := map[scenarioKey]int{}
+	u.with.PlayAll(u.ctx, scenarios, func(r Result) {
+		key := keyOf(r.Scenario)
+		u.results[key] = r
+		key.of = ""
+		playedOf[key]++
+		if r.Failure != nil && r.Failure.judged != nil {
+			failed[key] = append(failed[key], r)
+		}
+	})
+	changes := map[string][]change{}
+	again := map[scenarioKey]bool{}
+	for _, s := range scenarios {
+		key := keyOf(s)
+		key.of = ""
+		if results := failed[key]; results != nil && !again[key] {
+			delete(failed, key)
+			made := u.rewrite(results, playedOf[key])
+			changes[s.File] = append(changes[s.File], made...)
+			again[key] = len(made) > 0
+		}
+	}
+	for path, made := range changes {
+		f := u.files[path]
+		if err := f.parse(path, newSource(f.text).with(made)); err != nil {
+			u.give(path, again, fmt.Sprintf("the file would have a mistake: %v", err))
+		}
+	}
+	var next []*Scenario
+	for _, s := range scenarios {
+		key := keyOf(s)
+		key.of = ""
+		if now := u.files[s.File].scenarios[keyOf(s)]; again[key] && now != nil {
+			next = append(next, now)
+		}
+	}
+	return next
+}
+
+// give gives the scenarios of a file up.
+func (u *updating) give(path string, again map[scenarioKey]bool, why string) {
+	for key, result := range u.results {
+		of := key
+		of.of = ""
+		if key.file == path && again[of] && result.Failure != nil {
+			result.Failure.stays(why)
+		}
+	}
+	for key := range again {
+		if key.file == path {
+			delete(again, key)
+		}
+	}
+}
+
+// rewrite rewrites the first step that fails of a scenario. results are those of the cases that
+// fail, of which played were played.
+func (u *updating) rewrite(results []Result, played int) []change {
+	first := slices.MinFunc(results, func(a, b Result) int { return a.Failure.judged.step.after(b.Failure.judged.step) })
+	step := first.Failure.judged.step
+	tried := stepKey{first.Scenario.File, first.Scenario.Name, first.Failure.Step}
+	results = slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.Failure.judged.step.pos != step.pos })
+	refuse := func(why string) []change {
+		for _, r := range results {
+			r.Failure.stays(why)
+		}
+		return nil
+	}
+	switch {
+	case step.scope != nil || step.node == nil || step.pos.File != first.Scenario.File:
+		return refuse("what is expected stands in another file")
+	case u.tries[tried] == maxTries:
+		return refuse("the cluster answers otherwise each time")
+	}
+	var all []change
+	var shared [][]change
+	for _, r := range results {
+		j := r.Failure.judged
+		rewriting := &rewriting{source: newSource(u.files[r.Scenario.File].text), of: r.Scenario, step: j.step, answers: j.answers, loosely: u.tries[tried] > 1}
+		rewriting.rewrite(j.got)
+		if len(rewriting.refusals) > 0 {
+			r.Failure.stays(strings.Join(rewriting.refusals, "; "))
+			return refuseOthers(results, r)
+		}
+		var others []change
+		for i, c := range rewriting.changes {
+			if all = append(all, c); !rewriting.inCase[i] {
+				others = append(others, c)
+			}
+		}
+		shared = append(shared, others)
+	}
+	if t := first.Scenario.table; t != nil && slices.ContainsFunc(shared, func(s []change) bool { return len(s) > 0 }) {
+		same := !slices.ContainsFunc(shared, func(s []change) bool { return !slices.Equal(s, shared[0]) })
+		if !same || len(results) < played || played < t.cases {
+			return refuse("the cases share this expectation, and do not all get this answer; a parameter (!from case.NAME) could say what each gets")
+		}
+	}
+	if len(all) == 0 {
+		return refuse("nothing of it is written in the step")
+	}
+	u.tries[tried]++
+	if u.tries[tried] == 1 {
+		of := scenarioKey{first.Scenario.File, first.Scenario.Name, ""}
+		u.said[of] = append(u.said[of], first.Failure.Step)
+	}
+	return all
+}
+
+// stays says why an expectation is not rewritten.
+func (f *Failure) stays(why string) {
+	f.Meanwhile = strings.TrimPrefix(f.Meanwhile+"\nthe expectation cannot be rewritten: "+why, "\n")
+}
+
+// refuseOthers says of the cases beside one why they are not rewritten.
+func refuseOthers(results []Result, but Result) []change {
+	for _, r := range results {
+		if r.Scenario != but.Scenario {
+			r.Failure.stays("that of the case " + but.Scenario.Case + " cannot")
+		}
+	}
+	return nil
+}
+
+// after orders the steps of a scenario.
+func (s step) after(other step) int {
+	if s.pos.Line != other.pos.Line {
+		return s.pos.Line - other.pos.Line
+	}
+	return s.pos.Column - other.pos.Column
+}
+
+// write writes the files that have changed.
+func (u *updating) write() error {
+	for path, f := range u.files {
+		if bytes.Equal(f.before, f.text) {
+			continue
+		}
+		if now, err := regular.Read(path); err != nil || !bytes.Equal(now, f.before) {
+			return fmt.Errorf("%s has changed meanwhile, and is left alone", path)
+		}
+		if err := os.WriteFile(path, f.text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -118,7 +118,8 @@ func New(opts ...Option) (*Cluster, error) {
 		accounts.SigningKey = c.accountKey
 	}
 	c.server, err = rest.New(c.store, rest.Options{
-		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
+		AdmissionConfigFile: s.flags.admissionConfig, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches,
 		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),

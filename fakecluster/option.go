@@ -160,8 +160,8 @@ func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("Namesp
 //
 //	fakecluster.WithAdmissionPlugins("AlwaysPullImages", "NodeRestriction")
 //
-// An unknown name is an error. So are EventRateLimit and ImagePolicyWebhook, which need a
-// configuration file. Naming a plugin that is on by default changes nothing.
+// An unknown name is an error. EventRateLimit and ImagePolicyWebhook need a configuration:
+// WithAPIServerFlags takes the flag --admission-control-config-file. Naming a plugin that is on by default changes nothing.
 //
 // Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.

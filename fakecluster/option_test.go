@@ -199,7 +199,7 @@ func TestAdmissionPluginsAreTurnedOnAndOff(t *testing.T) {
 	equal(t, "priority beside another plugin", *pod.Spec.Priority, int32(0))
 
 	_, err := fakecluster.New(fakecluster.WithAdmissionPlugins("ImagePolicyWebhook"))
-	fails(t, "a plugin that needs a file", err, `starting the server: fakecluster does not have the admission plugin ImagePolicyWebhook, which needs a configuration file`)
+	fails(t, "a plugin that needs a file", err, `starting the server: couldn't init admission plugin "ImagePolicyWebhook": no config specified`)
 	_, err = fakecluster.New(fakecluster.WithAdmissionPlugins("LimitRanger"), fakecluster.WithoutAdmissionPlugins("LimitRanger"))
 	fails(t, "a plugin that is on and off", err, `starting the server: [LimitRanger] in enable-admission-plugins and disable-admission-plugins overlapped`)
 	_, err = fakecluster.New(fakecluster.WithoutAdmissionPlugins("Guard"))

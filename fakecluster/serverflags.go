@@ -55,11 +55,12 @@ type flagged struct {
 	network  rest.Network
 	auditLog *rest.AuditLog
 
-	address      string                  // to listen on; empty: any port
-	minVersion   uint16                  // of TLS
-	ciphers      []uint16                // nil: those of Go
-	certificates []cryptotls.Certificate // none: the cluster's own
-	http1        bool                    // HTTP/1.1 alone
+	admissionConfig string                  // a file; empty: none
+	address         string                  // to listen on; empty: any port
+	minVersion      uint16                  // of TLS
+	ciphers         []uint16                // nil: those of Go
+	certificates    []cryptotls.Certificate // none: the cluster's own
+	http1           bool                    // HTTP/1.1 alone
 }
 
 // serving are the flags with which a cluster serves HTTPS.
@@ -291,7 +292,8 @@ func (s *settings) readNetwork(flags *serverflags.Flags) (err error) {
 func (s *settings) readAdmission(flags *serverflags.Flags) error {
 	s.admissionPlugins = append(s.admissionPlugins, flags.List("enable-admission-plugins")...)
 	s.noAdmissionPlugins = append(s.noAdmissionPlugins, flags.List("disable-admission-plugins")...)
-	return nil // the server checks the names
+	s.flags.admissionConfig = flags.Text("admission-control-config-file")
+	return nil // the server checks the names and reads the file
 }
 
 func (s *settings) readVersions(flags *serverflags.Flags) error {

@@ -312,7 +312,6 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"a missing token webhook", []string{"--authentication-token-webhook-config-file=" + missing}, nil,
 			"--authentication-token-webhook-config-file: stat " + missing + ": no such file or directory"},
 		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
-		{"a plugin that is missing", []string{"--enable-admission-plugins=NodeRestriction,EventRateLimit"}, nil, "fakecluster does not have the admission plugin EventRateLimit, which needs a configuration file"},
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
 		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
 			"WithAuthorization and --authorization-mode say the same; give one of them"},

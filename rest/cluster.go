@@ -126,6 +126,6 @@ func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-func (c cluster) HookClient(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
-	return c.hooks.client(config)
+func (c cluster) HookClient(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
+	return c.hooks.client(config, mutating)
 }

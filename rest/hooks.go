@@ -11,34 +11,53 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
 type hooks struct {
-	manager func() (*webhook.ClientManager, error)
+	mutating, validating func() (*webhook.ClientManager, error)
 
 	mu   sync.Mutex
 	made map[*clientrest.RESTClient]bool
 }
 
-func newHooks(outside crd.Outside) *hooks {
-	return &hooks{made: map[*clientrest.RESTClient]bool{}, manager: sync.OnceValues(func() (*webhook.ClientManager, error) {
+// newHooks makes the clients. It fails if a file with credentials cannot be read.
+func newHooks(outside crd.Outside, config intree.Configuration) (*hooks, error) {
+	mutating, err := newHookClients(outside, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	validating, err := newHookClients(outside, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
+	return &hooks{made: map[*clientrest.RESTClient]bool{}, mutating: mutating, validating: validating}, err
+}
+
+func newHookClients(outside crd.Outside, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
+	credentials, err := outside.Credentials(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
+	}
+	return sync.OnceValues(func() (*webhook.ClientManager, error) {
 		m, err := webhook.NewClientManager(
 			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
 			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
 		if err != nil {
 			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
 		}
-		m.SetAuthenticationInfoResolver(crd.Anonymous(outside))
+		m.SetAuthenticationInfoResolver(credentials)
 		m.SetServiceResolver(outside.Services)
 		return &m, nil
-	})}
+	}), nil
 }
 
 // client returns the client of a webhook.
-func (h *hooks) client(config webhook.ClientConfig) (*clientrest.RESTClient, error) {
-	m, err := h.manager()
+func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
+	manager := h.validating
+	if mutating {
+		manager = h.mutating
+	}
+	m, err := manager()
 	if err != nil {
 		return nil, err
 	}

@@ -69,14 +69,14 @@ func (e *exact) forget(key string) {
 	delete(e.at, key)
 }
 
-func newQuotas(c cluster, all []*resource.Resource, acting lifecycle.Controllers) quotas {
-	q := quotas{cluster: c, kept: acting[lifecycle.ResourceQuotaController], exact: &exact{at: map[string]int64{}}}
-	for _, res := range all {
+func newQuotas(c cluster, kinds builtinKinds) quotas {
+	q := quotas{cluster: c, kept: kinds.acting[lifecycle.ResourceQuotaController], exact: &exact{at: map[string]int64{}}}
+	for _, res := range kinds.all {
 		if res.GroupResource() == corev1.Resource("resourcequotas") {
 			q.resource = res
 		}
 	}
-	q.measured = intree.NewQuotas(q)
+	q.measured = intree.NewQuotas(q, kinds.inTree.Configuration())
 	return q
 }
 

@@ -62,6 +62,9 @@ type Options struct {
 	// DisableAdmissionPlugins turns plugins off, by the names of kube-apiserver's flags
 	// --enable-admission-plugins and --disable-admission-plugins.
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
+	// AdmissionConfigFile configures plugins, as the file of kube-apiserver's flag
+	// --admission-control-config-file does; empty: none.
+	AdmissionConfigFile string
 	// VerifyMemory makes the server check that nothing alters the decoded objects that it
 	// keeps. It is for the tests of fakecluster itself: requests take several times as long.
 	VerifyMemory bool
@@ -139,7 +142,11 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
 	}
-	plugins, err := intree.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
+	config, err := intree.ReadConfiguration(o.AdmissionConfigFile)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	plugins, err := intree.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins, config)
 	if err != nil {
 		return builtinKinds{}, err
 	}
@@ -213,7 +220,6 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 		writes:    &write.Pipeline{},
-		hooks:     newHooks(outside),
 		trail:     newTrail(o.AuditLevel, o.AuditLog, o.Now),
 		gaps:      newGaps(),
 		tokens:    tokens,
@@ -221,11 +227,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		access:    &auth.Access{},
 		closing:   closing, close: closes,
 	}
+	var err error
+	if server.hooks, err = newHooks(outside, kinds.inTree.Configuration()); err != nil {
+		return nil, err
+	}
 	server.users = auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now,
 		func(ctx context.Context, namespace, name string, patch []byte) error {
 			return server.controllers.patchSecret(ctx, namespace, name, patch)
 		})
-	var err error
 	switch {
 	case o.Authorizer != nil:
 		server.authorizer = auth.By(server.rules, o.Authorizer)
@@ -241,13 +250,15 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
 		users: server.users, authorizer: server.authorizer}
 	server.aggregate = aggregation.New(s, known, serviceNetwork{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
-	server.chain.inTree = kinds.inTree.Chain(forPlugins{known, &server.controllers, random})
+	if server.chain.inTree, err = kinds.inTree.Chain(forPlugins{known, &server.controllers, random}); err != nil {
+		return nil, err
+	}
 	server.chain.current.Store(server.chain.with(&admission.Chain{}))
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
 		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate, gaps: server.gaps,
-		quotas: newQuotas(known, kinds.all, kinds.acting),
+		quotas: newQuotas(known, kinds),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
 		append(controllers.New(forControllers{known, &server.controllers}, kinds.acting), restorer{&server.controllers, kinds.options})...)
@@ -264,6 +275,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		server.writes.Quotas = &write.Quotas{
 			Resource: server.controllers.Quotas(), Account: server.controllers.Account,
 			Varies: func(r *resource.Resource) bool { return intree.ChangesUsage(r.GroupResource()) },
+			Always: kinds.inTree.Configuration().LimitsResources(),
 		}
 	}
 	counts := &requestCounts{}

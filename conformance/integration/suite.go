@@ -36,8 +36,10 @@ type Suite struct {
 	// Stamps are string variables of the test binary that the linker sets, as a release is
 	// built: the package and the name, and the value.
 	Stamps map[string]string
-	// Timeout ends a test that hangs.
+	// Timeout ends a test that hangs. Patient are tests that wait longer than that when all
+	// is well, and what ends these.
 	Timeout time.Duration
+	Patient map[string]time.Duration
 }
 
 // Run runs the tests whose names match and returns their results by name: one for each
@@ -125,7 +127,9 @@ func (s Suite) build(ctx context.Context, w *work, folder string) ([]test, error
 	}
 	var tests []test
 	for _, name := range strings.Fields(string(out)) {
-		tests = append(tests, test{folder: folder, dir: dir, binary: binary, name: name, timeout: s.Timeout})
+		t := test{folder: folder, dir: dir, binary: binary, name: name}
+		t.timeout = cmp.Or(s.Patient[t.String()], s.Timeout)
+		tests = append(tests, t)
 	}
 	return tests, nil
 }

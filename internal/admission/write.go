@@ -43,8 +43,8 @@ type Cluster interface {
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
 	// Authorizer says what users may do.
 	Authorizer() authorizer.UnconditionalAuthorizer
-	// HookClient returns a client for the calls of a webhook.
-	HookClient(config webhook.ClientConfig) (*rest.RESTClient, error)
+	// HookClient returns a client for the calls of a mutating or a validating webhook.
+	HookClient(config webhook.ClientConfig, mutating bool) (*rest.RESTClient, error)
 	// Now returns the time of the server's clock.
 	Now() time.Time
 }

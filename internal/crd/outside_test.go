@@ -17,7 +17,7 @@ func call(t *testing.T, closing context.Context, question string, h http.Handler
 	t.Helper()
 	webhook := httptest.NewServer(h)
 	t.Cleanup(webhook.Close)
-	config, err := Anonymous(Outside{Closing: closing}).ClientConfigFor("")
+	config, err := Outside{Closing: closing}.Anonymous().ClientConfigFor("")
 	if err != nil {
 		t.Fatal(err)
 	}

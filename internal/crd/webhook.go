@@ -1,11 +1,12 @@
 package crd
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 			return nil, fmt.Errorf("reading the definition: %w", err)
 		}
 		factory, err := conversion.NewCRConverterFactory(outside.Services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-			return Anonymous(outside)
+			return outside.Anonymous()
 		})
 		if err != nil {
 			return nil, err
@@ -35,35 +36,59 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 	})
 }
 
-// Anonymous configures calls of webhooks, without credentials. It reaches services as
-// outside says. The user agent and the timeout are those of a real server.
-func Anonymous(outside Outside) webhook.AuthenticationInfoResolver {
-	return anonymous{outside.Services, outside.Closing}
-}
+// Anonymous configures calls of webhooks, without credentials.
+func (o Outside) Anonymous() webhook.AuthenticationInfoResolver { return caller{o, nil} }
 
-type anonymous struct {
-	services Services // nil: there are none
-	closing  context.Context
-}
-
-// ClientConfigFor implements webhook.AuthenticationInfoResolver. It sets Proxy to keep the
-// transport out of client-go's cache, which belongs to the process and outlives a cluster.
-func (a anonymous) ClientConfigFor(string) (*rest.Config, error) {
-	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second, Proxy: http.ProxyFromEnvironment}
-	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, a.closing} })
-	if a.services != nil {
-		config.Dial = a.services.DialContext
+// Credentials configures calls of webhooks with the credentials in a kubeconfig file, whose
+// users are named by the hosts that they are for; empty: without credentials.
+func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResolver, error) {
+	if kubeconfig == "" {
+		return o.Anonymous(), nil
 	}
-	return config, nil
+	users, err := webhook.NewDefaultAuthenticationInfoResolver(kubeconfig)
+	return caller{o, users}, err
+}
+
+// caller configures calls of webhooks. The user agent and the timeout are those of a real
+// server.
+type caller struct {
+	outside Outside
+	users   webhook.AuthenticationInfoResolver // nil: there are no credentials
+}
+
+// ClientConfigFor implements webhook.AuthenticationInfoResolver.
+func (c caller) ClientConfigFor(host string) (*rest.Config, error) {
+	config := &rest.Config{UserAgent: "kube-apiserver-admission", Timeout: 30 * time.Second}
+	if c.users != nil {
+		var err error
+		if config, err = c.users.ClientConfigFor(host); err != nil {
+			return nil, err
+		}
+	}
+	return c.reach(config), nil
+}
+
+// reach makes calls reach what is outside. It sets Proxy to keep the transport out of
+// client-go's cache, which belongs to the process and outlives a cluster.
+func (c caller) reach(config *rest.Config) *rest.Config {
+	config.Proxy = http.ProxyFromEnvironment
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, c.outside.Closing} })
+	if c.outside.Services != nil {
+		config.Dial = c.outside.Services.DialContext
+	}
+	return config
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver. It uses no proxy,
 // because a proxy could not resolve the names of services.
-func (a anonymous) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
-	config, err := a.ClientConfigFor("")
-	if a.services != nil {
-		config.TLSClientConfig.ServerName = a.services.ServerName(namespace, name, int32(port))
+func (c caller) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
+	config, err := c.ClientConfigFor(net.JoinHostPort(name+"."+namespace+".svc", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	if c.outside.Services != nil {
+		config.TLSClientConfig.ServerName = c.outside.Services.ServerName(namespace, name, int32(port))
 	}
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
-	return config, err
+	return config, nil
 }

@@ -21,8 +21,9 @@ type Quotas struct {
 	Resource *resource.Resource
 	// Varies tells whether updates of the objects of a resource can change what they use.
 	Varies func(*resource.Resource) bool
-	// Account judges a write by the quotas of its namespace, of which there is at least one, and
-	// says what it changes of them.
+	// Always says that Account is asked about namespaces without quotas, too.
+	Always bool
+	// Account judges a write by the quotas of its namespace and says what it changes of them.
 	Account func(ctx context.Context, u Use, quotas []store.Record) (Account, error)
 
 	// unlimited is a revision at which the cluster had no quota; 0: no such revision is
@@ -106,7 +107,7 @@ func (a attempt) chargeOnce(u use) (charge, error) {
 		return c, err
 	}
 	updates := u.obj != nil && !u.creates()
-	if len(list.Records) > 0 {
+	if len(list.Records) > 0 || q.Always {
 		asked := Use{Resource: a.version.Resource, Was: u.was, Is: u.obj}
 		switch {
 		case u.creates():

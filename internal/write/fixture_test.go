@@ -196,7 +196,7 @@ func (b *bench) List(*resource.Version, string, labels.Selector) ([]runtime.Obje
 func (b *bench) Authorizer() authorizer.UnconditionalAuthorizer {
 	return authorizerfactory.NewAlwaysAllowAuthorizer()
 }
-func (b *bench) HookClient(webhook.ClientConfig) (*rest.RESTClient, error) { return nil, nil }
+func (b *bench) HookClient(webhook.ClientConfig, bool) (*rest.RESTClient, error) { return nil, nil }
 
 // widgets is the version that widgets are served in.
 func (b *bench) widgets() *resource.Version {

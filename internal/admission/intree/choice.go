@@ -15,35 +15,35 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// Choice says of some plugins whether they are on. The others are on if a real server has them
-// on by default and fakecluster has them, too.
-type Choice map[string]bool
+// Choice says which plugins are on, and how they are configured.
+type Choice struct {
+	// on says it of some plugins. The others are on if a real server has them on by default.
+	on     map[string]bool
+	config Configuration
+}
 
 // NewChoice turns plugins on and off by their names, as kube-apiserver's flags
 // --enable-admission-plugins and --disable-admission-plugins do. It fails in the words of a real
-// server, and for a plugin that fakecluster cannot turn on.
-func NewChoice(enable, disable []string) (Choice, error) {
-	c := Choice{}
+// server.
+func NewChoice(enable, disable []string, config Configuration) (Choice, error) {
+	c := Choice{map[string]bool{}, config}
 	var errs []error
 	for _, name := range enable {
-		switch p := find(name); {
-		case p == nil:
+		if find(name) == nil {
 			errs = append(errs, fmt.Errorf("enable-admission-plugins plugin %q is unknown", name))
-		case p.place == configured:
-			errs = append(errs, fmt.Errorf("fakecluster does not have the admission plugin %s, which needs a configuration file", name))
 		}
-		c[name] = true
+		c.on[name] = true
 	}
 	var both []string
 	for _, name := range disable {
 		if find(name) == nil {
 			errs = append(errs, fmt.Errorf("disable-admission-plugins plugin %q is unknown", name))
 		}
-		if c[name] {
+		if c.on[name] {
 			both = append(both, name)
 			continue
 		}
-		c[name] = false
+		c.on[name] = false
 	}
 	if len(both) > 0 {
 		slices.Sort(both)
@@ -63,13 +63,13 @@ func find(name string) *plugin {
 
 // OffByDefault turns a plugin off unless it was turned on or off by name.
 func (c Choice) OffByDefault(name string) {
-	if _, said := c[name]; !said {
-		c[name] = false
+	if _, said := c.on[name]; !said {
+		c.on[name] = false
 	}
 }
 
 func (c Choice) isOn(p *plugin) bool {
-	if on, said := c[p.name]; said {
+	if on, said := c.on[p.name]; said {
 		return on
 	}
 	return !p.off
@@ -83,35 +83,47 @@ func (c Choice) NamespaceLifecycle() bool { return !c.isOff(lifecycle.PluginName
 // ResourceQuota tells whether the plugin of this name is on.
 func (c Choice) ResourceQuota() bool { return !c.isOff(resourcequota.PluginName) }
 
-// Chain makes the chain of a cluster without policies, webhooks and functions.
-func (c Choice) Chain(cluster Cluster) admission.Chain {
+// Configuration returns how the plugins are configured.
+func (c Choice) Configuration() Configuration { return c.config }
+
+// Chain makes the chain of a cluster without policies, webhooks and functions. It fails if a
+// plugin refuses its configuration.
+func (c Choice) Chain(cluster Cluster) (admission.Chain, error) {
 	var chain admission.Chain
-	if p := c.at(first, cluster); p != nil {
-		chain.First = p
-	}
-	if p := c.at(inTree, cluster); p != nil {
-		chain.InTree = p
-	}
-	if p := c.at(last, cluster); p != nil {
-		chain.Last = p
+	for where, into := range map[place]*admission.InTree{first: &chain.First, inTree: &chain.InTree, last: &chain.Last} {
+		p, err := c.at(where, cluster)
+		if err != nil {
+			return chain, err
+		}
+		if p != nil {
+			*into = p
+		}
 	}
 	chain.Off.Mutating = admission.Off{Policies: c.isOff(mutatingpolicy.PluginName), Webhooks: c.isOff(mutatingwebhook.PluginName)}
 	chain.Off.Validating = admission.Off{Policies: c.isOff(validatingpolicy.PluginName), Webhooks: c.isOff(validatingwebhook.PluginName)}
-	return chain
+	return chain, nil
 }
 
-// at returns the plugins of a place that are on, or nil if none is.
-func (c Choice) at(where place, cluster Cluster) *plugins {
+// at returns the plugins of a place that are on, or nil if none is. With a configuration, or
+// a plugin that needs one, they are made at once.
+func (c Choice) at(where place, cluster Cluster) (*plugins, error) {
 	var on []*plugin
+	configured := c.config.plugins != nil
 	for i := range ordered {
 		if p := &ordered[i]; p.place == where && c.isOn(p) {
 			on = append(on, p)
+			configured = configured || p.configured
 		}
 	}
 	if len(on) == 0 {
-		return nil
+		return nil, nil
 	}
-	return newPlugins(on, cluster)
+	all := newPlugins(on, c.config, cluster)
+	if !configured {
+		return all, nil
+	}
+	_, err := all.made()
+	return all, err
 }
 
 // Names returns the names of all plugins of a real server, in its order.

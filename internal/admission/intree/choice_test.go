@@ -55,7 +55,7 @@ func upstreamPlugins(t *testing.T) (all, on []string) {
 func TestTheOrderHoldsAcrossPlaces(t *testing.T) {
 	stages := []string{}
 	for _, p := range ordered {
-		stage := map[place]string{inTree: "in-tree", first: "first", last: "last", configured: "in-tree"}[p.place]
+		stage := map[place]string{inTree: "in-tree", first: "first", last: "last"}[p.place]
 		if p.place == elsewhere {
 			stage = p.name
 		}
@@ -85,10 +85,9 @@ func TestPluginsAreTurnedOnAndOffByName(t *testing.T) {
 		{"two that there are nowhere", []string{"Guard"}, []string{"Guard2", "PodSecurity"},
 			"enable-admission-plugins plugin \"Guard\" is unknown\ndisable-admission-plugins plugin \"Guard2\" is unknown"},
 		{"one both on and off", []string{"PodSecurity"}, []string{"PodSecurity"}, "[PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped"},
-		{"one that needs a file", []string{"EventRateLimit"}, nil, "fakecluster does not have the admission plugin EventRateLimit, which needs a configuration file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			choice, err := NewChoice(test.enable, test.disable)
+			choice, err := NewChoice(test.enable, test.disable, Configuration{})
 			if got := message(err); got != test.err {
 				t.Fatalf("got %q, want %q", got, test.err)
 			}

@@ -17,8 +17,10 @@ import (
 	certsubjectrestriction "k8s.io/kubernetes/plugin/pkg/admission/certificates/subjectrestriction"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/deny"
+	"k8s.io/kubernetes/plugin/pkg/admission/eventratelimit"
 	"k8s.io/kubernetes/plugin/pkg/admission/extendedresourcetoleration"
 	"k8s.io/kubernetes/plugin/pkg/admission/gc"
+	"k8s.io/kubernetes/plugin/pkg/admission/imagepolicy"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
 	"k8s.io/kubernetes/plugin/pkg/admission/namespace/autoprovision"
 	"k8s.io/kubernetes/plugin/pkg/admission/namespace/exists"
@@ -48,17 +50,18 @@ type plugin struct {
 	register func(*upstream.Plugins)
 	off      bool // unless it is turned on
 	every    bool // judges objects of all kinds, custom ones too
+
+	configured bool // does nothing without a configuration
 }
 
 // place is where the server asks a plugin.
 type place int
 
 const (
-	inTree     place = iota // among the others of this package
-	first                   // before the lifecycle of namespaces
-	last                    // after everything else
-	elsewhere               // in another package, which asks the Choice whether the plugin is on
-	configured              // nowhere: it needs a configuration file
+	inTree    place = iota // among the others of this package
+	first                  // before the lifecycle of namespaces
+	last                   // after everything else
+	elsewhere              // in another package, which asks the Choice whether the plugin is on
 )
 
 // ordered are the plugins of a real server, in its order.
@@ -73,13 +76,13 @@ var ordered = []plugin{
 	{name: noderestriction.PluginName, register: noderestriction.Register, off: true},
 	{name: nodetaint.PluginName, register: nodetaint.Register},
 	{name: alwayspullimages.PluginName, register: alwayspullimages.Register, off: true},
-	{name: "ImagePolicyWebhook", place: configured, off: true},
+	{name: imagepolicy.PluginName, register: imagepolicy.Register, off: true, configured: true},
 	{name: podsecurity.PluginName, register: podsecurity.Register},
 	{name: podnodeselector.PluginName, register: podnodeselector.Register, off: true},
 	{name: podpriority.PluginName, register: podpriority.Register},
 	{name: defaulttolerationseconds.PluginName, register: defaulttolerationseconds.Register},
 	{name: podtolerationrestriction.PluginName, register: podtolerationrestriction.Register, off: true},
-	{name: "EventRateLimit", place: configured, off: true},
+	{name: eventratelimit.PluginName, register: eventratelimit.Register, off: true, configured: true},
 	{name: extendedresourcetoleration.PluginName, register: extendedresourcetoleration.Register, off: true},
 	{name: setdefault.PluginName, register: setdefault.Register},
 	{name: storageobjectinuseprotection.PluginName, register: storageobjectinuseprotection.Register},

@@ -37,20 +37,24 @@ type validating struct {
 
 // newPlugins returns the plugins for a cluster. They are made when the first write needs
 // them.
-func newPlugins(all []*plugin, cluster Cluster) *plugins {
+func newPlugins(all []*plugin, config Configuration, cluster Cluster) *plugins {
 	return &plugins{
 		every: slices.ContainsFunc(all, func(p *plugin) bool { return p.every }),
-		made:  sync.OnceValues(func() (made, error) { return makePlugins(all, cluster) }),
+		made:  sync.OnceValues(func() (made, error) { return makePlugins(all, config, cluster) }),
 	}
 }
 
-func makePlugins(all []*plugin, cluster Cluster) (made, error) {
+func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, error) {
 	registered := upstream.NewPlugins()
 	start := initializer{cluster}
 	var out made
 	for _, p := range all {
 		p.register(registered)
-		plugin, err := registered.InitPlugin(p.name, nil, start)
+		from, err := config.of(p.name)
+		if err != nil {
+			return made{}, err
+		}
+		plugin, err := registered.InitPlugin(p.name, from, start)
 		if err != nil {
 			return made{}, err
 		}

@@ -44,10 +44,13 @@ type QuotaCluster interface {
 //
 // Upstream's plugin writes that status before the object, so that it charges for an object that
 // is then not stored. Here the caller commits both together.
-type Quotas struct{ cluster QuotaCluster }
+type Quotas struct {
+	cluster QuotaCluster
+	config  Configuration
+}
 
 // NewQuotas returns the quotas of a cluster.
-func NewQuotas(c QuotaCluster) Quotas { return Quotas{c} }
+func NewQuotas(c QuotaCluster, config Configuration) Quotas { return Quotas{c, config} }
 
 // Charge judges a write by all quotas of its namespace, as the plugin ResourceQuota does. It
 // returns those that are to be charged, with their new status. It does not alter the given ones.
@@ -56,7 +59,7 @@ func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]
 	if evaluator == nil || !evaluator.Handles(a) {
 		return nil, nil
 	}
-	after, err := resourcequota.CheckRequest(quotas, a, evaluator, nil)
+	after, err := resourcequota.CheckRequest(quotas, a, evaluator, q.config.limited)
 	if err != nil {
 		return nil, err
 	}

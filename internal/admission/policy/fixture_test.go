@@ -86,7 +86,7 @@ func (*world) Now() time.Time                   { return time.Unix(0, 0) }
 func (*world) Authorizer() authorizer.UnconditionalAuthorizer {
 	return authorizerfactory.NewAlwaysAllowAuthorizer()
 }
-func (*world) HookClient(webhook.ClientConfig) (*rest.RESTClient, error) {
+func (*world) HookClient(webhook.ClientConfig, bool) (*rest.RESTClient, error) {
 	return nil, fmt.Errorf("there are no webhooks")
 }
 

@@ -29,7 +29,7 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 	if err != nil {
 		return nil, w.failed(fmt.Errorf("could not create admission objects: %w", err))
 	}
-	if err := w.send(ctx, write, r); err != nil {
+	if err := w.send(ctx, write, r, mutating); err != nil {
 		return nil, err
 	}
 	said, err := r.verdict(mutating)
@@ -67,8 +67,8 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 }
 
 // send sends the review and reads the answer.
-func (w *webhook) send(ctx context.Context, write *admission.Write, r *review) error {
-	client, err := write.Cluster.HookClient(w.client())
+func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, mutating bool) error {
+	client, err := write.Cluster.HookClient(w.client(), mutating)
 	if err != nil {
 		return w.failed(fmt.Errorf("could not get REST client: %w", err))
 	}

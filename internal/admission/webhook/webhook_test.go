@@ -27,7 +27,7 @@ type unreachable struct {
 	panics bool
 }
 
-func (u unreachable) HookClient(webhookutil.ClientConfig) (*rest.RESTClient, error) {
+func (u unreachable) HookClient(webhookutil.ClientConfig, bool) (*rest.RESTClient, error) {
 	if u.panics {
 		panic("no client")
 	}

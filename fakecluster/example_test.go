@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,6 +167,29 @@ func ExampleWithManifests() {
 	hours, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("shop").Get(context.Background(), "opening-hours", metav1.GetOptions{})
 	fmt.Println(hours.Name, err)
 	// Output: opening-hours <nil>
+}
+
+func ExampleWithMiddleware() {
+	var writes atomic.Int32
+	c, err := fakecluster.New(fakecluster.WithMiddleware(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method != http.MethodGet {
+				writes.Add(1)
+			}
+			next.ServeHTTP(w, req)
+		})
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	if _, err := configMaps.Create(context.Background(), settings, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(writes.Load())
+	// Output: 1
 }
 
 func ExampleWithPort() {

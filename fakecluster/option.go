@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -55,6 +56,8 @@ type settings struct {
 	flags          flagged // read from apiServerFlags
 	limits         limits  // no option changes them
 	port           *int    // nil: any
+	middleware     func(http.Handler) http.Handler
+	wrapped        bool // a middleware is given
 	manifests      []string
 	snapshot       io.Reader // nil: none
 	dataFile       *dataFile // nil: the cluster is in memory only
@@ -93,6 +96,9 @@ func (s *settings) check() error {
 	}
 	if s.authorizer != nil && s.authorization != "" {
 		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+	}
+	if err := s.checkMiddleware(); err != nil {
+		return err
 	}
 	if err := s.checkConversions(); err != nil {
 		return err

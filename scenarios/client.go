@@ -156,12 +156,7 @@ func (c *client) open(ctx context.Context, to call) (*http.Response, error) {
 
 // read reads the answer to the end.
 func (to call) read(response *http.Response) (answer, error) {
-	a := answer{code: response.StatusCode, warnings: []any{}}
-	// What is no warning by the rules of the header is none that a client sees.
-	warnings, _ := utilnet.ParseWarningHeaders(response.Header["Warning"])
-	for _, w := range warnings {
-		a.warnings = append(a.warnings, w.Text)
-	}
+	a := answer{code: response.StatusCode, warnings: warningsOf(response.Header)}
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", to.method, to.path, err)
@@ -177,6 +172,17 @@ func (to call) read(response *http.Response) (answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// warningsOf are the texts of the warnings that a client sees. What is no warning by the rules of the
+// header is none.
+func warningsOf(header http.Header) []any {
+	texts := []any{}
+	warnings, _ := utilnet.ParseWarningHeaders(header["Warning"])
+	for _, w := range warnings {
+		texts = append(texts, w.Text)
+	}
+	return texts
 }
 
 // toObject makes the request to the object, or the subresource of it, that the

@@ -404,6 +404,13 @@
 // cases that get different answers. Look at the difference before you keep it: the cluster may
 // be wrong, or the controller.
 //
+// # A session as a scenario
+//
+// "fakecluster serve --record FILE" writes what kubectl or a program does with the cluster to a new
+// file, when it ends: see [Recorder]. Watches and discovery are left out, requests say whose
+// they are, values that the server has made are referred to, and expectations have what the server
+// has added to what was sent. It is then played once, and what is answered otherwise becomes !present.
+//
 // # The log
 //
 // [Reporter] writes one timed line for each scenario that passed, on a terminal only if it is

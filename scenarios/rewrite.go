@@ -58,6 +58,9 @@ func (r *rewriting) rewrite(a answer) {
 	switch refused := e.refused && !none; {
 	case n.Kind == yaml.AliasNode:
 		r.refuse(n, "the step stands elsewhere, too")
+	case r.loosely && refused != a.refused():
+		r.refuse(n, "the cluster answers otherwise each time: %s", a)
+		return
 	case refused && !a.refused():
 		if isMark(e.refusal) {
 			r.value(at("error"), e.refusal, absent{})

@@ -19,7 +19,12 @@ import (
 //
 // Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
 func (with Player) Update(ctx context.Context, scenarios []*Scenario, report func(Result)) ([]string, error) {
-	u := &updating{with: with, ctx: ctx, files: map[string]*updated{}, results: map[scenarioKey]Result{}, tries: map[stepKey]int{}, said: map[scenarioKey][]string{}}
+	return with.update(ctx, scenarios, false, report)
+}
+
+// update is Update; loosely, !present stands for all values that differ.
+func (with Player) update(ctx context.Context, scenarios []*Scenario, loosely bool, report func(Result)) ([]string, error) {
+	u := &updating{with: with, ctx: ctx, loosely: loosely, files: map[string]*updated{}, results: map[scenarioKey]Result{}, tries: map[stepKey]int{}, said: map[scenarioKey][]string{}}
 	pending, err := u.read(scenarios)
 	if err != nil {
 		return nil, err
@@ -73,6 +78,7 @@ func (f *updated) parse(path string, text []byte) error {
 type updating struct {
 	with    Player
 	ctx     context.Context
+	loosely bool
 	files   map[string]*updated
 	results map[scenarioKey]Result
 	// tries is how often each step has been rewritten.
@@ -189,7 +195,7 @@ func (u *updating) rewrite(results []Result, played int) []change {
 	var shared [][]change
 	for _, r := range results {
 		j := r.Failure.judged
-		rewriting := &rewriting{source: newSource(u.files[r.Scenario.File].text), of: r.Scenario, step: j.step, answers: j.answers, loosely: u.tries[tried] > 1}
+		rewriting := &rewriting{source: newSource(u.files[r.Scenario.File].text), of: r.Scenario, step: j.step, answers: j.answers, loosely: u.loosely || u.tries[tried] > 1}
 		rewriting.rewrite(j.got)
 		if len(rewriting.refusals) > 0 {
 			r.Failure.stays(strings.Join(rewriting.refusals, "; "))

@@ -216,6 +216,9 @@ func inFlow(value any, style yaml.Style) string {
 	return strings.TrimSuffix(bareTag.ReplaceAllString(text, "$1 "), " ")
 }
 
+// trailing finds spaces at the end of lines.
+var trailing = regexp.MustCompile(`(?m) +$`)
+
 // bareTag finds the mark that the library has written with a text that is empty.
 var bareTag = regexp.MustCompile(`(!(?:absent|present)) (?:""|'')`)
 
@@ -226,6 +229,7 @@ func inBlock(value any, indent int, style yaml.Style, item bool) string {
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" && strings.Contains(node.Value, "\n") == (style == yaml.LiteralStyle) {
 		node.Style = style
 	}
+	compact(node)
 	around := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
 	prefix := "- "
 	if !item {
@@ -233,14 +237,49 @@ func inBlock(value any, indent int, style yaml.Style, item bool) string {
 		prefix = "k:"
 	}
 	text := strings.TrimPrefix(strings.TrimRight(marshalled(around), "\n"), prefix)
-	text = bareTag.ReplaceAllString(text, "$1")
+	text = trailing.ReplaceAllString(bareTag.ReplaceAllString(text, "$1 "), "")
 	return strings.TrimPrefix(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)), " ")
+}
+
+// short is how long a mapping or a list may be that stands in braces among lines.
+const short = 70
+
+// compact puts the short mappings and lists in a node into braces.
+func compact(n *yaml.Node) {
+	for i, child := range n.Content {
+		if child.Kind == yaml.ScalarNode {
+			continue
+		}
+		inBraces := *child
+		flow(&inBraces)
+		text := marshalled(&inBraces)
+		if len(text) <= short && strings.Count(text, "\n") == 1 && !strings.Contains(text, `\n`) {
+			n.Content[i] = &inBraces
+		} else {
+			compact(child)
+		}
+	}
+}
+
+// flow puts a node, and what is in it, into braces. Other nodes share nothing with it.
+func flow(n *yaml.Node) {
+	n.Style = n.Style&^yaml.LiteralStyle | yaml.FlowStyle
+	if n.Kind == yaml.ScalarNode {
+		n.Style &^= yaml.FlowStyle
+	}
+	n.Content = slices.Clone(n.Content)
+	for i, child := range n.Content {
+		copied := *child
+		flow(&copied)
+		n.Content[i] = &copied
+	}
 }
 
 func marshalled(n *yaml.Node) string {
 	var b strings.Builder
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
 	if err := encoder.Encode(n); err != nil {
 		panic(err) // it is made of what YAML has
 	}

@@ -21,12 +21,13 @@ import (
 // serving are the flags of serve.
 type serving struct {
 	kubeconfig, data, fsync       string
-	snapshot                      string
+	snapshot, record              string
 	port                          int
 	tls, legacyAPIs, garbage      bool
 	crds, manifests, objects      []string
 	controllers, runtimeConfig    []string
 	enablePlugins, disablePlugins []string
+	session                       *session // nil: nothing is recorded
 }
 
 func serveCommand() *cobra.Command {
@@ -45,7 +46,8 @@ printed on stderr.`,
   kubectl --kubeconfig cluster.kubeconfig get namespaces
 
   fakecluster serve --port 8080 --manifests deploy/ --controllers '*'
-  fakecluster serve --data cluster.data`,
+  fakecluster serve --data cluster.data
+  fakecluster serve --record session.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(cmd)
@@ -68,6 +70,8 @@ it is removed at the end, unless the file was there before or has changed
 each write is in the file before it is answered; a file that is not there is made`)
 	flags.StringVar(&f.fsync, "fsync", "", `when what is in the file of --data survives a machine without power: always, before
 each answer, or second, a second later (default: always)`)
+	flags.StringVar(&f.record, "record", "", `write what clients do until the end to this new file, as a scenario that "fakecluster
+run" passes: requests to resources and their answers, without watches and discovery`)
 	f.describe(flags)
 	return cmd
 }
@@ -122,6 +126,12 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		return nil, err
 	}
 	options = append(options, fakecluster.WithControllers(controllers...))
+	if f.record != "" {
+		if f.session, err = f.begin(cmd, controllers); err != nil {
+			return nil, err
+		}
+		options = append(options, fakecluster.WithMiddleware(f.session.Wrap))
+	}
 	for _, path := range f.objects {
 		objects, err := readObjects(path)
 		if err != nil {
@@ -227,9 +237,17 @@ func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdou
 	if f.kubeconfig == "" {
 		fmt.Fprintf(stderr, "export KUBECONFIG=%s\n", path)
 	}
+	if f.session != nil {
+		if err := f.session.Begin(cluster.RESTConfig()); err != nil {
+			return err
+		}
+	}
 	if _, err := fmt.Fprintln(stdout, "ready", cluster.URL()); err != nil {
 		return err
 	}
 	<-ctx.Done()
+	if f.session != nil {
+		return f.session.end(f.record, stderr)
+	}
 	return nil
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/scenarios"
+)
+
+// session is what serve --record writes down.
+type session struct {
+	scenarios.Recorder
+	from scenarios.Beginning
+}
+
+// begin checks the flags that a scenario of the session has to say, too.
+func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller) (*session, error) {
+	for _, flag := range []string{"data", "snapshot", "objects"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, usageError{fmt.Errorf("--record and --%s exclude each other: a scenario cannot begin with what is in that file; --manifests can be recorded", flag)}
+		}
+	}
+	if _, err := os.Lstat(f.record); err == nil {
+		return nil, fmt.Errorf("--record: %s is there already: not overwriting it", f.record)
+	}
+	folder, err := filepath.Abs(filepath.Dir(f.record))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	s := &session{}
+	s.from.Cluster = scenarios.ClusterOptions{
+		LegacyAPIs: f.legacyAPIs, RuntimeConfig: f.runtimeConfig,
+		WithAdmissionPlugins: f.enablePlugins, WithoutAdmissionPlugins: f.disablePlugins,
+	}
+	if cmd.Flags().Changed("controllers") || f.garbage {
+		s.from.Cluster.Controllers = []string{}
+		for _, controller := range controllers {
+			s.from.Cluster.Controllers = append(s.from.Cluster.Controllers, string(controller))
+		}
+	}
+	for _, path := range append(append([]string{}, f.crds...), f.manifests...) {
+		err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !isManifest(at) && at != path {
+				return err
+			}
+			if at, err = filepath.Abs(at); err != nil {
+				return err
+			}
+			if relative, err := filepath.Rel(folder, at); err == nil {
+				at = filepath.ToSlash(relative)
+			}
+			s.from.Files = append(s.from.Files, at)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// isManifest tells the files that are read of a folder of manifests.
+func isManifest(path string) bool {
+	switch filepath.Base(path) {
+	case "kustomization.yaml", "kustomization.yml":
+		return false
+	}
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// end writes the session down and plays it once.
+func (s *session) end(path string, stderr io.Writer) error {
+	steps, failures, err := s.Write(context.Background(), path, s.from)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	fmt.Fprintf(stderr, "%s: %d steps\n", path, steps)
+	for _, failure := range failures {
+		fmt.Fprintln(stderr, failure)
+	}
+	if failures != nil {
+		return errors.New("--record: the scenario does not pass as it is; a step does something else when it is played again")
+	}
+	return nil
+}

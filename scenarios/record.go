@@ -1,0 +1,284 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
+	requestinfo "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// A Recorder writes down the requests of clients and what a cluster answers, as a scenario: use its
+// Wrap with fakecluster.WithMiddleware. Watches, discovery and what is no resource are left out, and so
+// is what client programs ask again without a change.
+type Recorder struct {
+	mu        sync.Mutex
+	client    *client                   // nil: the session has not begun
+	anonymous *client                   // without credentials
+	kinds     map[string]string         // by GROUPVERSION/RESOURCE
+	users     map[string]map[string]any // by the header Authorization
+	exchanges []*exchange
+	agents    []string
+}
+
+// Begin says that the session begins. cfg is for an administrator of the cluster.
+func (r *Recorder) Begin(cfg *rest.Config) error {
+	base, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return err
+	}
+	admin, err := httpClient(cfg)
+	if err != nil {
+		return err
+	}
+	anonymous, err := httpClient(rest.AnonymousClientConfig(cfg))
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.client, r.anonymous = &client{base: base, http: admin}, &client{base: base, http: anonymous}
+	r.kinds, r.users = map[string]string{}, map[string]map[string]any{}
+	return nil
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	info  *requestinfo.RequestInfo
+	kind  string // of the resource; empty: it is not known
+	call  *http.Request
+	by    map[string]any // the user, if it is not the administrator
+	sent  any            // the body as a tree, or a text if it is none
+	media string         // the type of the body
+	code  int
+	// answered is the body of the answer as a tree, or a text.
+	answered any
+	warnings []any
+}
+
+// groupVersion is what the path says.
+func (e *exchange) groupVersion() string {
+	if e.info.APIGroup == "" {
+		return e.info.APIVersion
+	}
+	return e.info.APIGroup + "/" + e.info.APIVersion
+}
+
+// maxRecorded bounds the body of an answer that is written down.
+const maxRecorded = 4 << 20
+
+var requestInfo = &requestinfo.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+// Wrap returns a handler that calls next and writes down what passes.
+func (r *Recorder) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		recording := r.client != nil
+		r.mu.Unlock()
+		info, err := requestInfo.NewRequestInfo(req)
+		upgrade := req.Header.Get("Upgrade") != ""
+		if !recording || err != nil || !info.IsResourceRequest || info.Resource == "" || info.Verb == "watch" || info.Verb == "proxy" || upgrade || req.UserAgent() == recorderAgent {
+			next.ServeHTTP(w, req)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxRecorded))
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		if err != nil { // too long, which the server will say
+			req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errReader{err}))
+			next.ServeHTTP(w, req)
+			return
+		}
+		req.Header.Del("Accept-Encoding") // the answer is read here, too
+		kept := &keptResponse{ResponseWriter: w, code: http.StatusOK}
+		by, authorization := impersonated(req), req.Header.Get("Authorization") // which filters take away
+		next.ServeHTTP(kept, req)
+		if kept.code == http.StatusUnauthorized || kept.body.Len() > maxRecorded {
+			return
+		}
+		if by == nil {
+			by = r.who(context.WithoutCancel(req.Context()), authorization)
+		}
+		r.keep(info, req, by, body, kept)
+	})
+}
+
+// errReader ends with an error.
+type errReader struct{ error }
+
+func (e errReader) Read([]byte) (int, error) { return 0, e.error }
+
+// keptResponse is a ResponseWriter that keeps a copy.
+type keptResponse struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+func (k *keptResponse) Unwrap() http.ResponseWriter { return k.ResponseWriter }
+
+func (k *keptResponse) WriteHeader(code int) {
+	if code >= 200 {
+		k.code = code
+	}
+	k.ResponseWriter.WriteHeader(code)
+}
+
+func (k *keptResponse) Write(data []byte) (int, error) {
+	if k.body.Len() <= maxRecorded {
+		k.body.Write(data)
+	}
+	return k.ResponseWriter.Write(data)
+}
+
+// Flush passes a flush on, which some handlers ask for without a ResponseController.
+func (k *keptResponse) Flush() { _ = http.NewResponseController(k.ResponseWriter).Flush() }
+
+// keep writes an exchange down.
+func (r *Recorder) keep(info *requestinfo.RequestInfo, req *http.Request, by map[string]any, body []byte, kept *keptResponse) {
+	e := &exchange{info: info, call: req, by: by, code: kept.code, warnings: warningsOf(kept.Header())}
+	e.media, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
+	e.sent = treeOf(body, e.media)
+	answered, _, _ := mime.ParseMediaType(kept.Header().Get("Content-Type"))
+	e.answered = treeOf(kept.body.Bytes(), answered)
+	// The client may be gone, and its session is written down all the same.
+	e.kind = r.kindOf(context.WithoutCancel(req.Context()), e.groupVersion(), info.Resource)
+	agent, _, _ := strings.Cut(req.UserAgent(), "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.exchanges = append(r.exchanges, e)
+	if agent != "" && !slices.Contains(r.agents, agent) {
+		r.agents = append(r.agents, agent)
+	}
+}
+
+// treeOf is a body as a tree, or as a text if it is none.
+func treeOf(body []byte, media string) any {
+	if len(body) == 0 {
+		return nil
+	}
+	switch media {
+	case "application/vnd.kubernetes.protobuf":
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil // of a kind that only servers know
+		}
+		if body, err = json.Marshal(object); err != nil {
+			return nil
+		}
+	case "application/yaml", "application/apply-patch+yaml":
+		if converted, err := yaml.YAMLToJSON(body); err == nil {
+			body = converted
+		}
+	}
+	var tree any
+	if utiljson.Unmarshal(body, &tree) != nil {
+		return string(body)
+	}
+	return tree
+}
+
+// impersonated is the user who makes a request for somebody else, as a step has it.
+func impersonated(req *http.Request) map[string]any {
+	user := req.Header.Get("Impersonate-User")
+	if user == "" {
+		return nil
+	}
+	return stepUser(user, req.Header.Values("Impersonate-Group"))
+}
+
+// stepUser is a user as a step has it.
+func stepUser(user string, groups []string) map[string]any {
+	account, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	if namespace, name, _ := strings.Cut(account, ":"); ok && name != "" && len(groups) == 0 {
+		return map[string]any{"serviceAccount": namespace + "/" + name}
+	}
+	by := map[string]any{"user": user}
+	var all []any
+	for _, group := range groups {
+		if group != "system:authenticated" {
+			all = append(all, group)
+		}
+	}
+	if all != nil {
+		by["groups"] = all
+	}
+	return by
+}
+
+// who asks whose the credentials in a header are. The administrator is nil.
+func (r *Recorder) who(ctx context.Context, authorization string) map[string]any {
+	r.mu.Lock()
+	by, known := r.users[authorization]
+	r.mu.Unlock()
+	if known || authorization == "" {
+		return by
+	}
+	a, err := r.anonymous.send(ctx, call{
+		method: http.MethodPost, path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+		headers: map[string]any{"Authorization": authorization, "User-Agent": recorderAgent},
+		body:    map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
+	})
+	if err != nil || a.refused() {
+		return nil
+	}
+	body, _ := a.body.(map[string]any)
+	status, _ := body["status"].(map[string]any)
+	info, _ := status["userInfo"].(map[string]any)
+	name, _ := info["username"].(string)
+	all, _ := info["groups"].([]any)
+	var groups []string
+	for _, group := range all {
+		groups = append(groups, fmt.Sprint(group))
+	}
+	switch {
+	case slices.Contains(groups, "system:masters"):
+	case strings.HasPrefix(name, "system:serviceaccount:"):
+		by = stepUser(name, nil)
+	default:
+		by = stepUser(name, groups)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users[authorization] = by
+	return by
+}
+
+// recorderAgent is what the questions of a Recorder itself are known by.
+const recorderAgent = "scenario-recorder"
+
+// kindOf asks discovery which kind a resource is of; empty: it is not known.
+func (r *Recorder) kindOf(ctx context.Context, groupVersion, resource string) string {
+	key := groupVersion + "/" + resource
+	r.mu.Lock()
+	kind := r.kinds[key]
+	r.mu.Unlock()
+	if kind != "" {
+		return kind
+	}
+	a, err := r.client.send(ctx, call{method: http.MethodGet, path: groupVersionPath(groupVersion)})
+	body, _ := a.body.(map[string]any)
+	if err != nil || a.refused() {
+		return ""
+	}
+	resources, _ := body["resources"].([]any)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, each := range resources {
+		one, _ := each.(map[string]any)
+		name, _ := one["name"].(string)
+		r.kinds[groupVersion+"/"+name], _ = one["kind"].(string)
+	}
+	return r.kinds[key]
+}

@@ -1,0 +1,151 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// A session of a program that speaks protobuf becomes a scenario that passes: without watches,
+// discovery and questions asked again, with references to what the server has made.
+func TestRecorder(t *testing.T) {
+	var recorder Recorder
+	c := fakecluster.Start(t, fakecluster.WithMiddleware(recorder.Wrap))
+	if err := recorder.Begin(c.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	cfg := c.RESTConfig()
+	cfg.ContentType, cfg.AcceptContentTypes, cfg.UserAgent = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json", "operator/v1"
+	client := kubernetes.NewForConfigOrDie(cfg)
+	configMaps := client.CoreV1().ConfigMaps("default")
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}, Data: map[string]string{"x": "1"}}, metav1.CreateOptions{})
+	must(err)
+	for range 3 {
+		_, err = configMaps.Get(ctx, made.Name, metav1.GetOptions{})
+		must(err)
+	}
+	stale := made.DeepCopy()
+	made.Data["x"] = "2"
+	_, err = configMaps.Update(ctx, made, metav1.UpdateOptions{})
+	must(err)
+	if _, err := configMaps.Update(ctx, stale, metav1.UpdateOptions{}); err == nil {
+		t.Fatal("a stale update is accepted")
+	}
+	watch, err := configMaps.Watch(ctx, metav1.ListOptions{})
+	must(err)
+	watch.Stop()
+	_, err = client.Discovery().ServerGroups()
+	must(err)
+	_, err = configMaps.Patch(ctx, made.Name, types.JSONPatchType, []byte(`[{"op":"add","path":"/data/y","value":"3"}]`), metav1.PatchOptions{FieldManager: "me"})
+	must(err)
+	_, err = client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "s", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: made.Name, UID: made.UID}}},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	must(err)
+	must(configMaps.Delete(ctx, made.Name, metav1.DeleteOptions{}))
+	_, err = client.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
+	must(err)
+	account := c.ServiceAccountConfig("default", "robot")
+	account.UserAgent = "robot/v1"
+	robot := kubernetes.NewForConfigOrDie(account)
+	if _, err := robot.CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); err == nil {
+		t.Fatal("a service account may list Pods")
+	}
+
+	path := filepath.Join(t.TempDir(), "session.yaml")
+	steps, failures, err := recorder.Write(ctx, path, Beginning{})
+	if err != nil || failures != nil {
+		t.Fatalf("%d steps, %v, %v", steps, failures, err)
+	}
+	text, err := os.ReadFile(path)
+	must(err)
+	const want = `# yaml-language-server: $schema=` + SchemaURL + `
+scenario: A session of operator, robot
+steps:
+- create: {apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}, data: {x: "1"}}
+  as: configmap1
+- get: {apiVersion: v1, kind: ConfigMap, namespace: default, name: !from configmap1.metadata.name}
+  expect: {metadata: {generateName: a-}, data: {x: "1"}}
+- update:
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      namespace: default
+      name: !from configmap1.metadata.name
+      generateName: a-
+      resourceVersion: !from configmap1.metadata.resourceVersion
+    data: {x: "2"}
+- update:
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      namespace: default
+      name: !from configmap1.metadata.name
+      generateName: a-
+      resourceVersion: !from configmap1.metadata.resourceVersion
+    data: {x: "1"}
+  error: {code: 409, reason: Conflict}
+- patch: {apiVersion: v1, kind: ConfigMap, namespace: default, name: !from configmap1.metadata.name}
+  type: json
+  body: [{op: add, path: /data/y, value: "3"}]
+  options: {fieldManager: me}
+  expect: {metadata: {generateName: a-}, data: {x: "2", "y": "3"}}
+- create:
+    apiVersion: v1
+    kind: Service
+    metadata:
+      name: s
+      ownerReferences:
+      - apiVersion: v1
+        kind: ConfigMap
+        name: !from configmap1.metadata.name
+        uid: !from configmap1.metadata.uid
+    spec: {ports: [{port: 80, targetPort: 0}]}
+    status: {loadBalancer: {}}
+  expect:
+    metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: !present }]}
+    spec:
+      type: ClusterIP
+      clusterIP: !present
+      clusterIPs: [!present ]
+      internalTrafficPolicy: Cluster
+      ipFamilies: [IPv4]
+      ipFamilyPolicy: SingleStack
+      ports: [{port: 80, protocol: TCP, targetPort: 80}]
+      sessionAffinity: None
+- delete: {apiVersion: v1, kind: ConfigMap, namespace: default, name: !from configmap1.metadata.name}
+- create: {apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}
+- list: {apiVersion: v1, kind: Pod, namespace: default}
+  as: {serviceAccount: default/robot}
+  error:
+    code: 403
+    reason: Forbidden
+    message: 'pods is forbidden: User "system:serviceaccount:default:robot" cannot list resource "pods" in API group "" in the namespace "default"'
+`
+	if d := cmp.Diff(want, string(text)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	again, err := Load(path)
+	must(err)
+	Player{}.PlayAll(ctx, again, func(r Result) {
+		if r.Failure != nil {
+			t.Error(r.Failure)
+		}
+	})
+}

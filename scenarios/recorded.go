@@ -1,0 +1,514 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Beginning says what the cluster of a session began with, for the scenario that it becomes.
+type Beginning struct {
+	Cluster ClusterOptions
+	// Files are the manifests that were there, by paths that are relative to the scenario's file.
+	Files []string
+}
+
+// Scenario returns the text of the scenario that the session is, and how many steps it has. What
+// the server makes anew each time is left out of the expectations, or referred to.
+func (r *Recorder) Scenario(from Beginning) (text []byte, steps int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := &recording{names: map[string]int{}, known: map[string]madeAt{}, sent: map[string]bool{}}
+	for _, e := range r.exchanges {
+		w.step(e)
+	}
+	name := "A session"
+	if len(r.agents) > 0 {
+		name += " of " + strings.Join(r.agents, ", ")
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaURL)
+	b.WriteString(inLines([]entry{{"scenario", name}}, 0))
+	if options := from.Cluster.written(); len(options) > 0 {
+		b.WriteString(inLines([]entry{{"cluster", options}}, 0))
+	}
+	if len(from.Files) > 0 {
+		b.WriteString("setup:\n")
+		for _, path := range from.Files {
+			b.WriteString("- " + inFlow(map[string]any{"file": path}, 0) + "\n")
+		}
+	}
+	b.WriteString("steps:\n")
+	for _, step := range w.steps {
+		lines := inLines(step.entries(), 2)
+		b.WriteString("- " + strings.TrimPrefix(lines, "  "))
+	}
+	return b.Bytes(), len(w.steps)
+}
+
+// written are the options that differ from a usual cluster, as a scenario says them.
+func (c ClusterOptions) written() map[string]any {
+	options := map[string]any{}
+	for name, texts := range map[string][]string{
+		"controllers": c.Controllers, "withAdmissionPlugins": c.WithAdmissionPlugins,
+		"withoutAdmissionPlugins": c.WithoutAdmissionPlugins, "runtimeConfig": c.RuntimeConfig,
+	} {
+		if texts != nil && (len(texts) > 0 || name == "controllers") {
+			all := make([]any, len(texts))
+			for i, text := range texts {
+				all[i] = text
+			}
+			options[name] = all
+		}
+	}
+	if c.LegacyAPIs {
+		options["legacyAPIs"] = true
+	}
+	return options
+}
+
+// entry is a field, in the order of a file.
+type entry struct {
+	name  string
+	value any
+}
+
+// inLines writes fields one below the other.
+func inLines(entries []entry, indent int) string {
+	var b strings.Builder
+	for _, e := range entries {
+		margin := strings.Repeat(" ", indent)
+		text := inFlow(e.value, 0)
+		_, isText := e.value.(string)
+		if isText || indent+len(e.name)+len(text) > maxFlow {
+			text = inBlock(e.value, indent, 0, false)
+		}
+		if strings.HasPrefix(text, "\n") {
+			fmt.Fprintf(&b, "%s%s:%s\n", margin, e.name, text)
+		} else {
+			fmt.Fprintf(&b, "%s%s: %s\n", margin, e.name, text)
+		}
+	}
+	return b.String()
+}
+
+// recordedStep is a step that is being written.
+type recordedStep struct {
+	verb     string
+	argument any
+	more     []entry // beside it
+	expects  []entry
+	as       string
+	by       map[string]any
+	read     bool
+}
+
+func (s *recordedStep) entries() []entry {
+	all := append([]entry{{s.verb, s.argument}}, s.more...)
+	switch {
+	case s.by != nil:
+		all = append(all, entry{"as", s.by})
+	case s.as != "":
+		all = append(all, entry{"as", s.as})
+	}
+	return append(all, s.expects...)
+}
+
+// madeAt is where a value came from that the server had made.
+type madeAt struct {
+	step *recordedStep
+	kind string
+	path []string
+}
+
+// recording makes steps of exchanges.
+type recording struct {
+	steps []*recordedStep
+	names map[string]int
+	// known are values that the server has made: uids, resourceVersions and generated names.
+	known map[string]madeAt
+	// sent are the texts that clients have sent, which are the same the next time.
+	sent map[string]bool
+}
+
+// step writes an exchange down as a step.
+func (w *recording) step(e *exchange) {
+	w.note(e.sent)
+	s := &recordedStep{by: e.by, read: e.call.Method == http.MethodGet}
+	reference := map[string]any{"apiVersion": e.groupVersion(), "kind": e.kind}
+	if e.info.Namespace != "" && !(e.info.Resource == "namespaces" && e.groupVersion() == "v1") {
+		reference["namespace"] = w.named(e.info.Namespace)
+	}
+	if e.info.Name != "" {
+		reference["name"] = w.named(e.info.Name)
+	}
+	byPath := e.kind == "" || e.info.Subresource != "" && !slices.Contains([]string{http.MethodGet, http.MethodPut, http.MethodPatch}, e.call.Method)
+	if byPath {
+		reference = map[string]any{"path": e.info.Path}
+	}
+	manifest, isObject := e.sent.(map[string]any)
+	var body any
+	switch e.call.Method {
+	case http.MethodGet:
+		s.verb, s.argument = "get", reference
+		if e.info.Name == "" {
+			s.verb = "list"
+		}
+	case http.MethodPost, http.MethodPut:
+		s.verb = map[string]string{http.MethodPost: "create", http.MethodPut: "update"}[e.call.Method]
+		if !isObject || manifest["kind"] == nil || manifest["apiVersion"] == nil {
+			kind := e.kind
+			if kind == "" {
+				kind = "Unknown"
+			}
+			body = w.outward(e.sent)
+			s.argument = map[string]any{"apiVersion": e.groupVersion(), "kind": kind}
+			s.more = append(s.more, entry{"to", reference})
+			break
+		}
+		s.argument = w.manifest(manifest)
+		if byPath || !w.goes(e, manifest) {
+			s.more = append(s.more, entry{"to", reference})
+		}
+	case http.MethodPatch:
+		if e.media == "application/apply-patch+yaml" && isObject {
+			s.verb, s.argument = "apply", w.manifest(manifest)
+			if byPath || !w.goes(e, manifest) {
+				s.more = append(s.more, entry{"to", reference})
+			}
+			break
+		}
+		s.verb, s.argument = "patch", reference
+		for name, media := range patchTypes {
+			if media == e.media {
+				s.more = append(s.more, entry{"type", name})
+			}
+		}
+		if len(s.more) == 0 {
+			return // the server has no such patch
+		}
+		body = w.outward(e.sent)
+	case http.MethodDelete:
+		s.verb, s.argument = "delete", reference
+		if e.info.Name == "" {
+			s.verb = "deletecollection"
+		}
+		if options, ok := w.outward(e.sent).(map[string]any); ok {
+			delete(options, "kind")
+			delete(options, "apiVersion")
+			if len(options) > 0 {
+				body = options
+			}
+		}
+	default:
+		return
+	}
+	if e.info.Subresource != "" && !byPath {
+		s.more = append(s.more, entry{"subresource", e.info.Subresource})
+	}
+	if body != nil {
+		s.more = append(s.more, entry{"body", body})
+	}
+	if options := w.options(e); len(options) > 0 {
+		s.more = append(s.more, entry{"options", options})
+	}
+	w.expect(s, e)
+	if last := len(w.steps) - 1; s.read && last >= 0 && w.steps[last].read && reflect.DeepEqual(s.entries(), w.steps[last].entries()) {
+		return // asked once more
+	}
+	w.steps = append(w.steps, s)
+	w.learn(s, e)
+}
+
+// goes tells whether a manifest goes where its own name says.
+func (w *recording) goes(e *exchange, manifest map[string]any) bool {
+	metadata := metadataOf(manifest)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	if namespace == "" && e.info.Namespace == "default" {
+		namespace = "default"
+	}
+	isNamespace := e.info.Resource == "namespaces" && e.groupVersion() == "v1"
+	return manifest["kind"] == e.kind && manifest["apiVersion"] == e.groupVersion() && (name == e.info.Name || e.info.Name == "") && (namespace == e.info.Namespace || isNamespace)
+}
+
+// note keeps the texts that a client sends.
+func (w *recording) note(tree any) {
+	switch t := tree.(type) {
+	case string:
+		w.sent[t] = true
+	case map[string]any:
+		for _, field := range t {
+			w.note(field)
+		}
+	case []any:
+		for _, item := range t {
+			w.note(item)
+		}
+	}
+}
+
+// manifest is an object as a client has sent it, without what the server keeps anyway.
+func (w *recording) manifest(sent map[string]any) any {
+	copied, _ := w.outward(sent).(map[string]any)
+	metadata, _ := copied["metadata"].(map[string]any)
+	for _, name := range []string{"uid", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink", "generation"} {
+		delete(metadata, name)
+	}
+	if text, ok := metadata["resourceVersion"].(string); ok {
+		delete(metadata, "resourceVersion") // of a revision that nobody has read
+		if text == "" || text == "0" {
+			metadata["resourceVersion"] = text
+		}
+	}
+	if status, ok := copied["status"].(map[string]any); ok && len(status) == 0 {
+		delete(copied, "status")
+	}
+	return copied
+}
+
+// outward is what a client has sent, with references in place of what the server had made.
+func (w *recording) outward(tree any) any {
+	switch t := tree.(type) {
+	case string:
+		return w.named(t)
+	case map[string]any:
+		fields := make(map[string]any, len(t))
+		for name, field := range t {
+			if field == nil && (name == "creationTimestamp" || name == "deletionTimestamp") {
+				continue
+			}
+			fields[name] = w.outward(field)
+			if text, ok := field.(string); ok && name == "resourceVersion" {
+				fields[name] = w.refer("resourceVersion "+text, text)
+			}
+		}
+		return fields
+	case []any:
+		items := make([]any, len(t))
+		for i, item := range t {
+			items[i] = w.outward(item)
+		}
+		return items
+	}
+	return tree
+}
+
+// named is a text, or a reference to where the server has made it.
+func (w *recording) named(text string) any { return w.refer("text "+text, text) }
+
+func (w *recording) refer(key, text string) any {
+	at, known := w.known[key]
+	if !known || at.step.by != nil {
+		return text
+	}
+	if at.step.as == "" {
+		w.names[at.kind]++
+		at.step.as = fmt.Sprintf("%s%d", at.kind, w.names[at.kind])
+	}
+	return from{answer: at.step.as, path: at.path}
+}
+
+// options are those of the query that a scenario knows.
+func (w *recording) options(e *exchange) map[string]any {
+	options := map[string]any{}
+	for name, values := range e.call.URL.Query() {
+		if !slices.Contains(knownOptions, name) || name == "timeoutSeconds" || name == "pretty" || values[0] == "" {
+			continue
+		}
+		switch {
+		case name == "continue", name == "resourceVersionMatch", name == "resourceVersion" && values[0] != "0":
+			// of a revision of this session
+		case len(values) == 1:
+			options[name] = values[0]
+			if name == "force" && (values[0] == "true" || values[0] == "false") {
+				options[name] = values[0] == "true"
+			}
+		default:
+			all := make([]any, len(values))
+			for i, value := range values {
+				all[i] = value
+			}
+			options[name] = all
+		}
+	}
+	if e.call.URL.Query().Get("continue") != "" || options["limit"] != nil && e.call.URL.Query().Get("limit") == "500" {
+		delete(options, "limit") // as kubectl reads everything
+	}
+	return options
+}
+
+// maxItems is how many items of a list a scenario shows.
+const maxItems = 20
+
+// expect writes down what the server has answered.
+func (w *recording) expect(s *recordedStep, e *exchange) {
+	body, _ := e.answered.(map[string]any)
+	if e.code >= http.StatusBadRequest {
+		brief := briefly(answer{code: e.code, body: e.answered})
+		if message, ok := brief["message"].(string); ok && w.speaksOfPassing(message) {
+			delete(brief, "message")
+		}
+		s.expects = append(s.expects, entry{"error", brief})
+		return
+	}
+	if len(e.warnings) > 0 {
+		s.expects = append(s.expects, entry{"warnings", e.warnings})
+	}
+	if e.code == http.StatusCreated && e.call.Method != http.MethodPost {
+		s.expects = append(s.expects, entry{"code", int64(e.code)})
+	}
+	lasting := &rewriting{}
+	items, isList := body["items"].([]any)
+	switch {
+	case body["kind"] == "Table" && s.read:
+		lasting.inTable = true
+		s.expects = append(s.expects, entry{"table", lasting.withoutPassing(printed(body, false))})
+	case s.verb == "delete" || s.verb == "deletecollection" || body == nil:
+	case isList && len(items) > maxItems:
+		s.expects = append(s.expects, entry{"that", []any{fmt.Sprintf("size(answer.items) == %d", len(items))}})
+	case isList:
+		all := make([]any, len(items))
+		for i, item := range items {
+			all[i] = w.lasting(lasting, item, true)
+		}
+		s.expects = append(s.expects, entry{"expect", map[string]any{"items": all}})
+	default:
+		expected, _ := w.lasting(lasting, body, false).(map[string]any)
+		if sent, ok := e.sent.(map[string]any); ok && !s.read {
+			expected, _ = beyond(expected, sent).(map[string]any)
+		}
+		if len(expected) > 0 {
+			s.expects = append(s.expects, entry{"expect", expected})
+		}
+	}
+}
+
+// lasting is an object without what the server makes anew, and without what the request says.
+func (w *recording) lasting(r *rewriting, object any, named bool) any {
+	fields, ok := r.withoutPassing(object).(map[string]any)
+	if !ok {
+		return object
+	}
+	delete(fields, "apiVersion")
+	delete(fields, "kind")
+	if metadata, ok := fields["metadata"].(map[string]any); ok {
+		name, _ := metadata["name"].(string)
+		prefix, generated := metadata["generateName"].(string)
+		if !named || generated && strings.HasPrefix(name, prefix) {
+			delete(metadata, "name")
+		}
+		if !named {
+			delete(metadata, "namespace")
+		}
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			if delete(annotations, lastApplied); len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+		if len(metadata) == 0 {
+			delete(fields, "metadata")
+		}
+	}
+	if status, ok := fields["status"].(map[string]any); ok {
+		delete(status, "token")
+		if len(status) == 0 {
+			delete(fields, "status")
+		}
+	}
+	return fields
+}
+
+// beyond is what a value has beyond another: the fields that are not in it, or not the same.
+func beyond(value, than map[string]any) any {
+	more := map[string]any{}
+	for name, field := range value {
+		other, has := than[name]
+		fields, isMapping := field.(map[string]any)
+		others, both := other.(map[string]any)
+		switch {
+		case has && isMapping && both:
+			if rest, _ := beyond(fields, others).(map[string]any); len(rest) > 0 {
+				more[name] = rest
+			}
+		case !has || !reflect.DeepEqual(field, other):
+			more[name] = field
+		}
+	}
+	return more
+}
+
+// lastApplied is where kubectl keeps what it has applied last.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// speaksOfPassing tells whether a message names what will be another the next time.
+func (w *recording) speaksOfPassing(message string) bool {
+	for known := range w.known {
+		if kind, text, _ := strings.Cut(known, " "); kind == "text" && strings.Contains(message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// learn notes what the server has made: later requests may say it.
+func (w *recording) learn(s *recordedStep, e *exchange) {
+	body, _ := e.answered.(map[string]any)
+	if e.code >= http.StatusBadRequest || body == nil || body["kind"] == "Table" {
+		return
+	}
+	w.learnObject(s, e, body, nil)
+	items, _ := body["items"].([]any)
+	for i, item := range items {
+		w.learnObject(s, e, item, []string{"items", fmt.Sprint(i)})
+	}
+}
+
+func (w *recording) learnObject(s *recordedStep, e *exchange, object any, path []string) {
+	metadata := metadataOf(object)
+	kind := strings.ToLower(e.kind)
+	for name, key := range map[string]string{"uid": "text ", "resourceVersion": "resourceVersion ", "name": "text "} {
+		text, _ := metadata[name].(string)
+		prefix, generated := metadata["generateName"].(string)
+		if text == "" || w.sent[text] && name == "name" || name == "name" && (!generated || !strings.HasPrefix(text, prefix)) {
+			continue
+		}
+		if at, known := w.known[key+text]; !known || name == "resourceVersion" && at.step.by != nil {
+			w.known[key+text] = madeAt{s, kind, append(slices.Clone(path), "metadata", name)}
+		}
+	}
+}
+
+// Write writes the session to a new file as a scenario, and plays it once: what the cluster answers
+// otherwise then becomes !present. It returns what does not go as in the session all the same, for
+// example because a controller of another process took part in it.
+func (r *Recorder) Write(ctx context.Context, path string, from Beginning) (steps int, failures []*Failure, err error) {
+	text, steps := r.Scenario(from)
+	if steps == 0 {
+		return 0, nil, errors.New("no request to a resource was made: there is nothing to write")
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return 0, nil, err
+	}
+	all, err := Load(path)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, err = Player{}.update(ctx, all, true, func(r Result) {
+		if r.Failure != nil {
+			failures = append(failures, r.Failure)
+		}
+	})
+	return steps, failures, err
+}

@@ -21,7 +21,6 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/storage/names"
 
@@ -117,13 +116,16 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 	if !told.Has(schema.Distinct) {
 		errs = append(errs, s.validateLists(u)...)
 	}
-	return append(errs, s.validateRules(ctx, errs, u, nil)...)
+	return append(errs, s.validateRules(ctx, errs, u, nil, nil)...)
 }
 
 func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	told := s.facts(u, was).Facts
-	ratchet := s.correlate(u, was, told)
+	var ratchet *common.CorrelatedObject
+	if !told.Has(schema.Valid) {
+		ratchet = s.correlate(u, was)
+	}
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.metadataIsValid(u, was) {
@@ -136,17 +138,13 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	}
 	errs = append(errs, s.validateEmbedded(ctx, u, told)...)
 	errs = append(errs, s.validateListsUpdate(u, was, told)...)
-	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
+	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
 }
 
 // correlate pairs the nodes of the new object with those of the old, so that values that
-// have not changed are not held to new rules. It returns nil if no validation needs the
-// pairs: an object that is known to be valid needs no ratcheting, and a schema may have no
-// rules.
-func (s customStrategy) correlate(u, was *unstructured.Unstructured, told schema.Facts) *common.CorrelatedObject {
-	if told.Has(schema.Valid) && s.schema.rules == nil {
-		return nil
-	}
+// have not changed are not held to new rules. An object that is known to be valid, and that
+// keeps all rules, needs no pairs.
+func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
 }
 
@@ -191,8 +189,8 @@ func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, t
 }
 
 // validateRules runs the CEL rules, unless earlier errors make their outcome
-// meaningless.
-func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, was *unstructured.Unstructured, opts ...cel.Option) field.ErrorList {
+// meaningless. The pairs of an update may be nil.
+func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, was *unstructured.Unstructured, ratchet *common.CorrelatedObject) field.ErrorList {
 	if s.schema.rules == nil {
 		return nil
 	}
@@ -203,14 +201,15 @@ func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList
 				"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")}
 		}
 	}
-	// Without an old object, this must be a nil interface and not an interface with a nil
-	// map.
-	var old any
-	if was != nil {
-		old = was.Object
+	if was == nil {
+		return s.schema.rules.Validate(ctx, u.Object, nil, func() []cel.Option { return nil })
 	}
-	errs, _ := s.schema.rules.Validate(ctx, nil, s.schema.structural, u.Object, old, celconfig.RuntimeCELCostBudget, opts...)
-	return errs
+	return s.schema.rules.Validate(ctx, u.Object, was.Object, func() []cel.Option {
+		if ratchet == nil {
+			ratchet = s.correlate(u, was)
+		}
+		return []cel.Option{cel.WithRatcheting(ratchet)}
+	})
 }
 
 func (s customStrategy) validateType(u *unstructured.Unstructured) field.ErrorList {

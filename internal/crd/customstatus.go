@@ -4,11 +4,11 @@ import (
 	"context"
 	"maps"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -66,7 +66,10 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
 		told |= schema.Valid
 	}
-	ratchet := s.correlate(u, was, told)
+	var ratchet *common.CorrelatedObject
+	if !told.Has(schema.Valid) {
+		ratchet = s.correlate(u, was)
+	}
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.MetadataIsValid(u, was) {
@@ -78,7 +81,7 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 		errs = append(errs, s.validateScale(u, false)...)
 	}
 	errs = append(errs, s.validateListsUpdate(u, was, told)...)
-	return append(errs, s.validateRules(ctx, errs, u, was, cel.WithRatcheting(ratchet))...)
+	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
 }
 
 func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
@@ -25,7 +24,7 @@ type compiledSchema struct {
 	structural *structuralschema.Structural // nil: everything may be there
 	validator  validation.SchemaValidator
 	status     validation.SchemaValidator // nil: no schema for .status
-	rules      *cel.Validator
+	rules      *rules                     // nil: there are none
 
 	// node is the schema as one tree, and statusNode is the part for .status; nil if that
 	// has no schema.

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +15,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -363,90 +359,5 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 	t.Logf("%d applies, %d of them change something; %d are refused, %d declined", applies, changes, refusals, declined)
 	if changes < 50 || noops < 20 || refusals < 20 {
 		t.Fatalf("%d changes, %d applies of the same, %d refusals: the test shows nothing", changes, noops, refusals)
-	}
-}
-
-const ruledSchema = `
-type: object
-x-kubernetes-validations:
-- {rule: "!has(self.spec) || !has(self.spec.a) || self.spec.a <= 2", messageExpression: "'a is ' + string(self.spec.a)"}
-- {rule: "self.metadata.name == 'a'"}
-properties:
-  spec:
-    type: object
-    x-kubernetes-validations:
-    - {rule: "self.a < self.b", message: a is not less}
-    - {rule: "self.a >= oldSelf.a"}
-    - {rule: "has(self.in__dash__between) && self.in__dash__between == 'x'"}
-    - {rule: "!has(self.namespace) || self.namespace > 0"}
-    properties:
-      namespace: {type: integer}
-      a: {type: integer}
-      b: {type: integer}
-      in-between: {type: string}
-      c: {type: object, x-kubernetes-validations: [{rule: "self.size() < 2"}], additionalProperties: {type: integer}}
-      d:
-        type: array
-        maxItems: 3
-        x-kubernetes-validations: [{rule: "self.all(x, x.e > 0)"}]
-        items: {type: object, x-kubernetes-validations: [{rule: "self.e < 3"}], properties: {e: {type: integer}, f: {type: string}}}
-      g: {type: object, x-kubernetes-validations: [{rule: "self == oldSelf"}], properties: {h: {type: integer}, i: {type: integer}}}
-      k: {type: object, x-kubernetes-validations: [{rule: "!has(self.x) || self.x < 2"}], additionalProperties: {type: integer}}
-      j: {type: object, x-kubernetes-validations: [{rule: "self.?h.orValue(0) < 2"}], properties: {h: {type: integer}, i: {type: integer}}}
-`
-
-func TestRulesThatReadFieldsSayWhatUpstreamSays(t *testing.T) {
-	structural := structuralOf(t, ruledSchema)
-	upstream, narrowed, r := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), seedtest.Rand(t)
-	spec := narrowed.Properties["spec"]
-	if got := slices.Sorted(maps.Keys(spec.Schema.Properties)); !slices.Equal(got, []string{"a", "b", "in-between", "namespace"}) {
-		t.Errorf("the rules of spec read %v", got)
-	}
-	for field, size := range map[string]int{"g": 2, "j": 2} {
-		if of := spec.Properties[field]; len(of.Schema.Properties) != size {
-			t.Errorf("the rules of %s, which look at all of it, see %d fields", field, len(of.Schema.Properties))
-		}
-	}
-	number := func() any { return int64(r.IntN(4)) }
-	object := func() map[string]any {
-		spec := map[string]any{}
-		for _, field := range []string{"a", "b"} {
-			if r.IntN(6) > 0 {
-				spec[field] = number()
-			}
-		}
-		for field, value := range map[string]any{
-			"namespace": number(), "in-between": []any{"x", "y"}[r.IntN(2)], "c": map[string]any{"k": number(), fmt.Sprint(r.IntN(2)): number()},
-			"d": []any{map[string]any{"e": number()}, map[string]any{"f": "x"}}[:r.IntN(3)],
-			"g": map[string]any{"h": number()}, "j": map[string]any{"h": number(), "i": number()}, "k": map[string]any{[]string{"x", "y"}[r.IntN(2)]: number()},
-		} {
-			if r.IntN(3) > 0 {
-				spec[field] = value
-			}
-		}
-		return map[string]any{"apiVersion": "a/v1", "kind": "K", "metadata": map[string]any{"name": []any{"a", "b"}[r.IntN(2)]}, "spec": spec}
-	}
-	said := map[string]int{}
-	for range 1000 {
-		is, was := object(), any(object())
-		if r.IntN(3) == 0 {
-			was = nil
-		}
-		texts := func(v *cel.Validator) []string {
-			errs, _ := v.Validate(t.Context(), nil, structural, is, was, celconfig.RuntimeCELCostBudget)
-			var all []string
-			for _, err := range errs {
-				all = append(all, err.Error())
-				said[err.Error()]++
-			}
-			slices.Sort(all)
-			return all
-		}
-		if diff := cmp.Diff(texts(upstream), texts(narrowed)); diff != "" {
-			t.Fatalf("%v after %v (-upstream +narrowed):\n%s", is, was, diff)
-		}
-	}
-	if len(said) < 15 {
-		t.Errorf("%d different errors: the test shows little", len(said))
 	}
 }

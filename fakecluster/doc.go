@@ -32,6 +32,13 @@
 // compares what a user has asked for with the manifests of a Role. A user may impersonate others if a
 // Role allows it.
 //
+// # What has happened
+//
+// A cluster remembers what has happened in it. [Cluster.Requests] lists the requests with what came of
+// them, [Cluster.History] the states of an object with who made each and what it changed, and
+// [Cluster.ObjectAt] returns an object as it was. Programs are told apart by their user agents
+// (rest.Config.UserAgent), and by their users.
+//
 // # Isolation and concurrency
 //
 // Any number of clusters run side by side in a process. They share caches of what is compiled

@@ -146,10 +146,13 @@ func answerFrom(ctx context.Context) *auditedAnswer {
 	return a
 }
 
-// tellStatus records the Status in an answer, if the request has an event.
+// tellStatus records the Status in an answer: in the history, and in the event if the request has
+// one.
 func tellStatus(ctx context.Context, obj runtime.Object) {
+	status, _ := obj.(*metav1.Status)
+	tellFailure(ctx, status)
 	if a := answerFrom(ctx); a != nil {
-		a.status, _ = obj.(*metav1.Status)
+		a.status = status
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // authenticate puts the user of a request into its context, and refuses requests without a
@@ -24,6 +25,7 @@ func authenticate(users *auth.Authenticator) filter {
 				return
 			}
 			logUser(req, by)
+			history.From(req.Context()).By(by.GetName())
 			contextOf(req).user = by
 			next.ServeHTTP(w, req)
 		})

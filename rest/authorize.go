@@ -14,16 +14,21 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // authorize refuses what the user of a request may not do.
 func (s *Server) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx := req.Context()
-		if by, _ := apirequest.UserFrom(ctx); by == auth.Admin {
+		by, _ := apirequest.UserFrom(ctx)
+		if by == auth.Admin {
 			logDecision(ctx, "allow", "")
 			next.ServeHTTP(w, req)
 			return
+		}
+		if by != nil {
+			history.From(ctx).By(by.GetName()) // who may be impersonated
 		}
 		attributes, err := filters.GetAuthorizerAttributes(ctx)
 		if err == nil {

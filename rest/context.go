@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // requestContext is the context of a request. The filters fill it. It has what upstream's filters
@@ -25,6 +26,7 @@ type requestContext struct {
 	namespace any                     // a string, as apirequest.WithNamespace would put it; nil: not known yet
 	warnings  warnings
 	limit     limit
+	entry     *history.Entry // in the history of requests; nil: none yet
 }
 
 // The keys of upstream's packages, and of ours, for what a requestContext has.
@@ -91,6 +93,8 @@ func (c *requestContext) Value(key any) any {
 		return c.info
 	case clusterKey:
 		return c.cluster
+	case history.Key{}:
+		return c.entry
 	case warningsKey:
 		return &c.warnings
 	}

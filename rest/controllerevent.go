@@ -127,11 +127,15 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 // userAgent is what the controller calls itself in its requests. As in a cluster whose
 // kube-controller-manager uses a service account for each controller, that of a service
 // account names it.
-func (c controller) userAgent() string {
+func (c controller) userAgent() string { return c.agent }
+
+// named returns the controller with its user agent.
+func (c controller) named() controller {
 	v := discovery.Version
 	agent := fmt.Sprintf("%s/%s (%s) kubernetes/unknown", c.manager, v.GitVersion, v.Platform) // no commit is known
 	if name := c.user.GetName(); strings.HasPrefix(name, "system:serviceaccount:") {
 		agent += "/" + name
 	}
-	return agent
+	c.agent = agent
+	return c
 }

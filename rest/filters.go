@@ -19,6 +19,7 @@ func (s *Server) filters(cluster builtin.Cluster) []filter {
 		forbidCaching,
 		giveContext(cluster),
 		parsePath,
+		record(s.history),
 		s.trail.audit(s.options.Now),
 		answerHealth(s.users),
 		authenticate(s.users),

@@ -15,7 +15,7 @@ import (
 func (s *Server) Fork(forked *store.Store, services Services) (*Server, error) {
 	options := s.options
 	options.Services = services
-	f, err := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules)
+	f, err := assemble(forked, options, s.builtin, s.writes.Random.Fork(), s.tokens, s.rules, s.history.Fork(forked.Revision(), forked.Oldest))
 	if err != nil {
 		return nil, err
 	}

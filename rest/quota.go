@@ -13,6 +13,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -191,7 +192,8 @@ func (r reactions) stage(ctx context.Context, by controller, record store.Record
 		obj, err := judged(v, rq)
 		return resource.Decoded{Object: obj}, err
 	}}
-	ctx = r.inform(apirequest.WithUser(write.Detached(ctx), by.user), w)
+	entry := r.history.Prepare(ofController(ctx, by, "update", w))
+	ctx = r.inform(apirequest.WithUser(history.With(write.Detached(ctx), entry), by.user), w)
 	update, err := r.writes.Stage(ctx, w)
 	if err != nil || update == nil {
 		return nil, err
@@ -203,6 +205,7 @@ func (r reactions) stage(ctx context.Context, by controller, record store.Record
 	}
 	update.Committed = func(record store.Record) {
 		committed(record)
+		tellResult(entry, write.Result{}, nil)
 		// An error could only come from the audit trail: the write has been committed.
 		_ = r.trail.record(ctx, r.now().Time, by.userAgent(), "update", w, func(context.Context) (write.Result, error) {
 			text, err := view.Text(w.Version, record)

@@ -28,6 +28,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -67,6 +68,7 @@ type reactions struct {
 	cluster    builtin.Cluster
 	writes     *write.Pipeline
 	trail      *trail
+	history    *history.Recorder
 	now        func() metav1.Time
 	aggregate  *aggregation.Registry
 	quotas     quotas
@@ -287,6 +289,7 @@ func (r reactions) APIServicesOf(namespace, service string) []string {
 type controller struct {
 	user    user.Info
 	manager string // of the fields that it sets; also the program that it is part of
+	agent   string // its user agent
 	// prefers says that the controller writes in the preferred version of a kind, as a
 	// client does that learns kinds from discovery. Otherwise it writes in the stored one.
 	prefers bool
@@ -294,10 +297,10 @@ type controller struct {
 
 var (
 	// apiServer is the server itself.
-	apiServer = controller{manager: "kube-apiserver", user: &user.DefaultInfo{
+	apiServer = (controller{manager: "kube-apiserver", user: &user.DefaultInfo{
 		Name:   "system:apiserver",
 		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
-	}}
+	}}).named()
 	garbageCollector    = managed("generic-garbage-collector")
 	namespaceController = managed("namespace-controller")
 	migrator            = managed("storage-version-migrator-controller")
@@ -308,10 +311,10 @@ var (
 // managed returns a controller of kube-controller-manager, which has a service account of
 // its own.
 func managed(serviceAccount string) controller {
-	return controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
+	return (controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
 		Name:   "system:serviceaccount:kube-system:" + serviceAccount,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-	}}
+	}}).named()
 }
 
 // keeperOf returns the controller that writes to the objects of a resource.
@@ -382,6 +385,9 @@ func (r reactions) carryOut(ctx context.Context, by controller, verb string, w w
 
 // send is carryOut without the translation of admission's answers.
 func (r reactions) send(ctx context.Context, by controller, verb string, w write.Request) (result write.Result, err error) {
+	entry := r.history.Begin(ofController(ctx, by, verb, w))
+	defer func() { tellResult(entry, result, err) }()
+	ctx = history.With(ctx, entry)
 	err = r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
 		var err error
 		result, err = r.writes.Run(r.inform(ctx, w), w)

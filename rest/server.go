@@ -20,6 +20,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controllers"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -111,6 +112,7 @@ type Server struct {
 	hooks       *hooks
 	frames      view.Frames
 	trail       *trail // nil: none is kept
+	history     *history.Recorder
 	gaps        *gaps
 	tokens      *auth.Issuer
 	users       *auth.Authenticator
@@ -177,7 +179,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 		return nil, err
 	}
 	revision := s.Revision() // of a store that has been filled before, it is not the first one
-	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed, revision), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil)
+	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed, revision), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +208,14 @@ func New(s *store.Store, o Options) (*Server, error) {
 	return server, nil
 }
 
-// assemble puts the parts of a server together. The catalogue and the chain are empty.
-func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Server, error) {
+// assemble puts the parts of a server together. The catalogue and the chain are empty. A nil
+// history begins with the server.
+func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules,
+	remembered *history.Recorder) (*Server, error) {
+	requests := remembered
+	if requests == nil {
+		requests = history.New(o.Now, s.Oldest)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -221,6 +229,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 		writes:    &write.Pipeline{},
 		trail:     newTrail(o.AuditLevel, o.AuditLog, o.Now),
+		history:   requests,
 		gaps:      newGaps(),
 		tokens:    tokens,
 		rules:     auth.NewRules(s, origin),
@@ -257,7 +266,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
 	server.controllers = reactions{
 		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
-		writes: server.writes, trail: server.trail, now: now, aggregate: server.aggregate, gaps: server.gaps,
+		writes: server.writes, trail: server.trail, history: server.history, now: now, aggregate: server.aggregate, gaps: server.gaps,
 		quotas: newQuotas(known, kinds),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
@@ -270,6 +279,8 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
 
 		MayCreate: server.mayCreate,
+		Makes:     func(ctx context.Context, revision int64) { history.From(ctx).Made(revision) },
+		Repeats:   func(ctx context.Context) { history.From(ctx).Repeat() },
 	}
 	if kinds.inTree.ResourceQuota() {
 		server.writes.Quotas = &write.Quotas{

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -86,7 +87,7 @@ func (w watches) watch(r *request) error {
 	}
 	defer end()
 	events = view.NewEvents(shown, w.shared, info)
-	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}}
+	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}, entry: history.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {

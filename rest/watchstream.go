@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -27,6 +28,7 @@ type watchStream struct {
 	events   *view.Events
 	out      frames
 	buffer   []byte // of the frame that is written, used again for the next
+	entry    *history.Entry
 
 	changes    *store.Cursor
 	definition *store.Cursor // nil for built-in resources
@@ -251,12 +253,21 @@ var errGone = errors.New("the client has gone")
 // sendPresent sends an object that was there when the watch began.
 func (s *watchStream) sendPresent(ctx context.Context, record store.Record) error {
 	frame, err := s.events.AppendPresent(ctx, s.buffer[:0], record)
-	return s.write(frame, err)
+	return s.deliver(frame, err)
 }
 
 // send sends an object under the revision of a change.
 func (s *watchStream) send(ctx context.Context, kind watch.EventType, record store.Record, revision int64) error {
 	frame, err := s.events.AppendChange(ctx, s.buffer[:0], kind, record, revision)
+	return s.deliver(frame, err)
+}
+
+// deliver writes the frame of an event, unless err says that it could not be made. The history
+// has the event before the client does.
+func (s *watchStream) deliver(frame []byte, err error) error {
+	if err == nil {
+		s.entry.Sent(0, 1)
+	}
 	return s.write(frame, err)
 }
 

@@ -100,6 +100,9 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		return record, err
 	}
 	if a.request.isDryRun() || text == record.Value {
+		if !a.request.isDryRun() && a.p.Repeats != nil {
+			a.p.Repeats(a.ctx)
+		}
 		unchanged := record
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
 		return unchanged, nil
@@ -164,7 +167,10 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	}
 	gone, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
 		return a.p.Store.Delete(record.Key, record.Revision, c.commitWith(store.Write{
-			Make:    func(revision int64) string { return view.WithResourceVersion(record.Value, revision) },
+			Make: func(revision int64) string {
+				a.makes(revision)
+				return view.WithResourceVersion(record.Value, revision)
+			},
 			Tag:     record.Tag,
 			Index:   record.Index,
 			Require: require,
@@ -203,7 +209,10 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stor
 // toStore makes the store's write of an encoded object.
 func (a attempt) toStore(text string, require []store.Precondition) store.Write {
 	return store.Write{
-		Make:    func(revision int64) string { return view.WithResourceVersion(text, revision) },
+		Make: func(revision int64) string {
+			a.makes(revision)
+			return view.WithResourceVersion(text, revision)
+		},
 		Tag:     a.version.Resource.Storage.Identity,
 		Index:   view.Labels(text),
 		Require: require,

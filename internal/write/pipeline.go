@@ -49,6 +49,19 @@ type Pipeline struct {
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
+	// Makes is told the revision that a write is about to make, before anybody can read it. The
+	// store is locked meanwhile. Nil: nobody wants to know.
+	Makes func(ctx context.Context, revision int64)
+	// Repeats is told that a write makes no revision, because it would change nothing. Nil:
+	// nobody wants to know.
+	Repeats func(ctx context.Context)
+}
+
+// makes tells who wants to know that the write makes a revision.
+func (a attempt) makes(revision int64) {
+	if a.p.Makes != nil {
+		a.p.Makes(a.ctx, revision)
+	}
 }
 
 // Reactor carries out what follows from a commit, before the write returns.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // call calls the webhook and returns its verdict, or an error if the webhook refuses the
@@ -95,6 +96,21 @@ func roundUp(d time.Duration) time.Duration {
 		return whole + time.Second
 	}
 	return d
+}
+
+// tell tells the history of the request what a call has come to.
+func (w *webhook) tell(ctx context.Context, began time.Time, changed bool, err error) {
+	c := history.Call{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(began)}
+	var failed *webhookutil.ErrCallingWebhook
+	switch {
+	case errors.As(err, &failed):
+		c.Outcome, c.Message = "failed", failed.Reason.Error()
+	case err != nil:
+		c.Outcome, c.Message = "refused", err.Error()
+	case changed:
+		c.Outcome = "changed"
+	}
+	history.From(ctx).Called(c)
 }
 
 func (w *webhook) failed(reason error) error {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -102,7 +103,11 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 
 // call calls the webhook and applies its patch.
 func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.VersionedAttributes, to *invocation, note annotator) (changed bool, err error) {
-	defer func() { note.mutated(changed) }()
+	began := time.Now()
+	defer func() {
+		note.mutated(changed)
+		hook.tell(ctx, began, changed, err)
+	}()
 	said, err := hook.call(ctx, m.write, attr, to, true)
 	if err != nil || len(said.Patch) == 0 {
 		return false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,7 +95,9 @@ func (c *validation) do(ctx context.Context, write *admission.Write) {
 			c.err = apierrors.NewInternalError(fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.hook.Name, p))
 		}
 	}()
+	began := time.Now()
 	_, err := c.hook.call(ctx, write, c.attr, c.to, false)
+	c.hook.tell(ctx, began, false, err)
 	if err == nil {
 		return
 	}

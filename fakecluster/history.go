@@ -1,0 +1,91 @@
+package fakecluster
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// Revision is one state of an object: who has made it, and what differs from the state before. It
+// is documented in package rest.
+type Revision = rest.Revision
+
+// FieldChange is one difference between two states of an object. It is documented in package rest.
+type FieldChange = rest.FieldChange
+
+// History is the states of an object, the oldest first. Its String shows each with its changes.
+type History = rest.History
+
+// Named names an object for [Cluster.History] and its like, if the test has none at hand:
+//
+//	c.History(fakecluster.Named("apps/v1", "Deployment", "default", "web"))
+func Named(apiVersion, kind, namespace, name string) runtime.Object {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+	}
+}
+
+// History returns the states of an object that the cluster still knows, the oldest first, with who
+// has made each and what it changed. It is empty for an object that was never there. The object may
+// be any that has the name and the namespace, such as one that the test has sent or read, or
+// [Named]; nothing else of it counts. The states are in the version of its kind. As with
+// [WithObjects], a typed object need not name its kind if a scheme knows it, and an object without
+// a namespace is in "default".
+//
+// The history reaches as far back as watches do ([WithWatchHistory]). The managedFields are
+// compared only if nothing else has changed, and resourceVersion and generation never, because the
+// server counts them.
+//
+// It is an error if the cluster does not serve the kind.
+func (c *Cluster) History(obj runtime.Object) (History, error) {
+	kind, namespace, name, err := c.settings.nameOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.server.ObjectHistory(kind, namespace, name)
+}
+
+// ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
+// What the object is given for is as with [Cluster.History]. The errors are those of the API:
+// NotFound if there was no such object, Expired (410) if the revision is older than the history of
+// watches, and a timeout if it is in the future.
+func (c *Cluster) ObjectAt(obj runtime.Object, revision int64) (*unstructured.Unstructured, error) {
+	kind, namespace, name, err := c.settings.nameOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	if revision < 1 {
+		return nil, fmt.Errorf("there is no revision %d: the first is 1", revision)
+	}
+	content, err := c.server.ObjectAt(kind, namespace, name, revision)
+	if err != nil {
+		return nil, err
+	}
+	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// nameOf returns what names an object.
+func (s *settings) nameOf(obj runtime.Object) (kind schema.GroupVersionKind, namespace, name string, err error) {
+	if obj == nil {
+		return kind, "", "", errors.New("the object is nil")
+	}
+	u, err := s.toUnstructured(obj)
+	if err != nil {
+		return kind, "", "", err
+	}
+	if u.GetName() == "" {
+		return kind, "", "", fmt.Errorf("the %s has no name", u.GetKind())
+	}
+	namespace = u.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return u.GroupVersionKind(), namespace, u.GetName(), nil
+}

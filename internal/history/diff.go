@@ -1,0 +1,286 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Change is one difference between two states of an object.
+type Change struct {
+	// Path names the field, with the items of a list by what tells them apart:
+	// spec.containers[name=web].image, metadata.labels["app.kubernetes.io/name"], spec.args[0].
+	Path string
+	// Was and Is are the values as of JSON; nil: there was none, or is none any more.
+	Was, Is any
+}
+
+// shownValue is how many characters of a value String shows.
+const shownValue = 120
+
+// String shows the change on one line.
+func (c Change) String() string {
+	switch {
+	case c.Was == nil:
+		return fmt.Sprintf("%s: added %s", c.Path, short(c.Is))
+	case c.Is == nil:
+		return fmt.Sprintf("%s: removed %s", c.Path, short(c.Was))
+	}
+	return fmt.Sprintf("%s: %s → %s", c.Path, short(c.Was), short(c.Is))
+}
+
+func short(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		text = []byte(fmt.Sprint(value))
+	}
+	if shown := []rune(string(text)); len(shown) > shownValue {
+		return string(shown[:shownValue]) + "…"
+	}
+	return string(text)
+}
+
+// Diff returns what differs between two states of an object: what a reader of the object would
+// call a change. Items of a list are compared by their keys, if the managedFields say that the
+// list has keys, and otherwise by their places. What only the server counts is left out: the
+// resourceVersion, the generation, and managedFields, unless nothing else differs.
+func Diff(was, is map[string]any) []Change {
+	d := differ{}
+	kinds := &list{}
+	kinds.learn(was)
+	kinds.learn(is)
+	d.maps("", was, is, kinds)
+	if len(d.found) == 0 {
+		d.managers(was, is)
+	}
+	return d.found
+}
+
+// counted are the fields that only the server counts.
+var counted = map[string]bool{"metadata.managedFields": true, "metadata.resourceVersion": true, "metadata.generation": true}
+
+// list is what managedFields say of the lists below a field.
+type list struct {
+	below map[string]*list // by the name of a field
+	item  *list            // what is below an item; nil: nothing is known
+	keys  []string         // of the items; nil: there are none
+	set   bool             // the items are a set
+}
+
+// learn reads the managedFields of an object.
+func (l *list) learn(obj map[string]any) {
+	metadata, _ := obj["metadata"].(map[string]any)
+	all, _ := metadata["managedFields"].([]any)
+	for _, one := range all {
+		entry, _ := one.(map[string]any)
+		if fields, ok := entry["fieldsV1"].(map[string]any); ok {
+			l.read(fields)
+		}
+	}
+}
+
+func (l *list) read(fields map[string]any) {
+	for name, below := range fields {
+		children, _ := below.(map[string]any)
+		switch kind, rest, _ := strings.Cut(name, ":"); kind {
+		case "f":
+			if l.below == nil {
+				l.below = map[string]*list{}
+			}
+			if l.below[rest] == nil {
+				l.below[rest] = &list{}
+			}
+			l.below[rest].read(children)
+		case "k":
+			var key map[string]any
+			if json.Unmarshal([]byte(rest), &key) != nil {
+				continue
+			}
+			l.keys = slices.Sorted(maps.Keys(key))
+			if l.item == nil {
+				l.item = &list{}
+			}
+			l.item.read(children)
+		case "v":
+			l.set = true
+		}
+	}
+}
+
+func (l *list) field(name string) *list {
+	if l == nil {
+		return nil
+	}
+	return l.below[name]
+}
+
+// differ collects changes.
+type differ struct{ found []Change }
+
+func (d *differ) values(path string, was, is any, kinds *list) {
+	if reflect.DeepEqual(was, is) {
+		return
+	}
+	wasMap, ok1 := was.(map[string]any)
+	isMap, ok2 := is.(map[string]any)
+	if ok1 && ok2 {
+		d.maps(path, wasMap, isMap, kinds)
+		return
+	}
+	wasList, ok1 := was.([]any)
+	isList, ok2 := is.([]any)
+	if ok1 && ok2 {
+		d.lists(path, wasList, isList, kinds)
+		return
+	}
+	d.found = append(d.found, Change{path, was, is})
+}
+
+func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
+	names := map[string]bool{}
+	for name := range was {
+		names[name] = true
+	}
+	for name := range is {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		at := join(path, name)
+		if counted[at] {
+			continue
+		}
+		d.values(at, was[name], is[name], kinds.field(name))
+	}
+}
+
+// join adds the name of a field to a path.
+func join(path, name string) string {
+	switch {
+	case strings.ContainsAny(name, `./[]"= `) || name == "":
+		return fmt.Sprintf("%s[%q]", path, name)
+	case path == "":
+		return name
+	}
+	return path + "." + name
+}
+
+func (d *differ) lists(path string, was, is []any, kinds *list) {
+	switch {
+	case kinds != nil && kinds.keys != nil && keyed(was, kinds.keys) && keyed(is, kinds.keys):
+		d.keyed(path, was, is, kinds)
+	case kinds != nil && kinds.set:
+		d.sets(path, was, is)
+	default:
+		for i := range max(len(was), len(is)) {
+			d.values(fmt.Sprintf("%s[%d]", path, i), at(was, i), at(is, i), nil)
+		}
+	}
+}
+
+func at(items []any, i int) any {
+	if i < len(items) {
+		return items[i]
+	}
+	return nil
+}
+
+// keyed tells whether the keys tell all items apart.
+func keyed(items []any, keys []string) bool {
+	seen := map[string]bool{}
+	for _, item := range items {
+		key := keyOf(item, keys)
+		if key == "" || seen[key] {
+			return false
+		}
+		seen[key] = true
+	}
+	return true
+}
+
+// keyOf is how an item is named in a path. A key that the item leaves out is left out.
+func keyOf(item any, keys []string) string {
+	fields, _ := item.(map[string]any)
+	var parts []string
+	for _, key := range keys {
+		if value, ok := fields[key]; ok {
+			parts = append(parts, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func (d *differ) keyed(path string, was, is []any, kinds *list) {
+	before := map[string]any{}
+	var order, common []string
+	for _, item := range was {
+		key := keyOf(item, kinds.keys)
+		before[key] = item
+		order = append(order, key)
+	}
+	after := map[string]bool{}
+	for _, item := range is {
+		key := keyOf(item, kinds.keys)
+		after[key] = true
+		d.values(path+"["+key+"]", before[key], item, kinds.item)
+		if before[key] != nil {
+			common = append(common, key)
+		}
+	}
+	for i, key := range order {
+		if !after[key] {
+			d.values(path+"["+key+"]", was[i], nil, kinds.item)
+		}
+	}
+	order = slices.DeleteFunc(order, func(key string) bool { return !after[key] })
+	if !slices.Equal(order, common) {
+		d.found = append(d.found, Change{path + " (order)", strings.Join(order, " "), strings.Join(common, " ")})
+	}
+}
+
+func (d *differ) sets(path string, was, is []any) {
+	has := func(items []any, one any) bool {
+		return slices.ContainsFunc(items, func(other any) bool { return reflect.DeepEqual(one, other) })
+	}
+	for _, one := range was {
+		if !has(is, one) {
+			d.found = append(d.found, Change{Path: path + "[]", Was: one})
+		}
+	}
+	for _, one := range is {
+		if !has(was, one) {
+			d.found = append(d.found, Change{Path: path + "[]", Is: one})
+		}
+	}
+}
+
+// managers compares the owners of an object's fields. The times are left out: a time alone is no
+// change.
+func (d *differ) managers(was, is map[string]any) {
+	before, after := managersOf(was), managersOf(is)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !reflect.DeepEqual(before[name], after[name]) {
+			d.found = append(d.found, Change{"metadata.managedFields[" + name + "]", before[name], after[name]})
+		}
+	}
+}
+
+// managersOf returns the fields of each manager.
+func managersOf(obj map[string]any) map[string]any {
+	metadata, _ := obj["metadata"].(map[string]any)
+	all, _ := metadata["managedFields"].([]any)
+	fields := map[string]any{}
+	for _, one := range all {
+		entry, _ := one.(map[string]any)
+		name := fmt.Sprint(entry["manager"], " ", entry["operation"])
+		if sub, ok := entry["subresource"]; ok {
+			name += fmt.Sprint(" ", sub)
+		}
+		fields[name] = entry["fieldsV1"]
+	}
+	return fields
+}

@@ -1,0 +1,73 @@
+package history
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// managed are managedFields that say what kinds of lists there are: items have the key name, ports
+// two keys, and tags is a set.
+const managed = `{"metadata":{"managedFields":[{"manager":"m","operation":"Update","fieldsV1":{
+	"f:items":{"k:{\"name\":\"a\"}":{".":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{}}}},"f:tags":{"v:\"x\"":{}}}}]}`
+
+func TestDiff(t *testing.T) {
+	for rule, c := range map[string]struct {
+		was, is string
+		want    []string
+	}{
+		"nothing": {`,"a":1}`, `,"a":1}`, nil},
+		"a value changes, one comes and one goes": {`,"a":1,"b":"x"}`, `,"a":2,"c":[true]}`,
+			[]string{`a: 1 → 2`, `b: removed "x"`, `c: added [true]`}},
+		"a field deep inside":  {`,"a":{"b":{"c":1,"d":2}}}`, `,"a":{"b":{"c":3,"d":2}}}`, []string{`a.b.c: 1 → 3`}},
+		"a name with dots":     {`,"a":{}}`, `,"a":{"b.c/d":1}}`, []string{`a["b.c/d"]: added 1`}},
+		"a map becomes a list": {`,"a":{"b":1}}`, `,"a":[1]}`, []string{`a: {"b":1} → [1]`}},
+		"null is nothing":      {`,"a":null}`, `}`, nil},
+		"items by their key, in another order": {`,"items":[{"name":"a","v":1},{"name":"b","v":1}]}`, `,"items":[{"name":"b","v":2},{"name":"c"}]}`,
+			[]string{`items[name=b].v: 1 → 2`, `items[name=c]: added {"name":"c"}`, `items[name=a]: removed {"name":"a","v":1}`}},
+		"only the order": {`,"items":[{"name":"a"},{"name":"b"}]}`, `,"items":[{"name":"b"},{"name":"a"}]}`,
+			[]string{`items (order): "name=a name=b" → "name=b name=a"`}},
+		"items with two keys inside items": {`,"items":[{"name":"a","ports":[{"port":80,"protocol":"TCP"}]}]}`,
+			`,"items":[{"name":"a","ports":[{"port":80,"protocol":"TCP","x":1}]}]}`, []string{`items[name=a].ports[port=80,protocol=TCP].x: added 1`}},
+		"items whose keys repeat, by their places": {`,"items":[{"name":"a"},{"name":"a","v":1}]}`, `,"items":[{"name":"a"},{"name":"a","v":2}]}`,
+			[]string{`items[1].v: 1 → 2`}},
+		"a set":                         {`,"tags":["x","y"]}`, `,"tags":["y","z"]}`, []string{`tags[]: removed "x"`, `tags[]: added "z"`}},
+		"a list without keys, by place": {`,"args":["x","y"]}`, `,"args":["x","z","w"]}`, []string{`args[1]: "y" → "z"`, `args[2]: added "w"`}},
+	} {
+		var was, is map[string]any
+		for text, into := range map[string]*map[string]any{c.was: &was, c.is: &is} {
+			if err := utiljson.Unmarshal([]byte(managed+text), into); err != nil {
+				t.Fatal(rule, err)
+			}
+		}
+		if c.was == c.is {
+			is = was
+		}
+		var got []string
+		for _, change := range Diff(was, is) {
+			got = append(got, change.String())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", rule, diff)
+		}
+	}
+}
+
+func TestWhatTheServerCountsIsNoChangeUnlessNothingElseIs(t *testing.T) {
+	of := func(text string) (obj map[string]any) {
+		if err := utiljson.Unmarshal([]byte(text), &obj); err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	was := of(`{"metadata":{"resourceVersion":"1","generation":1,"managedFields":[{"manager":"a","operation":"Update","time":"then","fieldsV1":{"f:x":{}}}]}}`)
+	later := of(`{"metadata":{"resourceVersion":"2","generation":2,"managedFields":[{"manager":"a","operation":"Update","time":"now","fieldsV1":{"f:x":{}}}]}}`)
+	if got := Diff(was, later); got != nil {
+		t.Errorf("numbers and times: %v", got)
+	}
+	shared := of(`{"metadata":{"managedFields":[{"manager":"a","operation":"Update","fieldsV1":{"f:x":{}}},{"manager":"b","operation":"Apply","subresource":"status","fieldsV1":{"f:x":{}}}]}}`)
+	if diff := cmp.Diff([]Change{{"metadata.managedFields[b Apply status]", nil, map[string]any{"f:x": map[string]any{}}}}, Diff(was, shared)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,99 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Revision is one state of an object.
+type Revision struct {
+	Revision int64
+	// Type is that of the event that a watch gets. Empty: the history begins with this state,
+	// which is older.
+	Type watch.EventType
+	// By is who made the revision; the zero value: that is not known.
+	By      Writer
+	Object  map[string]any
+	Changes []Change // since the state before; nil for the first
+}
+
+// Of returns the states of the object under a key that the store remembers, the oldest first.
+// Text returns the JSON of a record in the version that is wanted.
+func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (string, error)) ([]Revision, error) {
+	for {
+		all, err := r.of(s, key, text)
+		var compacted *store.CompactedError
+		if !errors.As(err, &compacted) {
+			return all, err
+		}
+		// Writes have pushed revisions out meanwhile.
+	}
+}
+
+// types are those of the events of a watch.
+var types = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
+
+func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (string, error)) ([]Revision, error) {
+	changes, err := s.Watch(key, s.Oldest())
+	if err != nil {
+		return nil, err
+	}
+	var all []Revision
+	add := func(t watch.EventType, record store.Record) error {
+		obj, err := decode(record, text)
+		if err != nil {
+			return err
+		}
+		is := Revision{Revision: record.Revision, Type: t, Object: obj}
+		is.By, _ = r.Writer(record.Revision)
+		if len(all) > 0 && t != watch.Added {
+			is.Changes = Diff(all[len(all)-1].Object, obj)
+		}
+		all = append(all, is)
+		return nil
+	}
+	for {
+		events, err := changes.Poll()
+		if err != nil {
+			return nil, err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if e.Record.Key != key {
+				continue
+			}
+			if len(all) == 0 && e.Type != store.Created {
+				if err := add("", *e.Previous); err != nil {
+					return nil, err
+				}
+			}
+			if err := add(types[e.Type], e.Record); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(all) == 0 {
+		if record, err := s.Get(key); err == nil {
+			return all, add("", record)
+		}
+	}
+	return all, nil
+}
+
+func decode(record store.Record, text func(store.Record) (string, error)) (obj map[string]any, err error) {
+	in, err := text(record)
+	if err == nil {
+		err = utiljson.Unmarshal([]byte(in), &obj)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %d of %s: %w", record.Revision, record.Key, err)
+	}
+	return obj, nil
+}

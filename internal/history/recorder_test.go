@@ -1,0 +1,150 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func everything() int64 { return 1 }
+
+// Counts are of all requests, also of those that run, those that are forgotten, and those whose
+// client was not among the first.
+func TestStatsCountEveryRequestOnce(t *testing.T) {
+	r := New(nil, everything)
+	one := func(agent string) {
+		e := r.Begin(Request{Verb: "update", Resource: "websites", UserAgent: agent, Received: 3})
+		e.Made(7)
+		e.Sent(5, 0)
+		e.Answer(200, false)
+		e.End()
+		e.End() // a second end is none
+	}
+	for i := range MaxCounted + 100 {
+		one(fmt.Sprint("client-", i))
+	}
+	running := r.Begin(Request{Verb: "watch", UserAgent: "client-0"})
+	running.Sent(10, 2)
+	var all Counts
+	for _, c := range r.Stats() {
+		all.Add(c)
+	}
+	const n = MaxCounted + 100
+	if want := (Counts{Requests: n + 1, Revisions: n, Received: 3 * n, Sent: 5*n + 10, Events: 2}); all != want {
+		t.Errorf("all: %+v, want %+v", all, want)
+	}
+	if others := r.Stats()[Counted{}]; others.Requests != 101 {
+		t.Errorf("others: %+v", others)
+	}
+	if len(r.Requests()) != MaxRequests {
+		t.Errorf("%d requests", len(r.Requests()))
+	}
+}
+
+func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
+	r := New(nil, everything)
+	e := r.Prepare(Request{Verb: "update", User: "quota"})
+	if len(r.Requests()) != 0 {
+		t.Error("it is there before")
+	}
+	e.Made(5)
+	e.Answer(200, false)
+	e.End()
+	if all := r.Requests(); len(all) != 1 || all[0].Revision != 5 || all[0].Number != 1 {
+		t.Errorf("%+v", all)
+	}
+	if by, ok := r.Writer(5); !ok || by.User != "quota" || by.Request != 1 {
+		t.Errorf("%+v", by)
+	}
+}
+
+func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
+	oldest := int64(1)
+	r := New(nil, func() int64 { return oldest })
+	for i := int64(2); i <= 3*chunk; i++ {
+		e := r.Begin(Request{Verb: "update", User: fmt.Sprint("user-", i)})
+		e.Made(i)
+		e.End()
+		oldest = max(1, i-chunk)
+	}
+	if by, ok := r.Writer(2*chunk - 1); !ok || by.User != fmt.Sprint("user-", 2*chunk-1) {
+		t.Errorf("a revision that is remembered: %+v", by)
+	}
+	if _, ok := r.Writer(chunk - 1); ok {
+		t.Error("the writer of a revision that is long gone")
+	}
+	if _, ok := r.Writer(1); ok {
+		t.Error("nobody has made the first revision")
+	}
+	fork := r.Fork(2*chunk+10, everything)
+	e := r.Begin(Request{Verb: "update", User: "origin"})
+	e.Made(2*chunk + 11)
+	if by, ok := fork.Writer(2*chunk + 10); !ok || by.Request != 0 {
+		t.Errorf("before the fork: %+v", by)
+	}
+	if by, ok := fork.Writer(2*chunk + 11); ok {
+		t.Errorf("after the fork: %+v", by)
+	}
+}
+
+func TestTextsAreBounded(t *testing.T) {
+	r := New(nil, everything)
+	for range 50 {
+		e := r.Begin(Request{Path: strings.Repeat("x", 1<<20)})
+		e.Fail("Invalid", strings.Repeat("y", 1<<20))
+		e.Called(Call{Message: strings.Repeat("z", 1<<20)})
+		e.End()
+	}
+	total := 0
+	all := r.Requests()
+	for i := range all {
+		total += all[i].texts()
+	}
+	if total > MaxBytes || total != r.bytes || len(all) < 5 {
+		t.Errorf("%d requests with %d bytes of texts, counted as %d", len(all), total, r.bytes)
+	}
+}
+
+// With the race detector, this is a test that nothing is shared without a lock.
+func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
+	r := New(nil, everything)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for j := range 500 {
+				e := r.Begin(Request{Verb: "get"})
+				e.By("jane")
+				e.Called(Call{Outcome: "allowed"})
+				e.Fail("NotFound", "gone")
+				e.Answer(404, j%2 == 0)
+				if i == 0 {
+					e.Made(int64(j + 2))
+				}
+				e.End()
+			}
+		})
+		all.Go(func() {
+			for range 20 {
+				_, _ = r.Requests(), r.Stats()
+				r.Fork(100, everything).Writer(50)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(r.Requests()); n != 4000 {
+		t.Errorf("%d requests", n)
+	}
+	var none *Entry // a request without a history
+	none.By("")
+	none.Fail("", "")
+	none.Answer(1, false)
+	none.Repeat()
+	none.Made(1)
+	none.Called(Call{})
+	none.Sent(1, 1)
+	none.End()
+	if none.Number() != 0 {
+		t.Error("a number")
+	}
+}

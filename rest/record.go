@@ -1,0 +1,161 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/write"
+)
+
+// record records requests in their history, from the beginning to the end.
+func record(in *history.Recorder) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			info := infoOf(req)
+			q := history.Request{
+				Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+				Namespace: info.Namespace, Name: info.Name, Path: req.URL.Path, Options: req.URL.RawQuery,
+				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0),
+			}
+			if info.Verb == "patch" {
+				q.Patch = patchWord(req.Header.Get("Content-Type"))
+			}
+			r := &recorded{ResponseWriter: w, entry: in.Begin(q), streams: info.IsResourceRequest && info.Verb == "watch"}
+			contextOf(req).entry = r.entry
+			defer r.end()
+			next.ServeHTTP(r, req)
+			r.begin(http.StatusOK) // as net/http does
+		})
+	}
+}
+
+// patchWords are the words for the types of patches.
+var patchWords = map[types.PatchType]string{
+	types.ApplyYAMLPatchType: "apply", types.ApplyCBORPatchType: "apply", types.JSONPatchType: "json",
+	types.MergePatchType: "merge", types.StrategicMergePatchType: "strategic",
+}
+
+// patchWord is the word for a patch of a media type.
+func patchWord(contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	return patchWords[types.PatchType(strings.TrimSpace(media))]
+}
+
+// recorded is an answer that tells the history what it says.
+type recorded struct {
+	http.ResponseWriter
+	entry   *history.Entry
+	streams bool
+	code    int
+	sent    int // bytes that the history does not know of
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorded) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// begin tells the code of the answer before the client can know it.
+func (r *recorded) begin(code int) {
+	if r.code == 0 && code >= http.StatusOK {
+		r.code = code
+		r.entry.Answer(code, r.streams)
+	}
+}
+
+// end tells that nothing follows, or that the handler has panicked.
+func (r *recorded) end() {
+	p := recover()
+	if p != nil && p != http.ErrAbortHandler {
+		r.entry.Panic(fmt.Sprint(p))
+	}
+	r.tellSent()
+	r.entry.End()
+	if p != nil {
+		panic(p)
+	}
+}
+
+func (r *recorded) tellSent() {
+	if r.sent > 0 {
+		r.entry.Sent(r.sent, 0)
+		r.sent = 0
+	}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorded) WriteHeader(code int) {
+	r.begin(code)
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorded) Write(p []byte) (int, error) {
+	r.begin(http.StatusOK)
+	r.sent += len(p)
+	return r.ResponseWriter.Write(p)
+}
+
+// WriteString implements io.StringWriter, so that large answers are not copied.
+func (r *recorded) WriteString(s string) (int, error) {
+	r.begin(http.StatusOK)
+	r.sent += len(s)
+	if w, ok := r.ResponseWriter.(interface{ WriteString(string) (int, error) }); ok {
+		return w.WriteString(s)
+	}
+	return r.ResponseWriter.Write([]byte(s))
+}
+
+// Flush implements http.Flusher, which watches need.
+func (r *recorded) Flush() {
+	if r.streams {
+		r.tellSent()
+	}
+	_ = http.NewResponseController(r.ResponseWriter).Flush() // the client may have gone
+}
+
+// tellFailure tells the history of a request what its answer says of a failure.
+func tellFailure(ctx context.Context, status *metav1.Status) {
+	if status != nil && status.Status != metav1.StatusSuccess {
+		history.From(ctx).Fail(string(status.Reason), status.Message)
+	}
+}
+
+// ofController is what the history says of a write of one of the server's own controllers, which a
+// request has caused.
+func ofController(ctx context.Context, by controller, verb string, w write.Request) history.Request {
+	of := w.Version.Resource
+	q := history.Request{
+		Cause: history.From(ctx).Number(), User: by.user.GetName(), UserAgent: by.userAgent(), Verb: verb,
+		Group: of.Group, Version: w.Version.Name, Resource: of.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
+	}
+	switch change := w.Change.(type) {
+	case write.Apply:
+		q.Patch = "apply"
+	case write.Patch:
+		q.Patch = patchWord(string(change.Type))
+	}
+	return q
+}
+
+// tellResult tells the history what became of a write of one of the server's own controllers.
+func tellResult(e *history.Entry, result write.Result, err error) {
+	code := http.StatusOK
+	if result.Created {
+		code = http.StatusCreated
+	}
+	if errors.Is(err, write.ErrNotServed) {
+		code = http.StatusNotFound
+	} else if err != nil {
+		status := toStatus(err)
+		code = int(status.Code)
+		e.Fail(string(status.Reason), status.Message)
+	}
+	e.Answer(code, false)
+	e.End()
+}

@@ -39,6 +39,9 @@
 // [Cluster.ObjectAt] returns an object as it was. Programs are told apart by their user agents
 // (rest.Config.UserAgent), and by their users.
 //
+// When a test fails, its log says what may be the reason: what was refused, who was too late, what
+// changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that.
+//
 // # Isolation and concurrency
 //
 // Any number of clusters run side by side in a process. They share caches of what is compiled

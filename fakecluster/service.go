@@ -74,6 +74,7 @@ type services struct {
 	// its caBundle.
 	authority *auth.Authority
 	listeners map[string]*listener
+	panics    panics        // of the handlers
 	server    WebhookServer // stands for every other service, if it has a port
 	freePort  func()        // gives the port of server back; nil if it has none
 }
@@ -174,7 +175,7 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 		// the handler has read the body. This context ends all handlers in any case.
 		all, end := context.WithCancel(context.Background())
 		server := &http.Server{
-			Handler: one.handler, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
+			Handler: s.panics.noting(one.namespace+"/"+one.name, o.now, one.handler), ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
 			BaseContext: func(net.Listener) context.Context { return all },
 		}
 		if o.inProcess {

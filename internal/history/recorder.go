@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -13,7 +14,7 @@ const (
 	MaxCounted  = 10_000
 
 	maxMessage = 4 << 10 // bytes of a message that are kept
-	maxNames   = 1_000   // user agents that are kept once, whoever sends them
+	maxNames   = 1_000   // user agents that are kept once, whoever sends them, and webhooks that are counted
 )
 
 // Recorder remembers requests. It is safe for concurrent use. Make one with New.
@@ -29,6 +30,8 @@ type Recorder struct {
 	counts  map[Counted]*Counts
 	agents  map[string]string
 	writers writers
+	calls   map[Hook]int64
+	began   time.Time
 	newest  int64 // revision that somebody has made
 	known   int64 // revisions up to this one were made by requests that are not remembered here
 }
@@ -36,7 +39,24 @@ type Recorder struct {
 // New makes a Recorder. Oldest tells which revision is the oldest that is remembered; it must not
 // take a lock. A nil now is the clock of the process.
 func New(now func() time.Time, oldest func() int64) *Recorder {
-	return &Recorder{now: now, oldest: oldest, counts: map[Counted]*Counts{}, agents: map[string]string{}}
+	r := &Recorder{now: now, oldest: oldest, counts: map[Counted]*Counts{}, agents: map[string]string{}, calls: map[Hook]int64{}}
+	r.began = r.time()
+	return r
+}
+
+// time is the time of the cluster.
+func (r *Recorder) time() time.Time {
+	if r.now != nil {
+		return r.now()
+	}
+	return time.Now()
+}
+
+// Began is the time from which the requests count: when the Recorder was made, or last forgot.
+func (r *Recorder) Began() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.began
 }
 
 // Fork makes a Recorder that knows who has made the revisions up to the given one, and no
@@ -52,8 +72,11 @@ func (r *Recorder) Fork(revision int64, oldest func() int64) *Recorder {
 // Forget forgets the requests that have ended and their counts, but not who has made which
 // revision.
 func (r *Recorder) Forget() {
+	now := r.time()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.began = now
+	clear(r.calls)
 	r.kept, r.bytes, r.number, r.known = ring{}, 0, 0, r.newest
 	clear(r.counts)
 	for e := r.running; e != nil; e = e.next {
@@ -224,6 +247,9 @@ func (e *Entry) Called(c Call) {
 	}
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
+	if hook := (Hook{c.Configuration, c.Webhook}); e.of.calls[hook] > 0 || len(e.of.calls) < maxNames {
+		e.of.calls[hook]++
+	}
 	e.is.Webhooks = append(e.is.Webhooks[:len(e.is.Webhooks):len(e.is.Webhooks)], c)
 	if e.kept {
 		e.of.bytes += len(c.Message)
@@ -292,6 +318,13 @@ func (r *Recorder) Requests() []Request {
 		}
 	}
 	return all
+}
+
+// Calls returns how often each webhook was called.
+func (r *Recorder) Calls() map[Hook]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.calls)
 }
 
 // Writer returns who has made a revision. It is not known of those that a server makes when it

@@ -44,6 +44,9 @@ type Call struct {
 	Latency                time.Duration
 }
 
+// Hook names an admission webhook.
+type Hook struct{ Configuration, Webhook string }
+
 // Client is who sends a request, in one word: the name of the program, as the user agent begins.
 func (q *Request) Client() string { return ClientOf(q.User, q.UserAgent) }
 

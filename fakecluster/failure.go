@@ -1,0 +1,87 @@
+package fakecluster
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// closeWith ties the cluster to a test: it ends with the test. The test's log says what clients have
+// asked for that fakecluster does not serve and, if the test fails, what has happened in the cluster.
+func (c *Cluster) closeWith(t testing.TB) {
+	c.server.TellGaps(func(message string) { t.Log(message) })
+	t.Cleanup(func() {
+		t.Helper()
+		if t.Failed() {
+			if lines := c.server.Findings(c.services.panics.list()...); len(lines) > 0 {
+				t.Log("fakecluster: " + strings.Join(lines, "\n"))
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("fakecluster: closing: %v", err)
+		}
+	})
+}
+
+// maxPanics is how many panics of handlers are remembered.
+const maxPanics = 20
+
+// panics are those of the handlers of a cluster: the last of them.
+type panics struct {
+	mu  sync.Mutex
+	all []rest.Panic
+}
+
+func (p *panics) list() []rest.Panic {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]rest.Panic(nil), p.all...)
+}
+
+// noting returns the handler of a service, whose panics are noted before net/http deals with them.
+func (p *panics) noting(service string, now func() time.Time, h http.Handler) http.Handler {
+	if now == nil {
+		now = time.Now
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer func() {
+			what := recover()
+			if what == nil {
+				return
+			}
+			if what != http.ErrAbortHandler {
+				p.mu.Lock()
+				p.all = append(p.all, rest.Panic{Time: now(), Handler: service + req.URL.Path, What: fmt.Sprint(what, placeOfPanic())})
+				p.all = p.all[max(0, len(p.all)-maxPanics):]
+				p.mu.Unlock()
+			}
+			panic(what)
+		}()
+		h.ServeHTTP(w, req)
+	})
+}
+
+// placeOfPanic says where the panic happened that a deferred function has recovered from.
+func placeOfPanic() string {
+	counters := make([]uintptr, 64)
+	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
+	for panicking := false; ; {
+		f, more := frames.Next()
+		switch {
+		case strings.HasPrefix(f.Function, "runtime."):
+			panicking = true
+		case panicking:
+			return fmt.Sprintf(" (%s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package fakecluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// failing is a test that fails, and whose log can be read. end does what the end of a test does.
+type failing struct {
+	testing.TB
+	failed   bool
+	lines    []string
+	cleanups []func()
+}
+
+func (f *failing) Log(args ...any)       { f.lines = append(f.lines, fmt.Sprint(args...)) }
+func (f *failing) Failed() bool          { return f.failed }
+func (f *failing) Cleanup(do func())     { f.cleanups = append(f.cleanups, do) }
+func (f *failing) Errorf(string, ...any) { f.failed = true }
+
+func (f *failing) end() string {
+	for len(f.cleanups) > 0 {
+		last := f.cleanups[len(f.cleanups)-1]
+		f.cleanups = f.cleanups[:len(f.cleanups)-1]
+		last()
+	}
+	return strings.Join(f.lines, "\n")
+}
+
+// mistaken is an operator as beginners write it. It keeps a ConfigMap for each CronTab, and makes five
+// mistakes:
+//
+//   - Its Role does not allow it to create the Secrets that it wants to create.
+//   - It writes a counter into the status each time, and each such write wakes it again.
+//   - It owns ConfigMaps, and does not watch them.
+//   - It updates the CronTab from a copy that it has read before writing to it.
+//   - Its webhook is configured for a version that nobody uses.
+type mistaken struct {
+	t       *testing.T
+	crons   dynamic.ResourceInterface
+	client  kubernetes.Interface
+	handled int
+}
+
+func (o *mistaken) run(ctx context.Context) {
+	w, err := o.crons.Watch(ctx, metav1.ListOptions{})
+	must(o.t, err)
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if obj, ok := event.Object.(*unstructured.Unstructured); ok && o.handled < 50 { // a real one never ends
+			o.reconcile(ctx, obj)
+		}
+	}
+}
+
+func (o *mistaken) reconcile(ctx context.Context, cron *unstructured.Unstructured) {
+	o.handled++
+	yes := true
+	owned := metav1.ObjectMeta{Name: cron.GetName(), OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: cron.GetAPIVersion(), Kind: cron.GetKind(), Name: cron.GetName(), UID: cron.GetUID(), Controller: &yes,
+	}}}
+	if _, err := o.client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: owned}, metav1.CreateOptions{}); err == nil {
+		o.t.Error("its role allows it")
+	}
+	_, err := o.client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: owned}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		o.t.Error(err)
+	}
+	before := cron.DeepCopy()
+	_ = unstructured.SetNestedField(cron.Object, fmt.Sprint("image-", o.handled), "spec", "image") // the kind has no status
+	if _, err := o.crons.Update(ctx, cron, metav1.UpdateOptions{}); err != nil {
+		o.t.Error(err)
+	}
+	if o.handled == 1 {
+		before.SetFinalizers([]string{"example.com/late"})
+		if _, err := o.crons.Update(ctx, before, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			o.t.Error(err)
+		}
+	}
+}
+
+// ofOperator are the role of the mistaken operator, and its webhook.
+func ofOperator(url string, bundle []byte) (*rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding, *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	none := admissionregistrationv1.SideEffectClassNone
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "cron-operator"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"stable.example.com"}, Resources: []string{"crontabs"}, Verbs: []string{"get", "list", "watch", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "cron-operator"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cron-operator"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: "operator"}}}
+	hook := func(name, version string) admissionregistrationv1.ValidatingWebhook {
+		return admissionregistrationv1.ValidatingWebhook{
+			Name: name, ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(url + "/validate"), CABundle: bundle},
+			SideEffects: &none, AdmissionReviewVersions: []string{"v1"}, FailurePolicy: new(admissionregistrationv1.Ignore),
+			MatchPolicy: new(admissionregistrationv1.Exact),
+			Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{"CREATE"},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{"stable.example.com"}, APIVersions: []string{version}, Resources: []string{"crontabs"}}}},
+		}
+	}
+	return role, binding, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "checks"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{hook("v1.example.com", "v1"), hook("beta.example.com", "v1beta1")}}
+}
+
+// allowing is a webhook that allows what it does not panic over.
+func allowing(w http.ResponseWriter, req *http.Request) {
+	var review admissionv1.AdmissionReview
+	_ = json.NewDecoder(req.Body).Decode(&review)
+	if review.Request.Name == "poison" {
+		panic("no handler for " + review.Request.Name)
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+func TestAFailedTestExplainsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := &failing{TB: t}
+		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
+			fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)))
+		role, binding, hooks := ofOperator(c.ServiceURL("default", "hook", 443), c.CABundle())
+		admin := c.RESTConfig()
+		admin.UserAgent = "cron.test"
+		client := kubernetes.NewForConfigOrDie(admin)
+		_, err := client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), hooks, metav1.CreateOptions{})
+		must(t, err)
+
+		cfg := c.ConfigFor("operator")
+		cfg.UserAgent = "cron-operator/v0.0.1"
+		ctx, stop := context.WithCancel(t.Context())
+		operator := &mistaken{t: t, crons: cronsOf(cfg), client: kubernetes.NewForConfigOrDie(cfg)}
+		done := make(chan struct{})
+		go func() { defer close(done); operator.run(ctx) }()
+		synctest.Wait()
+		create(t, cronsOf(admin), cronTab("nightly"))
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		create(t, cronsOf(admin), cronTab("poison"))
+		synctest.Wait()
+		of.failed = true // the condition never came
+		stop()
+		<-done
+
+		golden(t, "testdata/failure.txt", of.end())
+	})
+}
+
+func cronsOf(cfg *clientrest.Config) dynamic.ResourceInterface {
+	return dynamic.NewForConfigOrDie(cfg).Resource(cronTabs).Namespace("default")
+}
+
+// A definition that is not installed is a mistake that every beginner makes.
+func TestAFailedTestSaysWhatIsNotServed(t *testing.T) {
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess())
+	cfg := c.RESTConfig()
+	cfg.UserAgent = "cron.test"
+	_, err := cronsOf(cfg).List(t.Context(), metav1.ListOptions{})
+	equal(t, "refused", apierrors.IsNotFound(err), true)
+	log := of.end()
+	if want := "cron.test list crontabs.stable.example.com in default: 404: the cluster does not serve /apis/stable.example.com/v1/namespaces/default/crontabs"; !strings.Contains(log, want) {
+		t.Error(log)
+	}
+}
+
+func TestAPassedTestSaysNothing(t *testing.T) {
+	of := &failing{TB: t}
+	c := fakecluster.Start(of, fakecluster.InProcess())
+	_, err := cronsOf(c.RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
+	equal(t, "refused", apierrors.IsNotFound(err), true)
+	equal(t, "the log", of.end(), "")
+}
+
+func TestAFailedTestThatAskedForNothingSaysNothing(t *testing.T) {
+	of := &failing{TB: t, failed: true}
+	fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+	equal(t, "the log", of.end(), "")
+}
+
+// However much has happened, the log of a test stays readable.
+func TestTheLogOfAFailedTestIsShort(t *testing.T) {
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess())
+	for i := range 100 {
+		cfg := c.ConfigFor(fmt.Sprint("user-", i))
+		cfg.UserAgent = fmt.Sprint("program-", i)
+		_, err := dynamic.NewForConfigOrDie(cfg).Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace("default").
+			Get(t.Context(), strings.Repeat("x", 200), metav1.GetOptions{})
+		equal(t, "refused", apierrors.IsForbidden(err), true)
+	}
+	log := of.end()
+	lines := strings.Split(log, "\n")
+	if len(lines) > 60 || len(lines) < 15 {
+		t.Errorf("%d lines:\n%s", len(lines), log)
+	}
+	for _, line := range lines {
+		if len(line) > 420 {
+			t.Errorf("a line of %d bytes: %s", len(line), line)
+		}
+	}
+	if !strings.Contains(log, "… and ") || !strings.Contains(lines[2], "program-99 get secrets default/x") {
+		t.Error(log)
+	}
+}

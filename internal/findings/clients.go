@@ -1,0 +1,77 @@
+package findings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// shownKinds is how many resources a line about a client names.
+const shownKinds = 8
+
+// clients says of each client what it asked for: the busiest first.
+func clients(stats map[history.Counted]history.Counts) (lines []string) {
+	type client struct {
+		name    string
+		total   int64
+		watches map[string]int64 // events, by resource
+		verbs   map[string]int64 // requests, by verb and resource
+	}
+	all := map[string]*client{}
+	for of, counts := range stats {
+		name := history.ClientOf(of.User, of.UserAgent)
+		if of.User != "" && of.User != name && !strings.HasSuffix(of.User, ":"+name) {
+			name += " (" + of.User + ")"
+		}
+		c := all[name]
+		if c == nil {
+			c = &client{name: name, watches: map[string]int64{}, verbs: map[string]int64{}}
+			all[name] = c
+		}
+		c.total += counts.Requests
+		if of.Resource == "" {
+			continue
+		}
+		kind := ObjectName(of.Group, of.Resource, of.Subresource, "", "")
+		if of.Verb == "watch" {
+			c.watches[kind] += counts.Events
+			continue
+		}
+		c.verbs[of.Verb+" "+kind] += counts.Requests
+	}
+	ordered := slices.SortedFunc(maps.Values(all), func(a, b *client) int {
+		if a.total != b.total {
+			return int(b.total - a.total)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for _, c := range ordered {
+		var parts []string
+		for _, verb := range most(c.verbs) {
+			parts = append(parts, fmt.Sprintf("%d %s", c.verbs[verb], verb))
+		}
+		for _, kind := range most(c.watches) {
+			parts = append(parts, fmt.Sprintf("watches %s (%s)", kind, plural(c.watches[kind], "event")))
+		}
+		line := c.name + ": " + strings.Join(parts, ", ")
+		if len(parts) == 0 {
+			line = c.name + ": " + plural(c.total, "request") + " for no resource"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// most returns the keys of the largest counts.
+func most(counts map[string]int64) []string {
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if counts[a] != counts[b] {
+			return int(counts[b] - counts[a])
+		}
+		return strings.Compare(a, b)
+	})
+	return keys[:min(len(keys), shownKinds)]
+}

@@ -1,0 +1,272 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// MaxLines is how many lines Of returns at most.
+const MaxLines = 60
+
+// maxLine is how many characters a line has at most.
+const maxLine = 400
+
+// Cluster is what a cluster remembers.
+type Cluster struct {
+	Store     *store.Store
+	History   *history.Recorder
+	Catalogue *resource.Catalogue
+	// Panics are those of handlers, the oldest first.
+	Panics []Panic
+	// Needs says in the words of a Role which rules a user lacks; nil: none are.
+	Needs func(user string) []string
+
+	began time.Time // of what counts
+}
+
+// Panic is a handler that has panicked.
+type Panic struct {
+	Time    time.Time
+	Handler string
+	What    string
+}
+
+// section is a part of the findings.
+type section struct {
+	title string
+	lines []string
+	most  int // of the lines are shown
+}
+
+// Of returns the findings, without line ends. It returns none if the cluster got no requests.
+func Of(c Cluster) []string {
+	c.began = c.History.Began()
+	requests := c.History.Requests()
+	if len(requests) == 0 && len(c.Panics) == 0 {
+		return nil
+	}
+	slices.Reverse(requests) // the newest first
+	stats := c.History.Stats()
+	changes := c.changes()
+	total, since := int64(0), time.Duration(0)
+	for _, counts := range stats {
+		total += counts.Requests
+	}
+	if len(requests) > 0 {
+		since = requests[0].Time.Sub(c.began)
+	}
+	out := []string{fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
+	sections := []section{
+		{"handlers that panicked:", c.panics(requests), 4},
+		{"objects that changed without end:", changes.loops(c), 5},
+		{"writes that change nothing, again and again:", repeats(stats), 4},
+		{"refused:", c.refused(requests, false), 10},
+		{"conflicts, because somebody else had written first:", c.refused(requests, true), 5},
+		{"owned, but not watched:", changes.unwatched(stats), 5},
+		{"webhooks that could not be called:", c.failedCalls(requests), 4},
+		{"webhooks that were never called:", c.uncalled(stats), 4},
+		{"not answered yet:", c.unanswered(requests), 4},
+		{"who asked for what:", clients(stats), 6},
+	}
+	for _, s := range sections {
+		if len(s.lines) == 0 {
+			continue
+		}
+		out = append(out, "  "+s.title)
+		for i, line := range s.lines {
+			if i == s.most {
+				out = append(out, fmt.Sprintf("    … and %d more", len(s.lines)-i))
+				break
+			}
+			out = append(out, "    "+oneLine(line))
+		}
+	}
+	if len(out) > MaxLines {
+		out = append(out[:MaxLines-1], "  …")
+	}
+	return out
+}
+
+// oneLine makes a text fit on a line.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if shown := []rune(text); len(shown) > maxLine {
+		return string(shown[:maxLine]) + "…"
+	}
+	return text
+}
+
+func plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprint(n, " ", thing, "s")
+}
+
+// round leaves of a time what a reader needs.
+func round(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+// after is when something happened.
+func (c Cluster) after(t time.Time) string { return "+" + round(t.Sub(c.began)).String() }
+
+// ObjectName names an object or a kind of request as a client does: websites.example.com/status
+// default/blog.
+func ObjectName(group, resource, subresource, namespace, name string) string {
+	var b strings.Builder
+	b.WriteString(resource)
+	if group != "" {
+		b.WriteString("." + group)
+	}
+	if subresource != "" {
+		b.WriteString("/" + subresource)
+	}
+	switch {
+	case namespace != "" && name != "" && resource != "namespaces":
+		b.WriteString(" " + namespace + "/" + name)
+	case name != "":
+		b.WriteString(" " + name)
+	case namespace != "":
+		b.WriteString(" in " + namespace)
+	}
+	return b.String()
+}
+
+// nameOf names what a request is for.
+func nameOf(q *history.Request) string {
+	if q.Resource == "" {
+		return q.Path
+	}
+	return ObjectName(q.Group, q.Resource, q.Subresource, q.Namespace, q.Name)
+}
+
+// verbOf is what a request does, in one word.
+func verbOf(verb, patch string) string {
+	if patch == "apply" {
+		return patch
+	}
+	return verb
+}
+
+// panics are those of handlers and those that the server itself met.
+func (c Cluster) panics(requests []history.Request) (lines []string) {
+	all := slices.Clone(c.Panics)
+	for i := range requests {
+		if q := &requests[i]; q.Reason == history.Panicked {
+			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", q.Client(), " ", verbOf(q.Verb, q.Patch), " ", nameOf(q)), q.Message})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Panic) int { return b.Time.Compare(a.Time) })
+	for _, p := range all {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", c.after(p.Time), p.Handler, p.What))
+	}
+	return lines
+}
+
+// isRefused tells whether a request was refused in a way that its sender may not have expected. To
+// find no object, and to watch from too far back, is usual.
+func isRefused(q *history.Request) bool {
+	switch {
+	case q.Code < 400 || q.Reason == history.Panicked:
+		return false
+	case q.Code == 404 && q.Name != "" && (q.Verb == "get" || q.Verb == "delete") && strings.Contains(q.Message, `"`+q.Name+`" not found`):
+		return false
+	case q.Code == 410:
+		return false
+	}
+	return true
+}
+
+// refused are the requests that were refused, the same ones together.
+func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []string) {
+	type kind struct{ client, verb, object, message string }
+	type group struct {
+		of    kind
+		first *history.Request
+		count int
+	}
+	var groups []*group
+	known := map[kind]*group{}
+	for i := range requests {
+		q := &requests[i]
+		if !isRefused(q) || conflicts != (q.Reason == "Conflict") {
+			continue
+		}
+		k := kind{q.Client(), verbOf(q.Verb, q.Patch), nameOf(q), q.Message}
+		if known[k] == nil {
+			known[k] = &group{of: k, first: q}
+			groups = append(groups, known[k])
+		}
+		known[k].count++
+	}
+	needed := map[string]bool{}
+	for _, g := range groups {
+		line := fmt.Sprintf("%s %s %s %s", c.after(g.first.Time), g.of.client, g.of.verb, g.of.object)
+		if g.count > 1 {
+			line += fmt.Sprintf(" (%d times)", g.count)
+		}
+		if !conflicts {
+			line += fmt.Sprintf(": %d %s", g.first.Code, g.first.Reason)
+			switch {
+			case g.of.message != "":
+				line = strings.TrimSpace(line) + ": " + g.of.message
+			case g.first.Code == 404:
+				line = strings.TrimSpace(line) + ": the cluster does not serve " + g.first.Path
+			}
+		}
+		lines = append(lines, line)
+		if user := g.first.User; g.first.Code == 403 && c.Needs != nil && !needed[user] {
+			needed[user] = true
+			if rules := c.Needs(user); len(rules) > 0 {
+				lines = append(lines, fmt.Sprintf("  the roles of %s lack: %s", user, strings.Join(rules, "; ")))
+			}
+		}
+	}
+	return lines
+}
+
+// unanswered are the requests that run, other than watches.
+func (c Cluster) unanswered(requests []history.Request) (lines []string) {
+	for i := range requests {
+		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), q.Client(), verbOf(q.Verb, q.Patch), nameOf(q), round(q.Latency)))
+		}
+	}
+	return lines
+}
+
+// manyRepeats is how many writes that change nothing are too many.
+const manyRepeats = 20
+
+// repeats are the writers that write what is there already.
+func repeats(stats map[history.Counted]history.Counts) (lines []string) {
+	type found struct {
+		of    history.Counted
+		count int64
+	}
+	var all []found
+	for of, counts := range stats {
+		if counts.Repeats >= manyRepeats {
+			all = append(all, found{of, counts.Repeats})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(fmt.Sprint(a.of), fmt.Sprint(b.of)))
+	})
+	for _, f := range all {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", history.ClientOf(f.of.User, f.of.UserAgent), f.of.Verb,
+			ObjectName(f.of.Group, f.of.Resource, f.of.Subresource, "", ""), f.count))
+	}
+	return lines
+}

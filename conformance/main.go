@@ -27,6 +27,7 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
 	kubernetes "github.com/fakecluster/fakecluster/conformance/kubernetes/suite"
 	"github.com/fakecluster/fakecluster/conformance/operator"
+	"github.com/fakecluster/fakecluster/conformance/portable"
 	"github.com/fakecluster/fakecluster/conformance/realcrds"
 	crds "github.com/fakecluster/fakecluster/conformance/upstream/suite"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
@@ -53,6 +54,9 @@ var parts = []part{
 	{"helm", helm.List, helm.Run},
 	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return operator.Run(ctx)
+	}},
+	{"portable", portable.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
+		return portable.Run(ctx, w, "../scenarios")
 	}},
 	{"envtest", envtest.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return envtest.Run(ctx)
@@ -101,7 +105,10 @@ func runParts(ctx context.Context, w io.Writer, only string, update bool) error 
 		if update {
 			outcome = "written"
 		}
-		if err := p.check(ctx, w, update); err != nil {
+		if err := p.check(ctx, w, update); errors.Is(err, portable.ErrSkipped) {
+			fmt.Fprintln(w, err)
+			outcome = "skipped"
+		} else if err != nil {
 			outcome = "FAILED"
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.name, err))
 		}

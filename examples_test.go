@@ -133,6 +133,26 @@ func Example_start() {
 	// crontabs.stable.example.com "a" already exists
 }
 
+// The connection breaks after the first create has been made.
+func Example_faults() {
+	c, err := fakecluster.New(fakecluster.WithCRDPaths("config/crd"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	crontabs := dynamic.NewForConfigOrDie(c.RESTConfig()).Resource(cronTabs).Namespace("default")
+
+	ctx := context.Background()
+	c.Inject(fakecluster.Fault{Verb: "create", Resource: "crontabs.stable.example.com", Times: 1, Effect: fakecluster.CutAfterCommit()})
+	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
+	fmt.Println("the client knows nothing:", err != nil)
+	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
+	fmt.Println(err)
+	// Output:
+	// the client knows nothing: true
+	// crontabs.stable.example.com "a" already exists
+}
+
 func readme(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
@@ -239,6 +259,17 @@ func TestTheREADMEListsEveryOption(t *testing.T) {
 }
 
 // The last column says which act by default.
+func TestTheREADMEListsEveryEffectOfAFault(t *testing.T) {
+	var listed []string
+	for _, e := range firstColumn(section(t, readme(t), "Break it on purpose")) {
+		name, _, _ := strings.Cut(e, "(")
+		listed = append(listed, name)
+	}
+	if diff := cmp.Diff(exported(t, "fakecluster", "Effect"), listed); diff != "" {
+		t.Errorf("effects (-code +README):\n%s", diff)
+	}
+}
+
 func TestTheREADMEListsEveryController(t *testing.T) {
 	byDefault := fakecluster.DefaultControllers()
 	want, listed := map[string]bool{}, map[string]bool{}

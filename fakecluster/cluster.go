@@ -47,6 +47,9 @@ type Cluster struct {
 	listeners []*httptest.Server
 	secure    *clientgo.Access // the HTTPS listener; nil until there is one
 	closed    bool
+	wrong     []error // faults that could not be injected
+
+	test testing.TB // that the cluster ends with; nil: none
 }
 
 // Start runs a cluster until the test and its subtests are complete. If the test fails, its log says
@@ -175,7 +178,8 @@ var secured = sync.OnceValues(func() (s secure, err error) {
 // Close ends every request and watch and frees all that the cluster holds. When it returns,
 // no goroutine, socket or file of the cluster is left, except for one goroutine of the store
 // that ends within a second. Inside a testing/synctest bubble Close waits for that one, which
-// takes no real time. Further calls do nothing and return nil.
+// takes no real time. Further calls do nothing and return nil. For a cluster without a test, the
+// error also tells of faults that could not be injected or have never fired.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -183,7 +187,7 @@ func (c *Cluster) Close() error {
 		return nil
 	}
 	c.closed = true
-	listeners := c.listeners
+	listeners, errs := c.listeners, c.wrong
 	c.mu.Unlock()
 
 	c.server.TellGaps(nil)
@@ -199,7 +203,10 @@ func (c *Cluster) Close() error {
 	if c.transport != nil {
 		_ = c.transport.Close() // always nil
 	}
-	return c.store.Close()
+	if c.test == nil {
+		errs = append(errs, c.unfired()...)
+	}
+	return errors.Join(append(errs, c.store.Close())...)
 }
 
 // Fork runs an independent copy of the cluster as it is now, until the test and its subtests

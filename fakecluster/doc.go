@@ -42,6 +42,13 @@
 // When a test fails, its log says what may be the reason: what was refused, who was too late, what
 // changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that.
 //
+// # Faults
+//
+// [Cluster.Inject] makes requests go wrong: answers with an error, latency, connections that break
+// before or after a write is made, watches that break, lag or expire, stale reads, refusals of
+// admission, webhooks that cannot be reached. A [Fault] says which requests it strikes and how often.
+// A fault that never strikes fails the test.
+//
 // # Isolation and concurrency
 //
 // Any number of clusters run side by side in a process. They share caches of what is compiled

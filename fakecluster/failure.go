@@ -13,12 +13,15 @@ import (
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-// closeWith ties the cluster to a test: it ends with the test. The test's log says what clients have
+// closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
+// fired. The test's log says what clients have
 // asked for that fakecluster does not serve and, if the test fails, what has happened in the cluster.
 func (c *Cluster) closeWith(t testing.TB) {
 	c.server.TellGaps(func(message string) { t.Log(message) })
+	c.test = t
 	t.Cleanup(func() {
 		t.Helper()
+		c.tellUnfired(t)
 		if t.Failed() {
 			if lines := c.server.Findings(c.services.panics.list()...); len(lines) > 0 {
 				t.Log("fakecluster: " + strings.Join(lines, "\n"))

@@ -7,7 +7,7 @@
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
 //     once closed, forbid caching, path, audit, health, warnings, authentication, time limit,
-//     impersonation, authorization. Each is a function in a file of its own.
+//     impersonation, faults, authorization. Each is a function in a file of its own.
 //   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the catalogue, and its verb.
 //   - create.go reads the options, and body.go the object. The verbs that write hand a

@@ -25,6 +25,7 @@ func (s *Server) filters(cluster builtin.Cluster) []filter {
 		authenticate(s.users),
 		limitTime,
 		impersonate(s.authorizer),
+		s.injectFaults,
 		s.authorize,
 	}
 }

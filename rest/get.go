@@ -16,12 +16,14 @@ import (
 
 // get answers with one object.
 func get(r *request) error {
+	var resourceVersion string
 	if r.http.URL.RawQuery != "" {
-		if err := r.checkGet(); err != nil {
+		var err error
+		if resourceVersion, err = r.checkGet(); err != nil {
 			return err
 		}
 	}
-	record, err := r.store.Get(r.key())
+	record, err := r.store.GetAt(r.key(), r.asOf(resourceVersion))
 	if err != nil {
 		return r.readError(err)
 	}
@@ -35,16 +37,16 @@ func get(r *request) error {
 	return r.answer(http.StatusOK, text)
 }
 
-// checkGet checks the options in the query of a get.
-func (r *request) checkGet() error {
+// checkGet checks the options in the query of a get, and returns the resourceVersion in it.
+func (r *request) checkGet() (resourceVersion string, err error) {
 	if err := r.refuseExport(); err != nil {
-		return err
+		return "", err
 	}
 	var options metav1.GetOptions
 	if err := r.parseQuery(&options); err != nil {
-		return err
+		return "", err
 	}
-	return view.NotInFuture(r.store, options.ResourceVersion)
+	return options.ResourceVersion, view.NotInFuture(r.store, options.ResourceVersion)
 }
 
 // refuseExport refuses a parameter that servers have not had for long, and that clients must not

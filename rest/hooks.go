@@ -2,6 +2,8 @@ package rest
 
 import (
 	"fmt"
+	"net"
+	"net/http"
 	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -13,24 +15,27 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/faults"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
 type hooks struct {
 	mutating, validating func() (*webhook.ClientManager, error)
 
+	faults *faults.Engine
+
 	mu   sync.Mutex
 	made map[*clientrest.RESTClient]bool
 }
 
 // newHooks makes the clients. It fails if a file with credentials cannot be read.
-func newHooks(outside crd.Outside, config intree.Configuration) (*hooks, error) {
+func newHooks(outside crd.Outside, engine *faults.Engine, config intree.Configuration) (*hooks, error) {
 	mutating, err := newHookClients(outside, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	validating, err := newHookClients(outside, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
-	return &hooks{made: map[*clientrest.RESTClient]bool{}, mutating: mutating, validating: validating}, err
+	return &hooks{faults: engine, made: map[*clientrest.RESTClient]bool{}, mutating: mutating, validating: validating}, err
 }
 
 func newHookClients(outside crd.Outside, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
@@ -67,8 +72,38 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.made[client] = true
+	if !h.made[client] { // nobody has used it yet
+		h.made[client] = true
+		client.Client.Transport = hookCalls{client.Client.Transport, h.faults}
+	}
 	return client, nil
+}
+
+// hookCalls is a transport whose calls of a webhook fail if a fault strikes them.
+type hookCalls struct {
+	to     http.RoundTripper
+	faults *faults.Engine
+}
+
+var _ utilnet.RoundTripperWrapper = hookCalls{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
+
+// RoundTrip implements http.RoundTripper.
+func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
+		return nil, err
+	}
+	return c.to.RoundTrip(req)
+}
+
+// hostOf returns the host and the port that a request goes to.
+func hostOf(req *http.Request) string {
+	if req.URL.Port() == "" {
+		return net.JoinHostPort(req.URL.Hostname(), "443") // webhooks are called by HTTPS only
+	}
+	return req.URL.Host
 }
 
 // close closes the idle connections to webhooks, which may outlive the server.

@@ -22,6 +22,7 @@ func list(r *request) error {
 	if err != nil {
 		return err
 	}
+	r.listAsOf(options)
 	found := view.NewTexts(r.version)
 	page, err := view.ReadPage(r.ctx, r.store, r.namespace(), options, sel, found)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -28,6 +29,8 @@ type request struct {
 	catalogue *resource.Catalogue
 	version   *resource.Version
 	form      view.Form // of the answer
+	// struck is what faults do to the request; nil: nothing.
+	struck *faults.Struck
 
 	body     []byte
 	bodyRead bool

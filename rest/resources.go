@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -25,7 +26,7 @@ func (s *Server) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
 		"list":             list,
-		"watch":            watches{&s.frames, s.closing, s.maxWatches(), &s.watches}.watch,
+		"watch":            watches{&s.frames, s.closing, s.maxWatches(), &s.watches, s.faults}.watch,
 		"create":           create,
 		"update":           update,
 		"patch":            patch,
@@ -54,6 +55,7 @@ type resources struct {
 	subresources map[string]verb // verbs of subresources
 	gaps         *gaps
 	counts       *requestCounts
+	faults       *faults.Engine
 }
 
 // ServeHTTP implements http.Handler.
@@ -61,6 +63,9 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
+	if s.faults.Active() {
+		r.struck = faults.From(r.ctx)
+	}
 	err := s.serve(r)
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)

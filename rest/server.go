@@ -20,6 +20,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controllers"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -120,6 +121,7 @@ type Server struct {
 	authorizer  auth.Authorizer
 	access      *auth.Access
 
+	faults  *faults.Engine
 	watches atomic.Int64 // those that are running
 
 	// closing ends when the server closes, and with it every watch.
@@ -222,7 +224,8 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
 	memory := resource.NewMemory(o.VerifyMemory)
 	closing, closes := context.WithCancel(context.Background())
-	outside := crd.Outside{Services: o.Services, Closing: closing}
+	engine := &faults.Engine{Store: s, Seed: o.Seed}
+	outside := crd.Outside{Services: o.Services, Closing: closing, Fails: engine.FailConversion}
 	server := &Server{
 		options: o, store: s, builtin: kinds,
 		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
@@ -234,12 +237,14 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		tokens:    tokens,
 		rules:     auth.NewRules(s, origin),
 		access:    &auth.Access{},
+		faults:    engine,
 		closing:   closing, close: closes,
 	}
 	var err error
-	if server.hooks, err = newHooks(outside, kinds.inTree.Configuration()); err != nil {
+	if server.hooks, err = newHooks(outside, engine, kinds.inTree.Configuration()); err != nil {
 		return nil, err
 	}
+	engine.Knows = server.knows
 	server.users = auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now,
 		func(ctx context.Context, namespace, name string, patch []byte) error {
 			return server.controllers.patchSecret(ctx, namespace, name, patch)
@@ -291,7 +296,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 	}
 	counts := &requestCounts{}
 	server.handler = behind(server.filters(inside), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs(), server.gaps, counts},
+		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs(), server.gaps, counts, server.faults},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},
 		aggregate: server.aggregate,

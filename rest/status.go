@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fakecluster/fakecluster/internal/faults"
 )
 
 // toStatus is the one place where an error becomes what a client sees. Wrapped
@@ -51,7 +54,12 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		return
 	}
 	if errors.Is(err, errTooManyWatches) {
-		writeTooMany(w)
+		writeTooMany(w, time.Second)
+		return
+	}
+	var tooMany *faults.ErrTooMany
+	if errors.As(err, &tooMany) {
+		writeTooMany(w, tooMany.RetryAfter)
 		return
 	}
 	status := toStatus(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -28,6 +30,7 @@ type watches struct {
 	closing context.Context // ends with the server
 	limit   int64           // how many there may be at a time
 	running *atomic.Int64
+	faults  *faults.Engine
 }
 
 // maxWatches is the largest number of watches at a time, unless the options of a server say
@@ -48,8 +51,10 @@ func (w watches) begin() (end func(), err error) {
 }
 
 // writeTooMany answers a request beyond a limit, as a real server does when it has too much to do.
-func writeTooMany(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
+func writeTooMany(w http.ResponseWriter, retryAfter time.Duration) {
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
+	}
 	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
 
@@ -87,7 +92,7 @@ func (w watches) watch(r *request) error {
 	}
 	defer end()
 	events = view.NewEvents(shown, w.shared, info)
-	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}, entry: history.From(r.ctx)}
+	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}, faults: w.faults, entry: history.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {
@@ -97,6 +102,9 @@ func (w watches) watch(r *request) error {
 		})
 	}
 	stream.run(ctx, from)
+	if stream.dropped {
+		panic(http.ErrAbortHandler)
+	}
 	return nil
 }
 

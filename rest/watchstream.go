@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -30,10 +31,11 @@ type watchStream struct {
 	buffer   []byte // of the frame that is written, used again for the next
 	entry    *history.Entry
 
-	changes    *store.Cursor
-	definition *store.Cursor // nil for built-in resources
-	after      int64         // changes up to this revision are not sent
-	over       bool          // the resource is served in another way now
+	changes *faults.Watch
+	after   int64 // changes up to this revision are not sent
+	over    bool  // the resource is served in another way now
+	faults  *faults.Engine
+	dropped bool // a fault has ended the watch by breaking the connection
 }
 
 // run streams until the context ends or the watch has to.
@@ -41,6 +43,9 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	// The watch begins before the client hears of it: what follows the answer's
 	// first bytes is a change.
 	initial, err := s.start(from)
+	if s.changes != nil {
+		defer s.changes.End()
+	}
 	s.out.begin(s.events.MediaType())
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
@@ -52,7 +57,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if err == nil {
 		err = s.follow(ctx)
 	}
-	if err != nil {
+	if s.dropped = errors.Is(err, faults.ErrDropped); err != nil && !s.dropped {
 		s.sendError(err)
 	}
 }
@@ -86,17 +91,20 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	if err := s.r.version.Resource.Remembers(position); err != nil {
 		return nil, watchError(err)
 	}
-	if s.changes, err = s.r.store.Watch(prefix, position); err != nil {
+	changes, err := s.r.store.Watch(prefix, position)
+	if err != nil {
 		return nil, watchError(err)
 	}
+	var definition *store.Cursor // none for built-in resources
 	if key := s.r.version.Resource.Definition.Key; key != "" {
-		if s.definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
+		if definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
 			// Its history is gone, and this is a new watch: start from now.
-			if s.definition, err = s.r.store.Watch(key, 0); err != nil {
+			if definition, err = s.r.store.Watch(key, 0); err != nil {
 				return nil, watchError(err)
 			}
 		}
 	}
+	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), changes, definition, s.shown)
 	return initial, nil
 }
 
@@ -142,6 +150,8 @@ func (s *watchStream) follow(ctx context.Context) error {
 		defer ticker.Stop()
 		bookmarks = ticker.C
 	}
+	var late delayed
+	defer late.stop()
 	var err error
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
@@ -149,6 +159,9 @@ func (s *watchStream) follow(ctx context.Context) error {
 		// change are sent.
 		if s.over, err = s.redefined(); err != nil && !errors.Is(err, store.ErrClosed) {
 			return watchError(err)
+		}
+		if s.changes.Broken() {
+			return faults.ErrDropped
 		}
 		events, err := s.changes.Poll()
 		if errors.Is(err, store.ErrClosed) {
@@ -158,19 +171,26 @@ func (s *watchStream) follow(ctx context.Context) error {
 			return watchError(err)
 		}
 		for _, e := range events {
-			if err = s.sendEvent(ctx, e); err != nil {
+			sent, err := s.sendEvent(ctx, e)
+			if err != nil {
 				return err
+			}
+			if sent && s.changes.Sent() {
+				s.out.flush()
+				return faults.ErrDropped
 			}
 		}
 		if len(events) > 0 {
 			s.out.flush()
 			continue
 		}
-		if s.over {
+		if s.over && !s.changes.Pending() {
 			return nil
 		}
 		select {
 		case <-changed:
+		case <-s.changes.Wake():
+		case <-late.next(s.changes):
 		case <-ctx.Done():
 		case <-bookmarks:
 			if err := s.sendBookmark(ctx, s.changes.Revision(), false); err != nil {
@@ -185,10 +205,10 @@ func (s *watchStream) follow(ctx context.Context) error {
 // redefined tells whether the watch has to end because the resource is served in
 // another way now: its spec or its names changed, or it is gone.
 func (s *watchStream) redefined() (bool, error) {
-	if s.definition == nil || s.over {
-		return s.over, nil
+	if s.over {
+		return true, nil
 	}
-	events, err := s.definition.Poll()
+	events, err := s.changes.PollDefinition()
 	if err != nil {
 		return false, err
 	}
@@ -214,37 +234,76 @@ func redefinedSince(was, is string) bool {
 	return false
 }
 
-// sendEvent sends one change as the selector shows it: an object that begins to match is
-// added.
-func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) error {
-	if e.Record.Revision <= s.after {
-		return nil
+// sendEvent sends one change as the selector shows it, and tells whether it shows it.
+func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) (sent bool, err error) {
+	kind, record, err := s.show(e)
+	if err != nil || kind == "" {
+		return false, err
 	}
-	is, err := e.Type != store.Deleted, error(nil)
+	return true, s.send(ctx, kind, *record, e.Record.Revision)
+}
+
+// show returns a change as the selector shows it: an object that begins to match is added. The kind
+// is empty if the client does not hear of the change.
+func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.Record, err error) {
+	if e.Record.Revision <= s.after {
+		return "", nil, nil
+	}
+	is := e.Type != store.Deleted
 	if is {
 		if is, err = s.selector.Matches(e.Record); err != nil {
-			return err
+			return "", nil, err
 		}
 	}
 	was := e.Type != store.Created
 	if was {
 		if was, err = s.selector.Matches(*e.Previous); err != nil {
-			return err
+			return "", nil, err
 		}
 	}
 	switch {
 	case is && was:
-		return s.send(ctx, watch.Modified, e.Record, e.Record.Revision)
+		return watch.Modified, &e.Record, nil
 	case is:
-		return s.send(ctx, watch.Added, e.Record, e.Record.Revision)
+		return watch.Added, &e.Record, nil
 	case was && e.Type == store.Deleted:
-		return s.send(ctx, watch.Deleted, e.Record, e.Record.Revision)
+		return watch.Deleted, &e.Record, nil
 	case was:
 		// The object no longer matches. The client gets its former state at the revision of
 		// the change.
-		return s.send(ctx, watch.Deleted, *e.Previous, e.Record.Revision)
+		return watch.Deleted, e.Previous, nil
 	}
-	return nil
+	return "", nil, nil
+}
+
+// shown is show in the words of package faults.
+func (s *watchStream) shown(e *store.Event) (faults.Shown, error) {
+	kind, record, err := s.show(e)
+	if err != nil || kind == "" {
+		return faults.Shown{}, err
+	}
+	of := s.r.version.Resource
+	return faults.Shown{Type: string(kind), Namespace: of.NamespaceOf(record.Key), Name: of.NameOf(record.Key)}, nil
+}
+
+// delayed is the timer of a watch whose events come late.
+type delayed struct{ timer *time.Timer }
+
+// next returns a channel that tells when the next event is due; nil if none waits.
+func (d *delayed) next(w *faults.Watch) <-chan time.Time {
+	d.stop()
+	at, waits := w.Due()
+	if !waits {
+		return nil
+	}
+	d.timer = time.NewTimer(time.Until(at))
+	return d.timer.C
+}
+
+func (d *delayed) stop() {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
 }
 
 // errGone ends a watch whose client does not read any more.

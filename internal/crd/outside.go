@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 )
@@ -32,6 +33,9 @@ type Outside struct {
 	Services Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
+	// Fails returns the error of a call of the conversion webhook of a resource at a host, if the
+	// call is to fail; nil: no call is.
+	Fails func(of schema.GroupResource, host string) error
 }
 
 // The size of the largest answer that is read from a webhook. A real server reads any answer,
@@ -45,7 +49,8 @@ const (
 // calls is a transport whose requests end with the cluster and whose answers are bounded.
 type calls struct {
 	to      http.RoundTripper
-	closing context.Context // nil: never
+	closing context.Context         // nil: never
+	fails   func(host string) error // nil: no call
 }
 
 var _ utilnet.RoundTripperWrapper = calls{}
@@ -55,6 +60,11 @@ func (c calls) WrappedRoundTripper() http.RoundTripper { return c.to }
 
 // RoundTrip implements http.RoundTripper.
 func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
+	if c.fails != nil {
+		if err := c.fails(req.URL.Host); err != nil {
+			return nil, err
+		}
+	}
 	ctx, end := context.WithCancel(req.Context())
 	if c.closing != nil {
 		detach := context.AfterFunc(c.closing, end)

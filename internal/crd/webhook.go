@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 )
@@ -26,7 +27,12 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 			return nil, fmt.Errorf("reading the definition: %w", err)
 		}
 		factory, err := conversion.NewCRConverterFactory(outside.Services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-			return outside.Anonymous()
+			of := caller{outside: outside}
+			if outside.Fails != nil {
+				resource := schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
+				of.fails = func(host string) error { return outside.Fails(resource, host) }
+			}
+			return of
 		})
 		if err != nil {
 			return nil, err
@@ -37,7 +43,7 @@ func webhookConverter(definition string, outside Outside) func() (runtime.Object
 }
 
 // Anonymous configures calls of webhooks, without credentials.
-func (o Outside) Anonymous() webhook.AuthenticationInfoResolver { return caller{o, nil} }
+func (o Outside) Anonymous() webhook.AuthenticationInfoResolver { return caller{outside: o} }
 
 // Credentials configures calls of webhooks with the credentials in a kubeconfig file, whose
 // users are named by the hosts that they are for; empty: without credentials.
@@ -46,7 +52,7 @@ func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResol
 		return o.Anonymous(), nil
 	}
 	users, err := webhook.NewDefaultAuthenticationInfoResolver(kubeconfig)
-	return caller{o, users}, err
+	return caller{outside: o, users: users}, err
 }
 
 // caller configures calls of webhooks. The user agent and the timeout are those of a real
@@ -54,6 +60,7 @@ func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResol
 type caller struct {
 	outside Outside
 	users   webhook.AuthenticationInfoResolver // nil: there are no credentials
+	fails   func(host string) error            // see calls
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
@@ -72,7 +79,7 @@ func (c caller) ClientConfigFor(host string) (*rest.Config, error) {
 // client-go's cache, which belongs to the process and outlives a cluster.
 func (c caller) reach(config *rest.Config) *rest.Config {
 	config.Proxy = http.ProxyFromEnvironment
-	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, c.outside.Closing} })
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, c.outside.Closing, c.fails} })
 	if c.outside.Services != nil {
 		config.Dial = c.outside.Services.DialContext
 	}

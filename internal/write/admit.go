@@ -106,6 +106,13 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 // plugin has put fields into the object that its schema does not know, validate removes
 // them afterwards.
 func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
+	if err := a.validateByChain(operation, obj, old, first); err != nil || a.request.Refuse == nil {
+		return err
+	}
+	return a.request.Refuse(a.attributes(operation, obj.Object, old, a.shownAs().Kind(), a.request.Namespace, a.operationOptions(operation)))
+}
+
+func (a attempt) validateByChain(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
 	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -35,6 +36,9 @@ type Request struct {
 	// needs a Revision as well: if a condition does not hold, the write fails with
 	// ErrObsolete and is not tried again, because only the caller knows how to go on.
 	Require []store.Precondition
+
+	// Refuse refuses the write after all plugins; nil: nothing does.
+	Refuse func(admission.Attributes) error
 
 	// Collection says that the delete is part of a deletecollection: admission does not get
 	// the name of the object.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -84,7 +85,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, m
 			request.Timeout(roundUp(left))
 		}
 	}
-	if err := request.Do(ctx).Into(r.answer); err != nil {
+	if err := request.Do(faults.Calling(ctx, w.Name)).Into(r.answer); err != nil {
 		return w.failed(fmt.Errorf("failed to call webhook: %w", err))
 	}
 	return nil

@@ -1,0 +1,137 @@
+package fakecluster_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func settings(name, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": value}}
+}
+
+// The first two updates fail as if somebody else had been faster. A client that tries again as
+// it should does not mind.
+func ExampleCluster_Inject() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	if _, err := configMaps.Create(ctx, settings("a", "old"), metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	conflicts := c.Inject(fakecluster.Fault{Verb: "update", Resource: "configmaps", Name: "a", Times: 2, Effect: fakecluster.Conflict()})
+	attempts := 0
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		attempts++
+		_, err := configMaps.Update(ctx, settings("a", "new"), metav1.UpdateOptions{})
+		return err
+	})
+	fmt.Println(attempts, "attempts,", conflicts.Fired(), "conflicts, error:", err)
+	// Output:
+	// 3 attempts, 2 conflicts, error: <nil>
+}
+
+// The connection breaks after the write. Who tries again has to know that it may have been made.
+func ExampleCutAfterCommit() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	c.Inject(fakecluster.Fault{Verb: "create", Resource: "configmaps", Times: 1, Effect: fakecluster.CutAfterCommit()})
+	_, err := configMaps.Create(ctx, settings("a", "new"), metav1.CreateOptions{})
+	fmt.Println("failed:", err != nil)
+	_, err = configMaps.Create(ctx, settings("a", "new"), metav1.CreateOptions{})
+	fmt.Println("already there:", apierrors.IsAlreadyExists(err))
+	// Output:
+	// failed: true
+	// already there: true
+}
+
+// A cache that lags by one revision does not know what has just been created.
+func ExampleStaleRead() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	ctx := context.Background()
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	for _, name := range []string{"a", "b"} {
+		if _, err := configMaps.Create(ctx, settings(name, "new"), metav1.CreateOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	stale := c.Inject(fakecluster.Fault{Resource: "configmaps", Effect: fakecluster.StaleRead(1)})
+	seen, err := configMaps.List(ctx, metav1.ListOptions{})
+	fmt.Println(len(seen.Items), "of two, error:", err)
+	_, err = configMaps.Get(ctx, "b", metav1.GetOptions{})
+	fmt.Println(err)
+	stale.Stop()
+	_, err = configMaps.Get(ctx, "b", metav1.GetOptions{})
+	fmt.Println(err)
+	// Output:
+	// 1 of two, error: <nil>
+	// configmaps "b" not found
+	// <nil>
+}
+
+// The history is compacted, and a watch that runs is told so: the client has to list anew.
+func ExampleExpireWatch() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	w, err := configMaps.Watch(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Effect: fakecluster.ExpireWatch()})
+	for event := range w.ResultChan() {
+		fmt.Println(event.Type, apierrors.IsResourceExpired(apierrors.FromObject(event.Object)))
+	}
+	// Output:
+	// ERROR true
+}
+
+// A fault may strike at random. With WithSeed the same requests are struck again.
+func ExampleFault_probability() {
+	c := start(fakecluster.InProcess(), fakecluster.WithSeed(1))
+	defer c.Close()
+
+	c.Inject(fakecluster.Fault{Verb: "get", Resource: "namespaces", Probability: 0.5, Effect: fakecluster.Unavailable()})
+	namespaces := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces()
+	for range 5 {
+		_, err := namespaces.Get(context.Background(), "default", metav1.GetOptions{})
+		fmt.Println(err)
+	}
+	// Output:
+	// apiserver is shutting down
+	// <nil>
+	// apiserver is shutting down
+	// apiserver is shutting down
+	// <nil>
+}
+
+// A client gives up before the server answers.
+func ExampleFault_latency() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	c.Inject(fakecluster.Fault{Resource: "namespaces", Latency: time.Hour})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
+	fmt.Println("gave up:", err != nil)
+	// Output:
+	// gave up: true
+}

@@ -1,0 +1,517 @@
+package fakecluster_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func TestFaultsAnswerInTheWordsOfARealServer(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	create(t, inDefault(c), cronTab("a"))
+	update := func() error {
+		u, err := inDefault(c).Get(t.Context(), "a", metav1.GetOptions{})
+		must(t, err)
+		_, err = inDefault(c).Update(t.Context(), u, metav1.UpdateOptions{})
+		return err
+	}
+	list := func() error {
+		_, err := inDefault(c).List(t.Context(), metav1.ListOptions{})
+		return err
+	}
+	for _, tt := range []struct {
+		verb    string
+		effect  fakecluster.Effect
+		request func() error
+		text    string
+		code    int32
+		reason  metav1.StatusReason
+	}{
+		{"update", fakecluster.Conflict(), update,
+			`Operation cannot be fulfilled on crontabs.stable.example.com "a": the object has been modified; please apply your changes to the latest version and try again`, 409, metav1.StatusReasonConflict},
+		{"update", fakecluster.TooManyRequests(0), update,
+			"the server has received too many requests and has asked us to try again later", 429, metav1.StatusReasonTooManyRequests},
+		{"update", fakecluster.InternalError("etcdserver: request timed out"), update,
+			"Internal error occurred: etcdserver: request timed out", 500, metav1.StatusReasonInternalError},
+		{"list", fakecluster.Unavailable(), list, "apiserver is shutting down", 503, metav1.StatusReasonServiceUnavailable},
+		{"update", fakecluster.Timeout(), update,
+			"Timeout: request did not complete within requested timeout - context deadline exceeded", 504, metav1.StatusReasonTimeout},
+		{"list", fakecluster.Timeout(), list,
+			"the server was unable to return a response in the time allotted, but may still be processing the request", 504, metav1.StatusReasonTimeout},
+		{"update", fakecluster.RefuseAdmission("not on a Friday"), update,
+			`crontabs.stable.example.com "a" is forbidden: not on a Friday`, 403, metav1.StatusReasonForbidden},
+		{"list", fakecluster.Fail(apierrors.NewResourceExpired("gone")), list, "gone", 410, metav1.StatusReasonExpired},
+	} {
+		t.Run(tt.verb+" "+tt.effect.String(), func(t *testing.T) {
+			fault := c.Inject(fakecluster.Fault{Verb: tt.verb, Resource: definition, Times: 1, Effect: tt.effect})
+			err := tt.request()
+			fails(t, "struck", err, tt.text)
+			var status apierrors.APIStatus
+			if errors.As(err, &status) {
+				equal(t, "code and reason", []any{status.Status().Code, status.Status().Reason}, []any{tt.code, tt.reason})
+			}
+			must(t, tt.request())
+			equal(t, "fired", fault.Fired(), 1)
+		})
+	}
+	equal(t, "generation", get(t, inDefault(c), "a").GetGeneration(), int64(1))
+}
+
+func TestFaultsStrikeWhatTheyMatchAndNothingElse(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	create(t, c.Dynamic().Resource(namespaces), newNamespace("other"))
+	other := c.Dynamic().Resource(cronTabs).Namespace("other")
+	inOther := func(name string) *unstructured.Unstructured {
+		u := cronTab(name)
+		u.SetNamespace("other")
+		return u
+	}
+	create(t, inDefault(c), cronTab("a"))
+	create(t, other, inOther("a"))
+	create(t, inDefault(c), cronTab("b"))
+	kubectl := c.RESTConfig()
+	kubectl.UserAgent = "kubectl/v1.37 (linux)"
+	jane := c.ConfigFor("jane", "system:masters")
+	patch := func(r dynamic.ResourceInterface, name string) error {
+		_, err := r.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{}}`), metav1.PatchOptions{})
+		return err
+	}
+	requests := map[string]func() error{
+		"a":       func() error { return patch(inDefault(c), "a") },
+		"b":       func() error { return patch(inDefault(c), "b") },
+		"other a": func() error { return patch(other, "a") },
+		"by jane": func() error {
+			return patch(dynamic.NewForConfigOrDie(jane).Resource(cronTabs).Namespace("default"), "a")
+		},
+		"by kubectl": func() error {
+			return patch(dynamic.NewForConfigOrDie(kubectl).Resource(cronTabs).Namespace("default"), "a")
+		},
+		"a namespace": func() error { return patch(c.Dynamic().Resource(namespaces), "other") },
+		"get a":       func() error { _, err := inDefault(c).Get(t.Context(), "a", metav1.GetOptions{}); return err },
+		"create c":    func() error { return dryRunCreate(t, inDefault(c), cronTab("c")) },
+		"create d":    func() error { return dryRunCreate(t, inDefault(c), cronTab("d")) },
+		"finalize": func() error {
+			_, err := c.Dynamic().Resource(namespaces).Get(t.Context(), "other", metav1.GetOptions{}, "status")
+			return err
+		},
+	}
+	for rule, tt := range map[string]struct {
+		fault  fakecluster.Fault
+		struck []string
+	}{
+		"by verb":        {fakecluster.Fault{Verb: "get"}, []string{"get a"}},
+		"by resource":    {fakecluster.Fault{Verb: "patch", Resource: definition}, []string{"a", "b", "other a", "by jane", "by kubectl"}},
+		"core group":     {fakecluster.Fault{Resource: "namespaces"}, []string{"a namespace"}},
+		"by namespace":   {fakecluster.Fault{Resource: definition, Namespace: "other"}, []string{"other a"}},
+		"by name":        {fakecluster.Fault{Verb: "patch", Name: "b"}, []string{"b"}},
+		"a name in body": {fakecluster.Fault{Verb: "create", Name: "c"}, []string{"create c"}},
+		"by user":        {fakecluster.Fault{User: "jane"}, []string{"by jane"}},
+		"by user agent":  {fakecluster.Fault{UserAgent: "kubectl/"}, []string{"by kubectl"}},
+		"subresource":    {fakecluster.Fault{Subresource: "status"}, []string{"finalize"}},
+		"with the object": {fakecluster.Fault{Verb: "get", Subresource: fakecluster.AnySubresource},
+			[]string{"finalize", "get a"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			tt.fault.Effect = fakecluster.InternalError("struck")
+			fault := c.Inject(tt.fault)
+			defer fault.Stop()
+			struck := map[string]bool{}
+			for name, request := range requests {
+				if err := request(); err != nil {
+					fails(t, name, err, "Internal error occurred: struck")
+					struck[name] = true
+				}
+			}
+			want := map[string]bool{}
+			for _, name := range tt.struck {
+				want[name] = true
+			}
+			equal(t, "struck", struck, want)
+			equal(t, "fired", fault.Fired(), len(tt.struck))
+		})
+	}
+	for name, request := range requests {
+		fails(t, name, request(), "<nil>")
+	}
+}
+
+func dryRunCreate(t *testing.T, r dynamic.ResourceInterface, u *unstructured.Unstructured) error {
+	_, err := r.Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// The body of a create is read for its name, in every form.
+func TestAFaultKnowsTheNameInTheBodyOfACreate(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	fault := c.Inject(fakecluster.Fault{Verb: "create", Resource: "configmaps", Name: "a", Effect: fakecluster.InternalError("struck")})
+	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		config := c.RESTConfig()
+		config.ContentType = contentType
+		maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		fails(t, contentType, err, "Internal error occurred: struck")
+		b, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{})
+		must(t, err)
+		equal(t, "what another create stored", b.Data, map[string]string{"k": "v"})
+		must(t, maps.Delete(t.Context(), "b", metav1.DeleteOptions{}))
+		_, err = maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a"}}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	equal(t, "fired", fault.Fired(), 2)
+	wire := newWire(t, c)
+	status, body, err := wire.Send(t.Context(), "POST", "/api/v1/namespaces/default/configmaps", "application/yaml", "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
+	must(t, err)
+	equal(t, "YAML", status, 500)
+	if !strings.Contains(body, "struck") {
+		t.Error(body)
+	}
+}
+
+func TestAFaultStrikesSomeTimesAfterSomeRequests(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	get := func() error { _, err := inDefault(c).List(t.Context(), metav1.ListOptions{}); return err }
+	fault := c.Inject(fakecluster.Fault{Verb: "list", After: 2, Times: 3, Effect: fakecluster.InternalError("x")})
+	var struck []bool
+	for range 8 {
+		struck = append(struck, get() != nil)
+	}
+	equal(t, "struck", struck, []bool{false, false, true, true, true, false, false, false})
+	equal(t, "fired", fault.Fired(), 3)
+	always := c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.InternalError("always")})
+	fails(t, "in force", get(), "Internal error occurred: always")
+	always.Stop()
+	always.Stop()
+	must(t, get())
+	equal(t, "fired", always.Fired(), 1)
+}
+
+// struckBy plays fifty reads on a cluster with a seed, and tells which are struck.
+func struckBy(t *testing.T, seed uint64) string {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithSeed(seed))
+	c.Inject(fakecluster.Fault{Verb: "get", Probability: 0.3, Effect: fakecluster.InternalError("x")})
+	var b strings.Builder
+	for range 50 {
+		_, err := c.Dynamic().Resource(namespaces).Get(t.Context(), "default", metav1.GetOptions{})
+		fmt.Fprint(&b, map[bool]int{true: 1}[err != nil])
+	}
+	return b.String()
+}
+
+func TestTheSeedSaysWhichRequestsAreStruck(t *testing.T) {
+	first := struckBy(t, 7)
+	equal(t, "the same seed", struckBy(t, 7), first)
+	if other := struckBy(t, 8); other == first {
+		t.Errorf("another seed strikes the same: %s", other)
+	}
+	if n := strings.Count(first, "1"); n < 5 || n > 28 {
+		t.Errorf("%d of 50 requests struck, with the probability 0.3", n)
+	}
+}
+
+func TestLatencyIsOfTheBubblesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := defined(t, fakecluster.InProcess())
+		slow := c.Inject(fakecluster.Fault{Verb: "list", Latency: 20 * time.Second})
+		failed := c.Inject(fakecluster.Fault{Verb: "list", Times: 1, Latency: 5 * time.Second, Effect: fakecluster.Unavailable()})
+		began := time.Now()
+		_, err := inDefault(c).List(t.Context(), metav1.ListOptions{})
+		fails(t, "slow and failed", err, "apiserver is shutting down")
+		equal(t, "time", time.Since(began), 25*time.Second)
+		equal(t, "both fired", []int{slow.Fired(), failed.Fired()}, []int{1, 1})
+
+		began = time.Now()
+		seconds := int64(3)
+		err = c.Discovery().RESTClient().Get().AbsPath("/apis/stable.example.com/v1/crontabs").Param("timeout", "3s").Do(t.Context()).Error()
+		fails(t, "beyond the time that the client waits", err,
+			"the server was unable to return a response in the time allotted, but may still be processing the request")
+		equal(t, "time", time.Since(began), time.Duration(seconds)*time.Second)
+		slow.Stop()
+	})
+}
+
+func TestAConnectionIsCutBeforeOrAfterTheCommit(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := defined(t, way...)
+		before := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Times: 1, Effect: fakecluster.CutBeforeCommit()})
+		_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		cut(t, err)
+		equal(t, "after the first cut", names(list(t, inDefault(c))), []string{})
+
+		after := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Times: 1, Effect: fakecluster.CutAfterCommit()})
+		bad := cronTab("bad")
+		bad.Object["spec"] = object{"cronSpec": 5}
+		_, err = inDefault(c).Create(t.Context(), bad, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) {
+			t.Errorf("a create that is refused is not cut: %v", err)
+		}
+		must(t, dryRunCreate(t, inDefault(c), cronTab("a")))
+		equal(t, "fired", []int{before.Fired(), after.Fired()}, []int{1, 0})
+		_, err = inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		cut(t, err)
+		equal(t, "fired", after.Fired(), 1)
+		equal(t, "after the second cut", names(list(t, inDefault(c))), []string{"a"})
+		_, err = inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		fails(t, "once more", err, `crontabs.stable.example.com "a" already exists`)
+	})
+}
+
+// cut checks that an error is that of a connection that has ended without an answer.
+func cut(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(fmt.Sprint(err), "INTERNAL_ERROR") {
+		t.Errorf("the connection is not cut: %v", err)
+	}
+}
+
+func TestReadsAreStale(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	crontabs := inDefault(c)
+	a := create(t, crontabs, cronTab("a"))
+	create(t, crontabs, cronTab("b"))
+	now := change(t, crontabs, a, "new")
+	remove(t, crontabs, "b")
+	image := func(u *unstructured.Unstructured) string {
+		text, _, _ := unstructured.NestedString(u.Object, "spec", "image")
+		return text
+	}
+	for _, tt := range []struct {
+		lag    int
+		exists map[string]string
+	}{
+		{1, map[string]string{"a": "new", "b": "my-awesome-cron-image"}},
+		{2, map[string]string{"a": "my-awesome-cron-image", "b": "my-awesome-cron-image"}},
+		{3, map[string]string{"a": "my-awesome-cron-image"}},
+		{4, map[string]string{}},
+		{1000, map[string]string{}},
+	} {
+		fault := c.Inject(fakecluster.Fault{Resource: definition, Effect: fakecluster.StaleRead(tt.lag)})
+		for _, version := range []string{"", "0"} {
+			l, err := crontabs.List(t.Context(), metav1.ListOptions{ResourceVersion: version, Limit: 1})
+			must(t, err)
+			if l.GetContinue() != "" { // "0" ignores the limit, as a cache does
+				rest, err := crontabs.List(t.Context(), metav1.ListOptions{Continue: l.GetContinue(), Limit: 10})
+				must(t, err)
+				equal(t, "resourceVersion of the second page", rest.GetResourceVersion(), l.GetResourceVersion())
+				l.Items = append(l.Items, rest.Items...)
+			}
+			got := map[string]string{}
+			for _, u := range l.Items {
+				got[u.GetName()] = image(&u)
+			}
+			equal(t, fmt.Sprintf("list %d revisions ago at %q", tt.lag, version), got, tt.exists)
+		}
+		got := map[string]string{}
+		for _, name := range []string{"a", "b"} {
+			u, err := crontabs.Get(t.Context(), name, metav1.GetOptions{})
+			if err == nil {
+				got[name] = image(u)
+			} else {
+				fails(t, "get", err, fmt.Sprintf("crontabs.stable.example.com %q not found", name))
+			}
+		}
+		equal(t, fmt.Sprintf("get %d revisions ago", tt.lag), got, tt.exists)
+
+		// Whoever asks for a revision gets it.
+		u, err := crontabs.Get(t.Context(), "a", metav1.GetOptions{ResourceVersion: now.GetResourceVersion()})
+		must(t, err)
+		equal(t, "not older than", image(u), "new")
+		fault.Stop()
+	}
+	equal(t, "without a fault", names(list(t, crontabs)), []string{"a"})
+
+	// A watch from a stale list misses nothing.
+	fault := c.Inject(fakecluster.Fault{Verb: "list", Times: 1, Effect: fakecluster.StaleRead(2)})
+	l := list(t, crontabs)
+	equal(t, "stale", names(l), []string{"a", "b"})
+	equal(t, "fired", fault.Fired(), 1)
+	w, err := crontabs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: l.GetResourceVersion()})
+	must(t, err)
+	defer w.Stop()
+	for _, want := range []string{"MODIFIED a", "DELETED b"} {
+		e := <-w.ResultChan()
+		equal(t, "event", fmt.Sprint(e.Type, " ", e.Object.(*unstructured.Unstructured).GetName()), want)
+	}
+}
+
+func TestAWebhookThatFailsIsThatOfItsNameOnly(t *testing.T) {
+	h := &hook{answer: allow}
+	c := withHook(t, h, fakecluster.InProcess())
+	ignore := admissionregistrationv1.Ignore
+	configure(t, c, hookConfiguration(t, c, validating, "strict", nil))
+	configure(t, c, hookConfiguration(t, c, validating, "lenient", func(w *admissionregistrationv1.MutatingWebhook) { w.FailurePolicy = &ignore }))
+	for _, tt := range []struct {
+		name, text string
+		calls      int
+	}{
+		{"strict.example.com", `Internal error occurred: failed calling webhook "strict.example.com": failed to call webhook: ` +
+			`Post "https://hook.default.svc:443/?timeout=10s": dial tcp hook.default.svc:443: connect: connection refused`, 1},
+		{"lenient.example.com", "<nil>", 1},
+		{"none.example.com", "<nil>", 2},
+	} {
+		h.mu.Lock()
+		h.calls = nil
+		h.mu.Unlock()
+		fault := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Name: "a", Optional: true, Effect: fakecluster.FailWebhook(tt.name)})
+		fails(t, tt.name, dryRunCreate(t, inDefault(c), cronTab("a")), tt.text)
+		h.mu.Lock()
+		equal(t, tt.name+": calls", len(h.calls), tt.calls)
+		h.mu.Unlock()
+		fails(t, "another object", dryRunCreate(t, inDefault(c), cronTab("b")), "<nil>")
+		fault.Stop()
+		fails(t, "without the fault", dryRunCreate(t, inDefault(c), cronTab("a")), "<nil>")
+	}
+}
+
+func TestAConversionFails(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
+	a := create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: object{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": "a"}, "hostPort": "localhost:1234",
+	}})
+	fault := c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Times: 1, Effect: fakecluster.FailConversion()})
+	_, err := cronTabsIn(c, "v1beta1").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	equal(t, "no conversion", fault.Fired(), 0)
+	_, err = cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+	want := corrupt(a) + `conversion webhook for example.com/v1beta1, Kind=CronTab failed: Post "https://fakecluster-conversion-crontabs.default.svc:443/crdconvert?timeout=30s": dial tcp `
+	if text := fmt.Sprint(err); !strings.Contains(text, "conversion webhook for example.com/v1beta1, Kind=CronTab failed: Post ") || !strings.HasSuffix(text, ": connect: connection refused") {
+		t.Errorf("got %s\nwant %s", text, want)
+	}
+	equal(t, "fired", fault.Fired(), 1)
+	_, err = cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+}
+
+func TestFaultsThatContradictThemselvesAreRefused(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	for text, fault := range map[string]fakecluster.Fault{
+		"it has neither an effect nor a latency": {Verb: "get"},
+		`there is no verb "read"; there are get, list, watch, create, update, patch, delete, deletecollection`:                                                 {Verb: "read", Effect: fakecluster.Unavailable()},
+		"CutAfterCommit and the verb get contradict each other: it strikes create, update, patch, delete, deletecollection":                                    {Verb: "get", Effect: fakecluster.CutAfterCommit()},
+		"StaleRead(3) and the verb create contradict each other: it strikes get, list":                                                                         {Verb: "create", Effect: fakecluster.StaleRead(3)},
+		"DropWatch(0) and the verb list contradict each other: it strikes watch":                                                                               {Verb: "list", Effect: fakecluster.DropWatch(0)},
+		"Conflict and the verb watch contradict each other: it strikes create, update, patch, delete, deletecollection":                                        {Verb: "watch", Effect: fakecluster.Conflict()},
+		"DelayWatch(1s) and a latency contradict each other: the latency is that of a request":                                                                 {Latency: 1, Effect: fakecluster.DelayWatch(time.Second)},
+		"DropWatch(0) and a subresource contradict each other: subresources cannot be watched":                                                                 {Subresource: "status", Effect: fakecluster.DropWatch(0)},
+		"the verb deletecollection and a Name contradict each other: the request names no object":                                                              {Verb: "deletecollection", Name: "a", Effect: fakecluster.Conflict()},
+		"FailConversion strikes all conversions of a Resource, whoever asks for them: Verb, Subresource, Namespace, Name, User and UserAgent have to be empty": {Verb: "get", Effect: fakecluster.FailConversion()},
+		"StaleRead(0): a cache lags by one revision at least":                                                                                                  {Effect: fakecluster.StaleRead(0)},
+		"DelayWatch(0s): the delay has to be positive":                                                                                                         {Effect: fakecluster.DelayWatch(0)},
+		"DropWatch(-1): the number of events cannot be negative":                                                                                               {Effect: fakecluster.DropWatch(-1)},
+		"RefuseAdmission: the message is empty":                                                                                                                {Effect: fakecluster.RefuseAdmission("")},
+		"TooManyRequests: Retry-After is in whole seconds, and 1.5s is not":                                                                                    {Effect: fakecluster.TooManyRequests(1500 * time.Millisecond)},
+		"Fail: the error boom has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                  {Effect: fakecluster.Fail(errors.New("boom"))},
+		"Fail: the error <nil> has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                 {Effect: fakecluster.Fail(nil)},
+		"the latency -1ns is negative":                                            {Latency: -1},
+		"After is -1: it cannot be negative":                                      {After: -1, Latency: 1},
+		"Times is -1: it cannot be negative":                                      {Times: -1, Latency: 1},
+		"the probability 1.5 is not between 0 and 1":                              {Probability: 1.5, Latency: 1},
+		`there is no resource "crontabs"; there is "crontabs.stable.example.com"`: {Resource: "crontabs", Latency: 1},
+		`there is no resource "CronTab"`:                                          {Resource: "CronTab", Latency: 1},
+		`crontabs.stable.example.com has no subresource "status"`:                 {Resource: definition, Subresource: "status", Latency: 1},
+		`no resource has the subresource "statsu"`:                                {Subresource: "statsu", Latency: 1},
+		`no resource has the subresource "log" with the verb "patch"`:             {Subresource: "log", Verb: "patch", Latency: 1},
+		`bindings has no verb "get"; it has create`:                               {Resource: "bindings", Verb: "get", Latency: 1},
+		`namespaces/status has no verb "delete"; it has get, patch, update`:       {Resource: "namespaces", Subresource: "status", Verb: "delete", Latency: 1},
+	} {
+		var injected *fakecluster.Injection
+		message := fatal(t, func(t testing.TB) {
+			c := c.Fork(t)
+			injected = c.Inject(fault)
+		})
+		equal(t, fmt.Sprintf("%+v", fault), message, "fakecluster: the fault cannot be injected: "+text)
+		if injected != nil {
+			t.Errorf("%s: the test goes on", text)
+		}
+	}
+}
+
+func TestAFaultThatNeverFiresFailsTheTest(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	create(t, inDefault(c), cronTab("a"))
+	for _, tt := range []struct {
+		rule  string
+		fault fakecluster.Fault
+		text  string
+	}{
+		{"it fired", fakecluster.Fault{Verb: "get", Effect: fakecluster.Unavailable()}, ""},
+		{"it need not", fakecluster.Fault{Verb: "delete", Optional: true, Effect: fakecluster.Unavailable()}, ""},
+		{"nothing matched", fakecluster.Fault{Verb: "delete", Resource: "namespaces", Effect: fakecluster.Unavailable()},
+			"fakecluster: the fault never fired: delete namespaces: Unavailable; no request matched"},
+		{"another verb", fakecluster.Fault{Verb: "update", Resource: definition, Namespace: "default", Name: "a", Effect: fakecluster.Conflict()},
+			"fakecluster: the fault never fired: update crontabs.stable.example.com in namespace default of a: Conflict; " +
+				`no request matched, and one differed in one thing alone: the last had the Verb "get"`},
+		{"too late", fakecluster.Fault{Verb: "get", After: 3, Times: 2, Effect: fakecluster.Unavailable()},
+			"fakecluster: the fault never fired: get any resource: Unavailable (after 3 requests, at most 2 times); requests that matched: 1"},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			v := &verdict{TB: t}
+			t.Cleanup(func() { equal(t, "verdict", v.text, tt.text) }) // after the cluster has ended
+			f := c.Fork(v)
+			f.Inject(tt.fault)
+			_, _ = inDefault(f).Get(t.Context(), "a", metav1.GetOptions{})
+		})
+	}
+}
+
+func TestFaultsOfAClusterWithoutATestAreErrors(t *testing.T) {
+	c, err := fakecluster.New(fakecluster.InProcess())
+	must(t, err)
+	fails(t, "an unknown resource", c.Inject(fakecluster.Fault{Resource: "pots", Latency: 1}).Err(),
+		`the fault cannot be injected: there is no resource "pots"`)
+	unfired := c.Inject(fakecluster.Fault{Resource: "pods", Latency: time.Second})
+	must(t, unfired.Err())
+	unfired.Stop()
+	fails(t, "close", c.Close(), `the fault cannot be injected: there is no resource "pots"`+"\n"+
+		"the fault never fired: any verb of pods: latency of 1s; no request matched")
+	fails(t, "close again", c.Close(), "<nil>")
+}
+
+func TestAForkInheritsNoFaults(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.Unavailable()})
+	f := c.Fork(t)
+	equal(t, "in the fork", names(list(t, inDefault(f))), []string{})
+	f.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.InternalError("of the fork")})
+	_, err := inDefault(f).List(t.Context(), metav1.ListOptions{})
+	fails(t, "in the fork", err, "Internal error occurred: of the fork")
+	_, err = inDefault(c).List(t.Context(), metav1.ListOptions{})
+	fails(t, "in the origin", err, "apiserver is shutting down")
+}
+
+func TestAFaultComesBeforeAuthorization(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	c.Inject(fakecluster.Fault{User: "nobody", Times: 1, Effect: fakecluster.Unavailable()})
+	crontabs := dynamic.NewForConfigOrDie(c.ConfigFor("nobody")).Resource(cronTabs).Namespace("default")
+	_, err := crontabs.List(t.Context(), metav1.ListOptions{})
+	fails(t, "struck", err, "apiserver is shutting down")
+	_, err = crontabs.List(t.Context(), metav1.ListOptions{})
+	fails(t, "not struck", err, `crontabs.stable.example.com is forbidden: User "nobody" cannot list resource "crontabs" in API group "stable.example.com" in the namespace "default"`)
+}
+
+// client-go repeats what is answered with Retry-After; in a bubble that takes no real time.
+func TestTooManyRequestsSayWhenToComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := defined(t, fakecluster.InProcess())
+		fault := c.Inject(fakecluster.Fault{Verb: "list", Times: 3, Effect: fakecluster.TooManyRequests(7 * time.Second)})
+		began := time.Now()
+		list(t, inDefault(c))
+		equal(t, "time and requests", []any{time.Since(began), fault.Fired()}, []any{21 * time.Second, 3})
+	})
+}

@@ -1,0 +1,318 @@
+package faults
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// ErrDropped is the end of a watch whose connection breaks.
+var ErrDropped = errors.New("the connection of the watch is cut off")
+
+// Shown is an event as a watch shows it.
+type Shown struct {
+	Type            string // ADDED, MODIFIED or DELETED; empty: the watch does not show the event
+	Namespace, Name string
+}
+
+// Watch is a running watch. It reads the events of a cursor: at once, or later if faults delay them
+// or a [Hold] keeps them back.
+type Watch struct {
+	engine  *Engine
+	request Request
+	cursor  *store.Cursor
+	// definition reads the changes of the definition of the resource; nil: it has none.
+	definition *store.Cursor
+	shows      func(*store.Event) (Shown, error)
+	number     int64 // watches are numbered as they begin
+
+	wake chan struct{} // has room for one
+
+	mu   sync.Mutex
+	hold *Hold // nil: none
+	// held are the events that wait for the hold, late those that wait for their time. All of late
+	// come before all of held.
+	held   []heldEvent
+	late   []lateEvent
+	delays []*Injection
+	drops  []*dropping
+	expiry *Injection // ends the watch; nil: none
+	failed error      // of the cursor, after the events that it has read before
+	// redefined are events of the definition that have been read before their time.
+	redefined []*store.Event
+	ended     bool
+}
+
+type heldEvent struct {
+	event *store.Event
+	shown Shown
+}
+
+type lateEvent struct {
+	event *store.Event
+	due   time.Time
+}
+
+// dropping is a fault that ends the watch after some further events.
+type dropping struct {
+	by   *Injection
+	left int
+}
+
+// Watch registers a watch until its End. It reads the events after the cursor, and those of the
+// definition of its resource, if it has one. Shows tells how the watch shows an event.
+func (e *Engine) Watch(r Request, cursor, definition *store.Cursor, shows func(*store.Event) (Shown, error)) *Watch {
+	w := &Watch{engine: e, request: r, cursor: cursor, definition: definition, shows: shows, wake: make(chan struct{}, 1)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begun++
+	w.number, w.hold = e.begun, e.hold
+	e.watches = append(e.watches, w)
+	for _, i := range e.inForce() {
+		if i.fault.Effect.strikesWatches() {
+			w.mayStrike(i)
+		}
+	}
+	e.compactFor(w)
+	return w
+}
+
+// End says that the watch is over. What has been held back from it is forgotten.
+func (w *Watch) End() {
+	w.engine.mu.Lock()
+	w.engine.watches = slices.DeleteFunc(w.engine.watches, func(other *Watch) bool { return other == w })
+	w.engine.mu.Unlock()
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended, w.held, w.late = true, nil, nil
+	for _, d := range w.drops {
+		d.by.giveBack()
+	}
+	w.drops = nil
+}
+
+// mayStrike lets a fault strike the watch if it matches. The caller holds the lock of the engine.
+func (w *Watch) mayStrike(i *Injection) {
+	if !i.take(&w.request) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch i.fault.Effect.kind {
+	case drop:
+		w.drops = append(w.drops, &dropping{i, i.fault.Effect.events})
+	case delay:
+		w.delays = append(w.delays, i)
+		i.keep()
+	case expire:
+		if w.expiry != nil {
+			i.giveBack()
+			return
+		}
+		w.expiry = i
+		i.keep()
+	}
+	w.awake()
+}
+
+// spare takes a fault off the watch. Events that it has delayed already come when they are due.
+func (w *Watch) spare(i *Injection) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delays = slices.DeleteFunc(w.delays, func(other *Injection) bool { return other == i })
+	w.drops = slices.DeleteFunc(w.drops, func(d *dropping) bool {
+		if d.by == i {
+			i.giveBack()
+		}
+		return d.by == i
+	})
+}
+
+// compactFor compacts the history if a fault ends one of the watches by that. Before, every watch
+// reads what it would lose: only those end that a fault strikes. The caller holds the lock.
+func (e *Engine) compactFor(watches ...*Watch) {
+	if slices.ContainsFunc(watches, func(w *Watch) bool { return w.expiry != nil }) {
+		_ = e.compact() // the store is closed, and all watches end
+	}
+}
+
+// Compact forgets the history up to now, as a compaction of etcd does. Watches that run go on.
+func (e *Engine) Compact() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.compact()
+}
+
+func (e *Engine) compact() error {
+	for _, w := range e.watches {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+	}
+	to := e.Store.Revision()
+	for _, w := range e.watches {
+		w.pull()
+		if w.definition == nil {
+			continue
+		}
+		if events, err := w.definition.Poll(); err == nil {
+			w.redefined = append(w.redefined, events...)
+		}
+	}
+	return e.Store.Compact(to)
+}
+
+// awake tells the reader of the watch to look again. The caller holds the lock.
+func (w *Watch) awake() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Changed returns a channel that is closed by the next commit to any key.
+func (w *Watch) Changed() <-chan struct{} { return w.cursor.Changed() }
+
+// Wake returns a channel that tells that the events, or the end, of the watch may have changed.
+func (w *Watch) Wake() <-chan struct{} { return w.wake }
+
+// Poll returns the next events that the client may see, or none. It fails as the cursor does,
+// with ErrDropped, or with a CompactedError if a fault ends the watch.
+func (w *Watch) Poll() ([]*store.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.expiry != nil {
+		return nil, &store.CompactedError{Requested: w.revision(), Oldest: w.engine.Store.Oldest()}
+	}
+	if w.hold == nil && len(w.held) == 0 && len(w.late) == 0 && len(w.delays) == 0 && w.failed == nil {
+		return w.cursor.Poll()
+	}
+	w.pull()
+	now := time.Now()
+	var ready []*store.Event
+	for len(w.late) > 0 && !w.late[0].due.After(now) {
+		ready, w.late = append(ready, w.late[0].event), w.late[1:]
+	}
+	if len(ready) == 0 && len(w.late) == 0 && len(w.held) == 0 {
+		return nil, w.failed
+	}
+	return ready, nil
+}
+
+// PollDefinition returns the next changes of the definition of the resource. It fails as the cursor
+// does.
+func (w *Watch) PollDefinition() ([]*store.Event, error) {
+	if w.definition == nil {
+		return nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if events := w.redefined; len(events) > 0 {
+		w.redefined = nil
+		return events, nil
+	}
+	return w.definition.Poll()
+}
+
+// pull reads what the cursor has. What the hold does not keep back becomes late, with no delay if
+// no fault delays it. The caller holds the lock.
+func (w *Watch) pull() {
+	for w.failed == nil {
+		events, err := w.cursor.Poll()
+		w.failed = err
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if w.hold == nil {
+				w.release(e)
+				continue
+			}
+			shown, err := w.shows(e)
+			if err != nil || shown.Type != "" { // an error is for the client
+				w.held = append(w.held, heldEvent{e, shown})
+			}
+		}
+	}
+}
+
+// release lets an event come when its delay is over. The caller holds the lock.
+func (w *Watch) release(e *store.Event) {
+	var by time.Duration
+	for _, i := range w.delays {
+		by = max(by, i.fault.Effect.by)
+	}
+	due := time.Now().Add(by)
+	if n := len(w.late); n > 0 && w.late[n-1].due.After(due) {
+		due = w.late[n-1].due // events keep their order
+	}
+	w.late = append(w.late, lateEvent{e, due})
+}
+
+// Due returns when the next delayed event comes; ok is false if none waits.
+func (w *Watch) Due() (at time.Time, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.late) == 0 {
+		return time.Time{}, false
+	}
+	return w.late[0].due, true
+}
+
+// Revision returns the revision up to which the client has seen all changes.
+func (w *Watch) Revision() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.revision()
+}
+
+func (w *Watch) revision() int64 {
+	switch {
+	case len(w.late) > 0:
+		return w.late[0].event.Record.Revision - 1
+	case len(w.held) > 0:
+		return w.held[0].event.Record.Revision - 1
+	}
+	return w.cursor.Revision()
+}
+
+// Pending tells whether events wait that the client has not seen.
+func (w *Watch) Pending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.late) > 0 || len(w.held) > 0
+}
+
+// Broken tells whether the connection breaks now.
+func (w *Watch) Broken() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken()
+}
+
+func (w *Watch) broken() bool {
+	for n, d := range w.drops {
+		if d.left == 0 {
+			d.by.keep()
+			w.drops = slices.Delete(w.drops, n, n+1)
+			return true
+		}
+	}
+	return false
+}
+
+// Sent counts an event that the client has been sent, and tells whether the connection breaks now.
+func (w *Watch) Sent() (broken bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.drops) == 0 {
+		return false
+	}
+	for _, d := range w.drops {
+		d.left = max(d.left-1, 0)
+	}
+	return w.broken()
+}

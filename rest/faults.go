@@ -1,0 +1,278 @@
+package rest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	upstream "k8s.io/apiserver/pkg/admission"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// FaultsOf returns what makes requests to a server go wrong on purpose. A new server has no faults, and
+// neither has a fork. It is for package fakecluster, which has the types that users need: only this
+// module can use those of an engine.
+func FaultsOf(s *Server) *faults.Engine { return s.faults }
+
+// injectFaults makes requests for resources go wrong as the faults in force say.
+func (s *Server) injectFaults(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if !s.faults.Active() || !infoOf(req).IsResourceRequest {
+			next.ServeHTTP(w, req)
+			return
+		}
+		struck := s.faults.Strike(asFaultsSee(w, req))
+		defer struck.Done()
+		req = req.WithContext(faults.With(req.Context(), struck))
+		if err := wait(req.Context(), struck.Latency); err != nil {
+			writeError(w, req, orTimeout(req.Context(), err))
+			return
+		}
+		if err := struck.Answer(); err != nil {
+			if errors.Is(err, faults.ErrTimeout) {
+				_, err, _ = limitOf(req)
+			}
+			writeError(w, req, err)
+			return
+		}
+		if struck.IsCutBefore() {
+			panic(http.ErrAbortHandler)
+		}
+		if !struck.MayBeCutAfter() {
+			next.ServeHTTP(w, req)
+			return
+		}
+		answer := &keptAnswer{header: w.Header()}
+		next.ServeHTTP(answer, req)
+		if answer.code < http.StatusBadRequest {
+			struck.CutAfter()
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(answer.code)
+		_, _ = w.Write(answer.body.Bytes()) // the client may have gone
+	})
+}
+
+// wait waits until the time is over or the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// keptAnswer is an answer that is written when it is known whether the client gets it.
+type keptAnswer struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (a *keptAnswer) Header() http.Header { return a.header }
+
+func (a *keptAnswer) WriteHeader(code int) {
+	if a.code == 0 {
+		a.code = code
+	}
+}
+
+func (a *keptAnswer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(p)
+}
+
+// asFaultsSee returns what faults match a request by.
+func asFaultsSee(w http.ResponseWriter, req *http.Request) faults.Request {
+	info := infoOf(req)
+	r := faults.Request{
+		Verb: info.Verb, Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource,
+		Namespace: info.Namespace, Name: info.Name, UserAgent: req.UserAgent(),
+		DryRun: strings.Contains(req.URL.RawQuery, "dryRun=") && req.URL.Query().Get("dryRun") == metav1.DryRunAll,
+	}
+	if by, ok := apirequest.UserFrom(req.Context()); ok {
+		r.User = by.GetName()
+	}
+	if info.Verb == "create" && info.Name == "" {
+		r.NameInBody = func() string { return nameInBody(w, req) }
+	}
+	return r
+}
+
+// nameInBody returns the name of the object in the body of a request, and leaves the body to be read
+// again; empty: the body has none, or cannot be read.
+func nameInBody(w http.ResponseWriter, req *http.Request) string {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBodyBytes))
+	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	switch {
+	case err != nil:
+		return ""
+	case strings.Contains(req.Header.Get("Content-Type"), "protobuf"):
+		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return ""
+		}
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return ""
+		}
+		return metadata.GetName()
+	case !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
+		if body, err = yaml.ToJSON(body); err != nil {
+			return ""
+		}
+	}
+	return gjson.GetBytes(body, "metadata.name").String()
+}
+
+// failing is a reader that is at its end, or fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+// asOf returns the revision as of which a read is answered that asks for a resourceVersion; 0: the
+// newest. A read that asks for a revision at least gets no older one.
+func (r *request) asOf(resourceVersion string) int64 {
+	lag := r.struck.Lag()
+	if lag == 0 {
+		return 0
+	}
+	current := r.store.Revision()
+	wanted, err := strconv.ParseInt(cmp.Or(resourceVersion, "0"), 10, 64)
+	if err != nil || wanted > current {
+		return 0 // it is refused
+	}
+	r.struck.ReadStale()
+	return max(current-lag, r.store.Oldest(), r.version.Resource.Since, wanted)
+}
+
+// listAsOf makes the options of a list those of a list of the past, if the read is stale. A list
+// that asks for exactly one state is never stale.
+func (r *request) listAsOf(o *internalversion.ListOptions) {
+	if o.Continue != "" || o.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		return
+	}
+	at := r.asOf(o.ResourceVersion)
+	if at == 0 {
+		return
+	}
+	if o.ResourceVersion == "0" {
+		o.Limit = 0 // as in a cache
+	}
+	o.ResourceVersion, o.ResourceVersionMatch = strconv.FormatInt(at, 10), metav1.ResourceVersionMatchExact
+}
+
+// refusal returns what refuses a write in the place of an admission plugin; nil: nothing does.
+func (r *request) refusal() func(upstream.Attributes) error {
+	message, refused := r.struck.Refusal()
+	if message == "" {
+		return nil
+	}
+	return func(a upstream.Attributes) error {
+		refused()
+		return upstream.NewForbidden(a, errors.New(message))
+	}
+}
+
+// knows returns an error if no version of a resource that is served has the subresource or the verb.
+// Any of them may be empty, or the subresource any.
+func (s *Server) knows(of schema.GroupResource, subresource, verb string) error {
+	c := s.catalogue.Load()
+	if of.Resource == "" {
+		for _, group := range c.Groups() {
+			for _, res := range group.Resources {
+				if verbs, ok := subresourceVerbsOf(res, subresource); ok && (verb == "" || slices.Contains(verbs, verb)) {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("no resource has the subresource %q%s", subresource, withVerb(verb))
+	}
+	res := c.Resource(of.Group, of.Resource)
+	if res == nil {
+		return fmt.Errorf("there is no resource %q%s", of, s.othersCalled(c, of))
+	}
+	verbs := res.Verbs
+	if subresource != "" {
+		known, ok := subresourceVerbsOf(res, subresource)
+		if !ok && subresource != faults.AnySubresource {
+			return fmt.Errorf("%s has no subresource %q", of, subresource)
+		}
+		if subresource == faults.AnySubresource {
+			known = append(slices.Clone(verbs), known...)
+		}
+		verbs = known
+	}
+	if verb != "" && !slices.Contains(verbs, verb) {
+		what := of.String()
+		if subresource != "" && subresource != faults.AnySubresource {
+			what += "/" + subresource
+		}
+		return fmt.Errorf("%s has no verb %q; it has %s", what, verb, strings.Join(verbs, ", "))
+	}
+	return nil
+}
+
+func withVerb(verb string) string {
+	if verb == "" {
+		return ""
+	}
+	return fmt.Sprintf(" with the verb %q", verb)
+}
+
+// subresourceVerbsOf returns the verbs of a subresource, or of all, in the versions that are served;
+// ok is false if there is no such subresource.
+func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []string, ok bool) {
+	for _, v := range res.Versions {
+		for name, s := range v.Subresource {
+			if v.Served && (name == subresource || subresource == faults.AnySubresource) {
+				verbs, ok = append(verbs, s.Verbs...), true
+			}
+		}
+	}
+	slices.Sort(verbs)
+	return slices.Compact(verbs), ok
+}
+
+// othersCalled names the resources of other groups that are called so.
+func (s *Server) othersCalled(c *resource.Catalogue, of schema.GroupResource) string {
+	var found []string
+	for _, group := range c.Groups() {
+		if res := c.Resource(group.Name, of.Resource); res != nil {
+			found = append(found, strconv.Quote(res.GroupResource().String()))
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return "; there is " + strings.Join(found, " and ")
+}

@@ -32,6 +32,24 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:10: 1 < 2 speaks of no answer: it is the same whatever the server does`}},
 		{"an expectation that every answer meets", head + get + "  expect: {}\n", []string{
 			`f.yaml:4:11: this expectation can never fail: every answer has that; leave it out, or say what the answer has`}},
+		{"an expectation of nothing", head + get + "  expect: !absent\n", []string{
+			`f.yaml:4:11: this expectation can never fail: !absent expects nothing; leave it out, or use absent to say that an object is not there`}},
+		{"an expectation of what every answer has", head + "- get: {apiVersion: v1, kind: Pod, name: a}\n  expect: {kind: !present , metadata: {}}\n", []string{
+			`f.yaml:4:11: this expectation can never fail: every answer has that; leave it out, or say what the answer has`}},
+		{"and of what every list has", head + "- list: {apiVersion: v1, kind: Pod}\n  expect: {items: !present }\n", []string{
+			`f.yaml:4:11: this expectation can never fail: every answer has that; leave it out, or say what the answer has`}},
+		{"a case whose expectation every answer meets", "scenario: s\ncases: [{name: a, want: {x: 1}}, {name: b, want: {}}]\nsteps:\n" + get + "  expect: !from case.want\n", []string{
+			`f.yaml:5:11: the case "b": this expectation can never fail: every answer has that; leave it out, or say what the answer has`}},
+		{"cases that all expect nothing", "scenario: s\ncases: [{name: a, want: !absent }]\nsteps:\n" + get + "  expect: !from case.want\n", []string{
+			`f.yaml:5:11: this expectation can never fail: the parameter is !absent in every case, which expects nothing; leave it out`}},
+		{"a condition of the same on both sides", head + get + "  that: [answer.x == answer.x]\n", []string{
+			`f.yaml:4:10: answer.x == answer.x can never fail: its two sides are the same`}},
+		{"a condition that one side makes true", head + get + "  that: ['answer.x == 1 || size(\"a\") == 1']\n", []string{
+			`f.yaml:4:10: answer.x == 1 || size("a") == 1 can never fail: one side of it is always true`}},
+		{"a size of at least none", head + get + "  that: [size(answer.x) >= 0]\n", []string{
+			`f.yaml:4:10: size(answer.x) >= 0 can never fail: a size is never less than 0`}},
+		{"a count of at least none", head + "- count: {apiVersion: v1, kind: Pod}\n  that: [answer >= 0]\n", []string{
+			`f.yaml:4:10: answer >= 0 can never fail: a number of objects is never less than 0`}},
 		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
 			`f.yaml:3:3: count can never fail like this: it needs expect or that`}},
 		{"a scale without a number", head + "- scale: {apiVersion: v1, kind: K, name: x}\n", []string{

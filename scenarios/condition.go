@@ -51,6 +51,10 @@ func (p *parser) condition(n *yaml.Node, text string) (condition, bool) {
 		p.mistake(n, "%s speaks of no answer: it is the same whatever the server does", text)
 		return condition{}, false
 	}
+	if why := p.alwaysTrue(checked, append(p.visible(), theAnswer)); why != "" {
+		p.mistake(n, "%s can never fail: %s", text, why)
+		return condition{}, false
+	}
 	return condition{p.at(n), text, checked.NativeRep(), program}, true
 }
 

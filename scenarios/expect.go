@@ -47,8 +47,13 @@ func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 		"expect": func(n *yaml.Node) {
 			before := len(p.mistakes)
 			e.want, e.judged = p.tree(n, expectationMarks), true
-			if fields, ok := e.want.(map[string]any); len(p.mistakes) == before && (ok && len(fields) == 0 || e.want == present{}) {
-				p.mistake(n, "this expectation can never fail: every answer has that; leave it out, or say what the answer has")
+			if len(p.mistakes) == before {
+				if wrong := wrongExpectation(e.want); wrong != "" {
+					p.mistake(n, "%s", wrong)
+				} else if (e.want == absent{}) {
+					p.mistake(n, "this expectation can never fail: %s expects nothing; leave it out, or use absent to say that an object is not there", tagAbsent)
+				}
+				p.parameterOfExpectation(n, e.want, "the parameter")
 			}
 			judge(n)
 		},

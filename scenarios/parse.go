@@ -326,6 +326,9 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		}
 		s.asTable = true
 	}
+	if s.everyAnswerHas() && !s.refused && s.eventually == 0 && s.consistently == 0 {
+		p.mistake(field(n, "expect"), "%s", everyAnswer)
+	}
 	switch s.verb.name {
 	case "webhook":
 		if s.judges() || s.as != "" {
@@ -338,6 +341,11 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 	case "count", "events":
 		if !s.judged && s.that == nil && !s.refused && s.as == "" {
 			p.mistake(n, "%s can never fail like this: it needs expect or that", s.verb.name)
+		}
+		for _, c := range s.that {
+			if s.verb.name == "count" && c.isCountOfAny() {
+				p.mistakeAt(c.pos, "%s can never fail: a number of objects is never less than 0", c.text)
+			}
 		}
 	case "patch":
 		if s.patchType == "" || s.body == nil {

@@ -42,6 +42,9 @@
 // When a test fails, its log says what may be the reason: what was refused, who was too late, what
 // changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that.
 //
+// [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts what they have
+// asked for, and [Cluster.CheckBudget] fails a test if that was too much.
+//
 // # Faults
 //
 // [Cluster.Inject] makes requests go wrong: answers with an error, latency, connections that break

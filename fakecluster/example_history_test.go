@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log"
 	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,4 +122,72 @@ func ExampleNamed() {
 	fmt.Print(what)
 	// Output:
 	// added
+}
+
+// A controller works until it has nothing to do, and the test goes on at that moment: no Eventually, and
+// in a bubble no time.
+func ExampleCluster_Settle() {
+	_ = func(t *testing.T) { // func TestMyOperator(t *testing.T)
+		synctest.Test(t, func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("config/crd"))
+			// … start the operator with c.RESTConfig(), and create an object …
+			if err := c.Settle(t.Context()); err != nil {
+				t.Fatal(err) // an object that is written without end, and who writes it
+			}
+			// … now everything is as the operator wants it …
+		})
+	}
+}
+
+// What has a program asked for, and how often?
+func ExampleCluster_Stats() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	ctx := context.Background()
+	operator := configMapsAs(c, "operator")
+	for range 3 {
+		if _, err := operator.List(ctx, metav1.ListOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := operator.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(c.Stats())
+	fmt.Println("requests:", c.Stats().Total(nil).Requests)
+	// Output:
+	// operator create configmaps: 1, revisions 1
+	// operator list configmaps: 3
+	// requests: 4
+}
+
+// An operator must not write an object again and again, and at rest it must do nothing.
+func ExampleCluster_CheckBudget() {
+	_ = func(t *testing.T) { // func TestMyOperator(t *testing.T)
+		synctest.Test(t, func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("config/crd"))
+			// … start the operator with c.RESTConfig(), and create an object …
+			if err := c.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.CheckBudget(t, fakecluster.Budget{Client: "website-operator", UpdatesPerObject: 3, NoRepeats: true, NoBareLists: true})
+
+			c.ResetStats()
+			time.Sleep(time.Hour) // which takes no time
+			c.CheckBudget(t, fakecluster.Budget{Client: "website-operator", AtRest: true})
+		})
+	}
+}
+
+// What does one pass of a controller cost?
+func ExampleCluster_ReportMetrics() {
+	_ = func(b *testing.B) { // func BenchmarkReconcile(b *testing.B)
+		c := fakecluster.Start(b, fakecluster.InProcess(), fakecluster.WithCRDPaths("config/crd"))
+		c.ResetStats() // what has prepared the cluster does not count
+		for b.Loop() {
+			// … one pass …
+		}
+		c.ReportMetrics(b) // requests/op, update-requests/op, conflicts/op, sent-B/op …
+	}
 }

@@ -46,6 +46,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if s.changes != nil {
 		defer s.changes.End()
 	}
+	s.entry.Reached(store.FirstRevision) // until it knows better
 	s.out.begin(s.events.MediaType())
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
@@ -187,6 +188,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 		if s.over && !s.changes.Pending() {
 			return nil
 		}
+		s.entry.Reached(s.changes.Revision())
 		select {
 		case <-changed:
 		case <-s.changes.Wake():

@@ -45,10 +45,27 @@ type ownership struct {
 	owner       string             // the kind of the owner
 }
 
+// Loop returns the object that was written most often without a pause since a revision, if that was
+// at least so often, in words: by whom, and what the last write changed.
+func Loop(c Cluster, atLeast int) (string, bool) {
+	c.began = c.History.Began()
+	found := c.changes()
+	var busiest string
+	for key, r := range found.busy {
+		if r.count >= atLeast && (busiest == "" || r.count > found.busy[busiest].count) {
+			busiest = key
+		}
+	}
+	if busiest == "" {
+		return "", false
+	}
+	return oneLine(found.loop(c, busiest)), true
+}
+
 // changes reads the history of the store.
 func (c Cluster) changes() changes {
 	found := changes{map[string]*run{}, map[ownership]int{}}
-	events, err := c.Store.Watch("", c.Store.Oldest())
+	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
 		return found // the store is closed, or has just forgotten more
 	}
@@ -114,23 +131,28 @@ func (f changes) loops(c Cluster) (lines []string) {
 		return cmp.Or(f.busy[b].time.Compare(f.busy[a].time), strings.Compare(a, b))
 	})
 	for _, key := range keys {
-		r := f.busy[key]
-		name := key
-		of := c.Catalogue.ResourceOf(key)
-		if of != nil {
-			name = ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
-		}
-		var who []string
-		for _, by := range slices.SortedFunc(maps.Keys(r.by), func(a, b string) int { return cmp.Or(r.by[b]-r.by[a], strings.Compare(a, b)) }) {
-			who = append(who, fmt.Sprintf("%s (%d)", by, r.by[by]))
-		}
-		line := fmt.Sprintf("%s %s: %d writes in a row by %s", c.after(r.time), name, r.count, strings.Join(who[:min(len(who), 4)], ", "))
-		if last := lastChange(of, r.last); last != "" {
-			line += "; the last: " + last
-		}
-		lines = append(lines, line)
+		lines = append(lines, c.after(f.busy[key].time)+" "+f.loop(c, key))
 	}
 	return lines
+}
+
+// loop says who has written an object so often.
+func (f changes) loop(c Cluster, key string) string {
+	r := f.busy[key]
+	name := key
+	of := c.Catalogue.ResourceOf(key)
+	if of != nil {
+		name = ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
+	}
+	var who []string
+	for _, by := range slices.SortedFunc(maps.Keys(r.by), func(a, b string) int { return cmp.Or(r.by[b]-r.by[a], strings.Compare(a, b)) }) {
+		who = append(who, fmt.Sprintf("%s (%d)", by, r.by[by]))
+	}
+	line := fmt.Sprintf("%s: %d writes in a row by %s", name, r.count, strings.Join(who[:min(len(who), 4)], ", "))
+	if last := lastChange(of, r.last); last != "" {
+		line += "; the last: " + last
+	}
+	return line
 }
 
 // lastChange says what an event changed.

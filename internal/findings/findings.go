@@ -27,6 +27,8 @@ type Cluster struct {
 	Panics []Panic
 	// Needs says in the words of a Role which rules a user lacks; nil: none are.
 	Needs func(user string) []string
+	// Since is the revision after which writes count; 0: all that are remembered.
+	Since int64
 
 	began time.Time // of what counts
 }

@@ -32,8 +32,9 @@ type Recorder struct {
 	writers writers
 	calls   map[Hook]int64
 	began   time.Time
-	newest  int64 // revision that somebody has made
-	known   int64 // revisions up to this one were made by requests that are not remembered here
+	wakes   chan struct{} // those who wait for a change; nil: nobody does
+	newest  int64         // revision that somebody has made
+	known   int64         // revisions up to this one were made by requests that are not remembered here
 }
 
 // New makes a Recorder. Oldest tells which revision is the oldest that is remembered; it must not
@@ -92,6 +93,8 @@ type Entry struct {
 	began   time.Time
 	kept    bool
 	running bool
+	reached int64 // the revision up to which a watch has delivered everything; 0: nobody knows
+	streams bool  // the answer has begun, and goes on
 
 	previous, next *Entry // among those that run
 }
@@ -132,6 +135,7 @@ func (e *Entry) keep() {
 	r.bytes += e.is.texts()
 	r.kept.push(e)
 	r.drop()
+	r.wake()
 }
 
 // once returns one copy of a user agent, so that it is not kept with each request.
@@ -205,7 +209,8 @@ func (e *Entry) Answer(code int, streams bool) {
 	took := time.Since(e.began)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
-	e.is.Code = code
+	e.is.Code, e.streams = code, streams
+	e.of.wake()
 	if !streams {
 		e.is.Latency, e.is.Running = took, false
 	}
@@ -230,6 +235,7 @@ func (e *Entry) Made(revision int64) {
 	defer r.mu.Unlock()
 	e.keep()
 	r.newest = revision
+	r.wake()
 	e.is.Revision, e.is.Repeats = revision, false
 	e.is.Revisions++
 	r.writers.note(revision, Writer{
@@ -280,6 +286,7 @@ func (e *Entry) End() {
 		return
 	}
 	e.running = false
+	r.wake()
 	if e.is.Running {
 		e.is.Running, e.is.Latency = false, took
 	}

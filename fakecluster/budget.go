@@ -1,0 +1,96 @@
+package fakecluster
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Budget is what a client may ask of a cluster. The zero value of a field allows everything.
+type Budget struct {
+	// Client names the program, as [rest.Request.Client] does: website-operator. Empty: all but the
+	// cluster's own controllers.
+	Client string
+	// After is the Number of the request after which requests count; 0: all count.
+	After int64
+
+	// UpdatesPerObject is how often each object may be changed, by update, patch or apply, of the
+	// object and its subresources together.
+	UpdatesPerObject int
+	// NoBareLists forbids lists without a label or field selector and without a limit, of all
+	// namespaces or of one. Watches that begin with the present objects are no lists.
+	NoBareLists bool
+	// NoRepeats forbids writes that change nothing.
+	NoRepeats bool
+	// NoConflicts forbids writes that are refused because another one came first.
+	NoConflicts bool
+	// AtRest forbids all requests but watches and those for Leases, which a leader renews: with
+	// After, an operator that has nothing to do reconciles nothing.
+	AtRest bool
+}
+
+// maxBroken is how many breaches of a budget are shown.
+const maxBroken = 20
+
+// CheckBudget fails the test, with t.Errorf, if a client has asked for more than a budget allows. The
+// message has a line for each breach. It fails the test as well if the cluster does not remember all
+// requests that count, see [Cluster.Requests].
+func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
+	t.Helper()
+	requests := c.Requests()
+	if len(requests) > 0 && requests[0].Number > b.After+1 {
+		t.Errorf("fakecluster: the budget cannot be checked: the cluster has forgotten the requests %d to %d", b.After+1, requests[0].Number-1)
+	}
+	broken := b.breaches(requests)
+	if len(broken) > maxBroken {
+		broken = append(broken[:maxBroken], fmt.Sprintf("and %d more", len(broken)-maxBroken))
+	}
+	if len(broken) > 0 {
+		t.Errorf("fakecluster: more requests than the budget allows:\n\t%s", strings.Join(broken, "\n\t"))
+	}
+}
+
+// breaches says which requests the budget does not allow.
+func (b Budget) breaches(requests []Request) (broken []string) {
+	updates := map[string]int{}
+	for _, r := range requests {
+		if r.Number <= b.After || b.Client == "" && r.Cause != 0 || b.Client != "" && r.Client() != b.Client {
+			continue
+		}
+		breach := func(rule string) { broken = append(broken, rule+": "+r.String()) }
+		if b.NoBareLists && r.Verb == "list" && isBare(r.Options) {
+			breach("a list without a selector")
+		}
+		if b.NoRepeats && r.Repeats {
+			breach("a write that changes nothing")
+		}
+		if b.NoConflicts && r.Reason == "Conflict" {
+			breach("a conflict")
+		}
+		if b.AtRest && r.Verb != "watch" && r.Resource != "leases" {
+			breach("a request at rest")
+		}
+		if (r.Verb == "update" || r.Verb == "patch") && r.Code < 300 && r.Code != 0 {
+			of := r
+			of.Subresource = ""
+			updates[r.Client()+" has changed "+of.Object()]++
+		}
+	}
+	if b.UpdatesPerObject > 0 {
+		for _, who := range slices.Sorted(maps.Keys(updates)) {
+			if n := updates[who]; n > b.UpdatesPerObject {
+				broken = append(broken, fmt.Sprintf("too many updates of an object: %s %d times, and may %d times", who, n, b.UpdatesPerObject))
+			}
+		}
+	}
+	return broken
+}
+
+// isBare tells whether the options of a list select nothing.
+func isBare(options string) bool {
+	query, err := url.ParseQuery(options)
+	return err == nil && query.Get("labelSelector") == "" && query.Get("fieldSelector") == "" && query.Get("limit") == ""
+}

@@ -1,0 +1,53 @@
+package fakecluster
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// Stats are counts of requests, by who has asked for what. They are documented in package rest.
+type Stats = rest.Stats
+
+// Counted is what Stats count by: client, verb and resource. It is documented in package rest.
+type Counted = rest.Counted
+
+// Counts are how many requests there were, and what became of them. They are documented in package
+// rest.
+type Counts = rest.Counts
+
+// Stats returns the counts of all requests since Start, New or Fork has returned, also of those that
+// [Cluster.Requests] does not have any more.
+func (c *Cluster) Stats() Stats { return c.server.Stats() }
+
+// ReportMetrics reports what one operation of a benchmark has cost, for go test -bench and benchstat:
+// requests/op, and those of them by each verb, such as update-requests/op; conflicts/op, revisions/op,
+// events/op, received-B/op and sent-B/op. It counts all requests since [Cluster.ResetStats], or since
+// the cluster began. The requests of the cluster's own controllers count as well. Call it when the
+// loop is over.
+func (c *Cluster) ReportMetrics(b *testing.B) {
+	b.Helper()
+	n := float64(max(b.N, 1))
+	stats := c.Stats()
+	total := stats.Total(nil)
+	verbs := map[string]int64{}
+	for of, counts := range stats {
+		verbs[of.Verb] += counts.Requests
+	}
+	b.ReportMetric(float64(total.Requests)/n, "requests/op")
+	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+		b.ReportMetric(float64(verbs[verb])/n, verb+"-requests/op")
+	}
+	for unit, count := range map[string]int64{
+		"conflicts/op": total.Conflicts, "revisions/op": total.Revisions, "events/op": total.Events,
+		"received-B/op": total.Received, "sent-B/op": total.Sent,
+	} {
+		b.ReportMetric(float64(count)/n, unit)
+	}
+}
+
+// ResetStats begins to count anew, as a benchmark does after it has prepared the cluster. It forgets the
+// requests as well, but not who has made which revision.
+func (c *Cluster) ResetStats() { c.server.ForgetRequests() }

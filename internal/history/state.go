@@ -1,0 +1,57 @@
+package history
+
+// State is what goes on in a cluster.
+type State struct {
+	// Begun is how many requests have begun, and Revision the newest revision that one has made.
+	Begun, Revision int64
+	// Active are the requests without an answer, or whose answer is still sent. Watches are not
+	// among them once they have begun.
+	Active []Request
+	// Watches are the watches that run.
+	Watches []Watch
+}
+
+// Watch is a watch that runs.
+type Watch struct {
+	Request
+	Reached int64 // the revision up to which it has delivered everything; 0: nobody knows
+}
+
+// State returns what goes on now, and a channel that is closed when that changes.
+func (r *Recorder) State() (State, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wakes == nil {
+		r.wakes = make(chan struct{})
+	}
+	s := State{Begun: r.number, Revision: r.newest}
+	for e := r.running; e != nil; e = e.next {
+		if e.streams {
+			s.Watches = append(s.Watches, Watch{e.is, e.reached})
+		} else {
+			s.Active = append(s.Active, e.is)
+		}
+	}
+	return s, r.wakes
+}
+
+// wake tells those who wait that something has changed.
+func (r *Recorder) wake() {
+	if r.wakes != nil {
+		close(r.wakes)
+		r.wakes = nil
+	}
+}
+
+// Reached says that a watch has delivered everything up to a revision.
+func (e *Entry) Reached(revision int64) {
+	if e == nil {
+		return
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	if e.reached != revision {
+		e.reached = revision
+		e.of.wake()
+	}
+}

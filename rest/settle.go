@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/findings"
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+const (
+	// loopWrites is how often an object may be written while the cluster settles.
+	loopWrites = 100
+	// lookEvery is after how many writes Settle looks for such an object.
+	lookEvery = 200
+	// settlesWithin is how long a cluster may take to settle.
+	settlesWithin = 10 * time.Minute
+)
+
+// Settle returns when nothing is left to do for the server: no request is in flight, every watch has
+// delivered all its events, and no request has come for the quiet time. It fails if an object is
+// written without end, naming the object and who writes it, and with what is left to do if ctx
+// ends before, or after ten minutes. It waits for events and does not poll.
+func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, settlesWithin)
+	defer cancel()
+	first := s.store.Revision()
+	looked := first
+	for {
+		state, changed := s.history.State()
+		if state.Revision-looked >= lookEvery {
+			looked = state.Revision
+			of := findings.Cluster{Store: s.store, History: s.history, Catalogue: s.catalogue.Load(), Since: first}
+			if loop, ok := findings.Loop(of, loopWrites); ok {
+				return fmt.Errorf("the cluster does not settle: %s", loop)
+			}
+		}
+		left := s.left(state)
+		if len(left) == 0 {
+			// In a bubble, the second pause ends when everything has been done that was due at
+			// the end of the first.
+			if passes(ctx, quiet, changed) && passes(ctx, time.Nanosecond, changed) {
+				return nil
+			}
+		} else {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			if len(left) == 0 {
+				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, s.store.Revision()-first)}
+			}
+			return fmt.Errorf("the cluster has not settled: %w: %s", context.Cause(ctx), strings.Join(left, "; "))
+		}
+	}
+}
+
+// passes lets time pass, and tells whether it has passed without a change.
+func passes(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-changed:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// maxLeft is how many things an error of Settle names.
+const maxLeft = 10
+
+// left says what is still to be done.
+func (s *Server) left(state history.State) (left []string) {
+	for _, q := range state.Active {
+		left = append(left, "no answer yet: "+requestOf(q).String())
+	}
+	newest := s.store.Revision()
+	for _, w := range state.Watches {
+		if w.Reached != 0 && w.Reached < newest {
+			r := requestOf(w.Request)
+			left = append(left, fmt.Sprintf("not delivered yet: the watch of %s for %s has events up to revision %d of %d", r.Client(), r.Object(), w.Reached, newest))
+		}
+	}
+	if len(left) > maxLeft {
+		left = append(left[:maxLeft], fmt.Sprintf("and %d more", len(left)-maxLeft))
+	}
+	return left
+}

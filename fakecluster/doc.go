@@ -52,6 +52,8 @@
 // admission, webhooks that cannot be reached. A [Fault] says which requests it strikes and how often.
 // A fault that never strikes fails the test.
 //
+// [Cluster.Hold] keeps the events of all watches back until the test delivers them.
+//
 // # Isolation and concurrency
 //
 // Any number of clusters run side by side in a process. They share caches of what is compiled

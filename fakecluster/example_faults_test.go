@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,4 +136,60 @@ func ExampleFault_latency() {
 	fmt.Println("gave up:", err != nil)
 	// Output:
 	// gave up: true
+}
+
+// A test says when a client learns what. Here a watch of ConfigMaps learns of both changes after a
+// watch of Namespaces has learned of its own.
+func ExampleCluster_Hold() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	ctx := context.Background()
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
+	configMaps, err := client.ConfigMaps("team").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	namespaces, err := client.Namespaces().Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=team"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	hold := c.Hold()
+	if _, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := client.ConfigMaps("team").Create(ctx, settings(name, "new"), metav1.CreateOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, held := range hold.Pending() {
+		fmt.Println("held back:", held.Type, held.Resource, held.Name)
+	}
+	fmt.Println("delivered:", hold.DeliverKind("namespaces"), (<-namespaces.ResultChan()).Type)
+	fmt.Println("delivered:", hold.Deliver(1), (<-configMaps.ResultChan()).Type)
+	hold.Release()
+	fmt.Println("released:", (<-configMaps.ResultChan()).Type)
+	// Output:
+	// held back: ADDED namespaces team
+	// held back: ADDED configmaps a
+	// held back: ADDED configmaps b
+	// delivered: 1 ADDED
+	// delivered: 1 ADDED
+	// released: ADDED
+}
+
+// How many rounds of events a controller needs is an assertion: here, that a controller which answers
+// one change with another one comes to rest after two.
+func ExampleHold_Tick() {
+	_ = func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("config/crd"))
+			hold := c.Hold()
+			// Run the controller, and create what it works on.
+			if ticks := hold.Settle(10); ticks != 2 {
+				t.Errorf("the controller has settled after %d ticks", ticks)
+			}
+		})
+	}
 }

@@ -125,8 +125,12 @@ func (p *plan) isSame(a, b reflect.Value) bool {
 
 func (d *comparison) differInFields(p *plan, a, b reflect.Value) (any, any, bool, error) {
 	var l, r map[string]any
+	memoryA, memoryB := memoryOf(a), memoryOf(b)
 	for i := range p.fields {
 		f := &p.fields[i]
+		if f.isSame(memoryA, memoryB) {
+			continue
+		}
 		va, vb := f.in(a), f.in(b)
 		outA, outB := f.isLeftOut(va), f.isLeftOut(vb)
 		if outA && outB {
@@ -174,6 +178,22 @@ func (d *comparison) differInEntries(p *plan, a, b reflect.Value) (any, any, boo
 		return nil, nil, false, nil
 	}
 	l, r := map[string]any{}, map[string]any{}
+	if texts, ok := textsOf(a); ok {
+		others, _ := textsOf(b)
+		for key, text := range texts {
+			if other, ok := others[key]; !ok {
+				l[key] = text
+			} else if other != text {
+				l[key], r[key] = text, other
+			}
+		}
+		for key, other := range others {
+			if _, ok := texts[key]; !ok {
+				r[key] = other
+			}
+		}
+		return l, r, len(l)+len(r) > 0, nil
+	}
 	both := 0
 	for keys := a.MapRange(); keys.Next(); {
 		key := keys.Key()
@@ -268,8 +288,12 @@ func (p *plan) listsAreAsRead(v reflect.Value) bool {
 	case isPointer:
 		return v.IsNil() || p.elem.listsAreAsRead(v.Elem())
 	case isStruct:
+		memory := memoryOf(v)
 		for i := range p.fields {
 			f := &p.fields[i]
+			if f.isUnset(memory) {
+				continue
+			}
 			if !f.plan.listsAreAsRead(f.in(v)) {
 				return false
 			}
@@ -304,8 +328,12 @@ func (p *plan) isAsRead(v reflect.Value) bool {
 	case isPointer:
 		return v.IsNil() || p.elem.isAsRead(v.Elem())
 	case isStruct:
+		memory := memoryOf(v)
 		for i := range p.fields {
 			f := &p.fields[i]
+			if f.isUnset(memory) {
+				continue
+			}
 			fv := f.in(v)
 			if f.isLeftOut(fv) {
 				if isHollow(fv) {

@@ -54,8 +54,12 @@ func (p *plan) encode(b []byte, v reflect.Value) ([]byte, error) {
 
 func (p *plan) encodeFields(b []byte, v reflect.Value) ([]byte, error) {
 	next := byte('{')
+	memory := memoryOf(v)
 	for i := range p.fields {
 		f := &p.fields[i]
+		if f.omitEmpty && f.isUnset(memory) {
+			continue
+		}
 		fv := f.in(v)
 		if f.isLeftOut(fv) {
 			continue
@@ -101,6 +105,9 @@ func (p *plan) encodeEntries(b []byte, v reflect.Value) ([]byte, error) {
 	if v.IsNil() {
 		return append(b, "null"...), nil
 	}
+	if texts, ok := textsOf(v); ok {
+		return appendTexts(b, texts), nil
+	}
 	entries := make([]entry, 0, 8) // on the stack, if there are no more
 	for all := v.MapRange(); all.Next(); {
 		entries = append(entries, entry{all.Key().String(), all.Value()})
@@ -118,6 +125,25 @@ func (p *plan) encodeEntries(b []byte, v reflect.Value) ([]byte, error) {
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// appendTexts appends the JSON of a map from texts to texts.
+func appendTexts(b []byte, texts map[string]string) []byte {
+	type entry struct{ key, text string }
+	entries := make([]entry, 0, 16) // on the stack, if there are no more
+	for key, text := range texts {
+		entries = append(entries, entry{key, text})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	b = append(b, '{')
+	for i, e := range entries {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ownjson.AppendString(b, e.key), ':')
+		b = ownjson.AppendString(b, e.text)
+	}
+	return append(b, '}')
 }
 
 func (p *plan) encodeScalar(b []byte, v reflect.Value) ([]byte, error) {

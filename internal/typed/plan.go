@@ -56,6 +56,10 @@ type field struct {
 	omitEmpty bool
 	omitZero  func(reflect.Value) bool // nil: it does not matter
 	plan      *plan
+	// offset is where the field is in the memory of its struct, and unset how a zero value is
+	// recognized there.
+	offset uintptr
+	unset  unsetIs
 }
 
 func (f *field) in(v reflect.Value) reflect.Value {
@@ -93,6 +97,11 @@ func planOf(t reflect.Type) (*plan, error) {
 	made := p.plan(t)
 	if p.err != nil {
 		return nil, p.err
+	}
+	for _, of := range p.made {
+		for i := range of.fields {
+			of.fields[i].unset = of.fields[i].plan.unsetOf()
+		}
 	}
 	return plans.Put(t, made, 1), nil
 }
@@ -186,6 +195,11 @@ func (p *planner) fill(made *plan, t reflect.Type) {
 }
 
 func (p *planner) fields(t reflect.Type, above []int) []field {
+	return p.fieldsAt(t, above, 0)
+}
+
+// fieldsAt returns the fields of a struct that begins at an offset in the outer one.
+func (p *planner) fieldsAt(t reflect.Type, above []int, offset uintptr) []field {
 	var out []field
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -200,7 +214,7 @@ func (p *planner) fields(t reflect.Type, above []int) []field {
 				p.refuse(t, "it embeds "+f.Type.String())
 				continue
 			}
-			out = append(out, p.fields(f.Type, index)...)
+			out = append(out, p.fieldsAt(f.Type, index, offset+f.Offset)...)
 			continue
 		case !f.IsExported():
 			continue
@@ -211,7 +225,7 @@ func (p *planner) fields(t reflect.Type, above []int) []field {
 		if name == "" {
 			name = f.Name
 		}
-		one := field{name: name, text: string(ownjson.AppendString(nil, name)) + ":", index: index, at: -1, plan: p.plan(f.Type)}
+		one := field{name: name, text: string(ownjson.AppendString(nil, name)) + ":", index: index, at: -1, plan: p.plan(f.Type), offset: offset + f.Offset}
 		if len(index) == 1 {
 			one.at = i
 		}

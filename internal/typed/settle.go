@@ -78,8 +78,18 @@ func (p *plan) isSettled() bool {
 }
 
 func (p *plan) settleFields(v reflect.Value) bool {
+	memory := memoryOf(v)
 	for i := range p.fields {
 		f := &p.fields[i]
+		if f.isUnset(memory) {
+			continue
+		}
+		if text, ok := f.textAt(memory); ok && f.omitZero == nil {
+			if !utf8.ValidString(text) {
+				return false
+			}
+			continue
+		}
 		fv := f.in(v)
 		if f.isLeftOut(fv) {
 			fv.SetZero()
@@ -93,6 +103,14 @@ func (p *plan) settleFields(v reflect.Value) bool {
 }
 
 func (p *plan) settleEntries(v reflect.Value) bool {
+	if texts, ok := textsOf(v); ok {
+		for key, text := range texts {
+			if !utf8.ValidString(key) || !utf8.ValidString(text) {
+				return false
+			}
+		}
+		return true
+	}
 	for keys := v.MapRange(); keys.Next(); {
 		if !utf8.ValidString(keys.Key().String()) {
 			return false

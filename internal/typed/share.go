@@ -1,6 +1,9 @@
 package typed
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+)
 
 // Share makes an object use the memory of another one of its type wherever both are exactly
 // the same. A comparison then sees at once that a list or a map is the same. The object and
@@ -32,8 +35,12 @@ func (p *plan) share(v, w reflect.Value) (same bool) {
 		return same
 	case isStruct:
 		same = !p.partial
+		own, other := memoryOf(v), memoryOf(w)
 		for i := range p.fields {
 			f := &p.fields[i]
+			if f.isSame(own, other) {
+				continue
+			}
 			if !f.plan.share(f.in(v), f.in(w)) {
 				same = false
 			}
@@ -73,6 +80,13 @@ func (p *plan) shareEntries(v, w reflect.Value) bool {
 	}
 	if v.Pointer() == w.Pointer() {
 		return true
+	}
+	if own, ok := textsOf(v); ok {
+		if other, _ := textsOf(w); maps.Equal(own, other) {
+			v.Set(w)
+			return true
+		}
+		return false
 	}
 	for entries := v.MapRange(); entries.Next(); {
 		other := w.MapIndex(entries.Key())

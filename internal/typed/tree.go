@@ -61,8 +61,12 @@ func (p *plan) tree(v reflect.Value) (any, error) {
 		return p.elem.tree(v.Elem())
 	case isStruct:
 		m := make(map[string]any, len(p.fields)/2+1)
+		memory := memoryOf(v)
 		for i := range p.fields {
 			f := &p.fields[i]
+			if f.omitEmpty && f.isUnset(memory) {
+				continue
+			}
 			fv := f.in(v)
 			if f.isLeftOut(fv) {
 				continue
@@ -91,6 +95,12 @@ func (p *plan) tree(v reflect.Value) (any, error) {
 			return nil, nil
 		}
 		m := make(map[string]any, v.Len())
+		if texts, ok := textsOf(v); ok {
+			for key, text := range texts {
+				m[key] = text
+			}
+			return m, nil
+		}
 		for keys := v.MapRange(); keys.Next(); {
 			tree, err := p.elem.tree(keys.Value())
 			if err != nil {

@@ -114,7 +114,7 @@ func New(opts ...Option) (*Cluster, error) {
 	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
-		AdmissionConfigFile: s.flags.admissionConfig, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		AdmissionConfigFile: s.flags.admissionConfig, StrictTransportSecurity: s.flags.hsts, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches,
 		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),

@@ -294,7 +294,7 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		want    string
 	}{
 		{"an unknown flag", []string{"--x"}, nil, "unknown flag: --x"},
-		{"what is missing", []string{"--oidc-issuer-url=https://a"}, nil, "fakecluster does not have --oidc-issuer-url=https://a: there is no OpenID Connect; see --token-auth-file"},
+		{"what is missing", []string{"--tracing-config-file=a"}, nil, "fakecluster does not have --tracing-config-file=a: there are no traces"},
 		{"an address that others reach", []string{"--bind-address=0.0.0.0"}, nil, "fakecluster does not have --bind-address=0.0.0.0: it listens on loopback addresses only"},
 		{"no port", []string{"--secure-port=0"}, nil, "--secure-port 0 must be between 1 and 65535, inclusive. It cannot be turned off with 0"},
 		{"a missing authority", []string{"--client-ca-file=" + missing}, nil, "--client-ca-file: open " + missing + ": no such file or directory"},
@@ -311,6 +311,8 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"a missing configuration", []string{"--authorization-config=" + missing}, nil, "open " + missing + ": no such file or directory"},
 		{"a missing token webhook", []string{"--authentication-token-webhook-config-file=" + missing}, nil,
 			"--authentication-token-webhook-config-file: stat " + missing + ": no such file or directory"},
+		{"a directive that there is not", []string{"--strict-transport-security-directives=max-age=1,always"}, nil,
+			"--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information"},
 		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
 		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
@@ -330,5 +332,20 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.rule, got, c.want)
 		}
+	}
+}
+
+func TestStrictTransportSecurity(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		want  string
+	}{{nil, ""}, {[]string{"--strict-transport-security-directives=max-age=31536000,includeSubDomains"}, "max-age=31536000; includeSubDomains"}} {
+		cluster := fakecluster.Start(t, fakecluster.WithAPIServerFlags(c.flags...))
+		res, err := http.Get(cluster.URL() + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		expectText(t, "the header", res.Header.Get("Strict-Transport-Security"), c.want)
 	}
 }

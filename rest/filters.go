@@ -17,6 +17,7 @@ func (s *Server) filters(cluster builtin.Cluster) []filter {
 		recoverPanics,
 		refuseOnceClosed(s.closing),
 		forbidCaching,
+		demandHTTPS(s.options.StrictTransportSecurity),
 		giveContext(cluster),
 		parsePath,
 		record(s.history),

@@ -40,7 +40,8 @@ var health = sync.OnceValue(func() *http.ServeMux {
 })
 
 // answerHealth answers the paths that ask whether the server is up to requests without credentials.
-// A real server lets everybody ask, by a ClusterRole. Requests with credentials are authorized, and so
+// A real server lets everybody ask, by a ClusterRole, unless its configuration names the paths for
+// which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
 func answerHealth(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
@@ -48,7 +49,7 @@ func answerHealth(users *auth.Authenticator) filter {
 			switch req.URL.Path {
 			case "/healthz", "/livez", "/readyz":
 				// A copy, because authentication removes the token from the request.
-				if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok {
+				if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok || !users.MayBeAnonymous(req.URL.Path) {
 					break
 				}
 				logUser(req, auth.Anonymous)

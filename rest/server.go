@@ -76,6 +76,9 @@ type Options struct {
 	// RuntimeConfig turns on versions that are off by default, in the words of
 	// kube-apiserver's flag --runtime-config: "resource.k8s.io/v1beta2=true".
 	RuntimeConfig []string
+	// StrictTransportSecurity are the directives of the header Strict-Transport-Security; none: no
+	// answer has the header.
+	StrictTransportSecurity []string
 	// Network says where the server and its services are.
 	Network Network
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
@@ -245,10 +248,13 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		return nil, err
 	}
 	engine.Knows = server.knows
-	server.users = auth.NewAuthenticator(o.Token, tokens, auth.Options(o.Users), s, o.Now,
+	server.users, err = auth.NewAuthenticator(closing, o.Token, tokens, auth.Options(o.Users), s, o.Now,
 		func(ctx context.Context, namespace, name string, patch []byte) error {
 			return server.controllers.patchSecret(ctx, namespace, name, patch)
 		})
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case o.Authorizer != nil:
 		server.authorizer = auth.By(server.rules, o.Authorizer)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"crypto/x509"
 	"time"
 
@@ -18,6 +19,9 @@ type Users struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// OpenID makes what authenticates ID tokens of other issuers, for a context that ends with the
+	// server; nil: no other issuer is trusted.
+	OpenID func(closing context.Context) (authenticator.Token, error)
 	// Webhook authenticates tokens that nothing else does, and says which audiences they are for;
 	// nil: there are no such tokens.
 	Webhook authenticator.Token
@@ -31,8 +35,10 @@ type Users struct {
 	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
 	// Anonymous accepts requests without credentials as those of the user system:anonymous, of
-	// the group system:unauthenticated. Otherwise they are refused with 401.
-	Anonymous bool
+	// the group system:unauthenticated. Otherwise they are refused with 401. If AnonymousPaths
+	// has any, it accepts those for these paths only.
+	Anonymous      bool
+	AnonymousPaths []string
 }
 
 // Modes say who decides what users may do: authorizers that are asked one after the other.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +47,9 @@ type Options struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
+	// OpenID makes what knows the users of the ID tokens of other issuers, for a context that ends
+	// with the cluster; nil: no other issuer is trusted.
+	OpenID func(closing context.Context) (authenticator.Token, error)
 	// Webhook knows the users of tokens that nothing else knows, and the audiences that a token is
 	// for; nil: there are none.
 	Webhook authenticator.Token
@@ -57,8 +61,10 @@ type Options struct {
 	// Requests authenticates requests that nothing else does; nil: such requests are
 	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
-	// Anonymous accepts requests without credentials as those of [Anonymous].
-	Anonymous bool
+	// Anonymous accepts requests without credentials as those of [Anonymous]. If AnonymousPaths
+	// has any, it accepts those for these paths only.
+	Anonymous      bool
+	AnonymousPaths []string
 }
 
 // maxKnown is the largest number of tokens that an Authenticator remembers. Then it forgets
@@ -90,8 +96,8 @@ type known struct {
 
 // NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
 // objects in the store. Tokens expire by the clock now. The patcher writes that the token of a
-// Secret has been used.
-func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time, patch Patcher) *Authenticator {
+// Secret has been used. The context closing ends with the cluster.
+func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time, patch Patcher) (*Authenticator, error) {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, patch: patch, known: map[string]known{}}
 	bearers := []authenticator.Token{authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))}
 	if o.Tokens != nil {
@@ -100,6 +106,13 @@ func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, n
 	bearers = append(bearers, authenticator.TokenFunc(a.authenticateAccount))
 	if o.BootstrapTokens {
 		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), bootstrap.NewTokenAuthenticator(a.objects.bootstrapTokens())))
+	}
+	if o.OpenID != nil {
+		others, err := o.OpenID(closing)
+		if err != nil {
+			return nil, err
+		}
+		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), others))
 	}
 	if o.Webhook != nil {
 		bearers = append(bearers, o.Webhook)
@@ -118,7 +131,7 @@ func NewAuthenticator(token string, issuer *Issuer, o Options, s *store.Store, n
 	if o.Requests != nil {
 		a.every = requestunion.New(a.every, o.Requests)
 	}
-	return a
+	return a, nil
 }
 
 // Authenticate returns the user of a request. Ok is false if the request has no credentials
@@ -133,7 +146,7 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 	}
 	checks := &checks{}
 	response, ok, err := a.every.AuthenticateRequest(req.WithContext(context.WithValue(req.Context(), checksKey{}, checks)))
-	if !ok && err == nil && a.options.Anonymous {
+	if !ok && err == nil && a.options.Anonymous && a.MayBeAnonymous(req.URL.Path) {
 		return Anonymous, true, nil
 	}
 	if !ok || err != nil {
@@ -143,6 +156,11 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 		a.remember(token, known{response.User, checks.still})
 	}
 	return response.User, true, nil
+}
+
+// MayBeAnonymous tells whether requests for a path may be without credentials, if any may.
+func (a *Authenticator) MayBeAnonymous(path string) bool {
+	return len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path)
 }
 
 // AuthenticateRequest implements authenticator.Request. It respects the audiences in the

@@ -43,7 +43,10 @@ func newAccepted(t testing.TB) *accepted {
 	now := func() time.Time { return u.now }
 	issuer := auth.NewIssuer(auth.IssuerOptions{})
 	u.issuer = issuer
-	u.Authenticator = auth.NewAuthenticator("secret", issuer, auth.Options{}, w.store, now, u.patch)
+	var err error
+	if u.Authenticator, err = auth.NewAuthenticator(t.Context(), "secret", issuer, auth.Options{}, w.store, now, u.patch); err != nil {
+		t.Fatal(err)
+	}
 	account := api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot", Namespace: "default", UID: "7"}}
 	public, private, err := serviceaccount.Claims(account, nil, nil, nil, nil, nil, 3600, 0, issuer.Audiences(), nil)
 	if err != nil {

@@ -77,7 +77,10 @@ func TestUsersOfOptions(t *testing.T) {
 		{"unless it is allowed", auth.Options{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now, nil)
+			users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for range 2 { // the second time it may be remembered
 				got := "refused"
 				if by, ok, err := users.Authenticate(c.request.Clone(t.Context())); ok && err == nil {
@@ -236,7 +239,10 @@ func TestCertificatesThatDoNotCount(t *testing.T) {
 		{"one that names nobody", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "refused"},
 		{"one that was tampered with", tampered, "refused"},
 	} {
-		users := auth.NewAuthenticator("secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: pool, Anonymous: true}, newWorld(t).store, time.Now, nil)
+		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: pool, Anonymous: true}, newWorld(t).store, time.Now, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 2 {
 			req := request("")
 			req.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c.certificate}}

@@ -23,10 +23,10 @@ func TestParse(t *testing.T) {
 		{"so is a value that cannot be read", []string{"--secure-port=x"}, `invalid argument "x" for "--secure-port" flag: strconv.ParseInt: parsing "x": invalid syntax`},
 		{"and an argument", []string{"start"}, `"kube-apiserver" does not take any arguments, got ["start"]`},
 		{"a flag without its value", []string{"--client-ca-file"}, "flag needs an argument: --client-ca-file"},
-		{"what is missing is refused by name", []string{"--oidc-issuer-url=https://a"}, "fakecluster does not have --oidc-issuer-url=https://a: there is no OpenID Connect; see --token-auth-file"},
+		{"what is missing is refused by name", []string{"--tracing-config-file=a"}, "fakecluster does not have --tracing-config-file=a: there are no traces"},
 		{"all of them at once", []string{"--debug-socket-path=a", "--cors-allowed-origins=a,b"},
 			"fakecluster does not have --cors-allowed-origins=a,b: answers have no headers for other origins\nfakecluster does not have --debug-socket-path=a: there is no socket for debugging"},
-		{"the value of a server without the flag is taken", []string{"--oidc-issuer-url=", "--enable-garbage-collector=true", "--service-node-port-range=30000-32767", "--request-timeout=60s", "--default-not-ready-toleration-seconds=300"}, ""},
+		{"the value of a server without the flag is taken", []string{"--tracing-config-file=", "--enable-garbage-collector=true", "--service-node-port-range=30000-32767", "--request-timeout=60s", "--default-not-ready-toleration-seconds=300"}, ""},
 		{"privileged containers cannot be refused", []string{"--allow-privileged=false"}, "fakecluster does not have --allow-privileged=false: containers may be privileged in every cluster"},
 		{"but may be allowed", []string{"--allow-privileged=true"}, ""},
 	} {

@@ -1,0 +1,139 @@
+package fakecluster
+
+import (
+	cryptotls "crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
+)
+
+// serving are the flags with which a cluster serves HTTPS.
+var serving = []string{
+	"bind-address", "secure-port", "cert-dir", "client-ca-file", "requestheader-client-ca-file", "tls-cert-file", "tls-private-key-file",
+	"tls-min-version", "tls-cipher-suites", "disable-http2-serving",
+}
+
+func (s *settings) readServing(flags *serverflags.Flags) error {
+	if !slices.ContainsFunc(serving, flags.Given) {
+		return nil
+	}
+	if s.inProcess {
+		return errors.New("InProcess has no socket, which a flag speaks of")
+	}
+	s.tls = true
+	host, port := "127.0.0.1", 0
+	if flags.Given("bind-address") {
+		host = flags.Text("bind-address")
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
+			return fmt.Errorf("fakecluster does not have --bind-address=%s: it listens on loopback addresses only", host)
+		}
+	}
+	if flags.Given("secure-port") {
+		if port = flags.Int("secure-port"); port < 1 || port > 65535 {
+			return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0", port)
+		}
+	}
+	s.flags.address = net.JoinHostPort(host, strconv.Itoa(port))
+	s.flags.http1 = flags.Bool("disable-http2-serving")
+	var err error
+	if s.flags.minVersion, err = cliflag.TLSVersion(flags.Text("tls-min-version")); err != nil {
+		return err
+	}
+	if names := flags.List("tls-cipher-suites"); len(names) > 0 {
+		if s.flags.ciphers, err = cliflag.TLSCipherSuites(names); err != nil {
+			return err
+		}
+	}
+	certificate, key := flags.Text("tls-cert-file"), flags.Text("tls-private-key-file")
+	switch dir := flags.Text("cert-dir"); {
+	case certificate != "" || key != "" || dir == "":
+	default:
+		certificate, key = filepath.Join(dir, "apiserver.crt"), filepath.Join(dir, "apiserver.key")
+		if err := makeServingCertificate(certificate, key, host); err != nil {
+			return fmt.Errorf("--cert-dir: %w", err)
+		}
+	}
+	if certificate == "" && key == "" {
+		return nil
+	}
+	pair, err := cryptotls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return fmt.Errorf("the certificate of the server: %w", err)
+	}
+	s.flags.certificates = []cryptotls.Certificate{pair}
+	return nil
+}
+
+// readHeaders says what headers all answers have.
+func (s *settings) readHeaders(flags *serverflags.Flags) error {
+	of := genericoptions.NewServerRunOptions()
+	of.HSTSDirectives = flags.List("strict-transport-security-directives")
+	s.flags.hsts = of.HSTSDirectives
+	return utilerrors.NewAggregate(of.Validate())
+}
+
+// makeServingCertificate writes a certificate for the address and its key, unless both are there.
+func makeServingCertificate(certificate, key, host string) error {
+	there, err := certutil.CanReadCertAndKey(certificate, key)
+	if there || err != nil {
+		return err
+	}
+	authority, err := auth.NewAuthority(host + "-ca")
+	if err != nil {
+		return err
+	}
+	pair, err := authority.ServerCertificate("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+	if err != nil {
+		return err
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		return err
+	}
+	var chain []byte
+	for _, der := range pair.Certificate {
+		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der})...)
+	}
+	if err := certutil.WriteCert(certificate, chain); err != nil {
+		return err
+	}
+	return keyutil.WriteKey(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+}
+
+// loopbackName is the server name with which the cluster's own clients get the certificate that
+// they trust, whatever the flags say. A real server uses the same name.
+const loopbackName = "apiserver-loopback-client"
+
+// configureTLS configures a listener with the cluster's own certificate or, if there are any, with
+// those of the flags. In the second case the cluster's own clients have to ask for serverName.
+func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
+	config = &cryptotls.Config{
+		Certificates: f.certificates, ClientAuth: cryptotls.RequestClientCert, MinVersion: f.minVersion, CipherSuites: f.ciphers,
+	}
+	if len(config.Certificates) == 0 {
+		config.Certificates = []cryptotls.Certificate{own}
+		return config, ""
+	}
+	config.GetCertificate = func(hello *cryptotls.ClientHelloInfo) (*cryptotls.Certificate, error) {
+		if hello.ServerName == loopbackName {
+			return &own, nil
+		}
+		return nil, nil // that of the flags
+	}
+	return config, loopbackName
+}

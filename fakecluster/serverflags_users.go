@@ -1,0 +1,170 @@
+package fakecluster
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+func (s *settings) readUsers(flags *serverflags.Flags) error {
+	if path := flags.Text("client-ca-file"); path != "" {
+		certificates, err := certutil.CertsFromFile(path)
+		if err != nil {
+			return fmt.Errorf("--client-ca-file: %w", err)
+		}
+		s.flags.users.ClientCA = x509.NewCertPool()
+		for _, c := range certificates {
+			s.flags.users.ClientCA.AddCert(c)
+		}
+	}
+	if path := flags.Text("token-auth-file"); path != "" {
+		tokens, err := tokenfile.NewCSV(path)
+		if err != nil {
+			return fmt.Errorf("--token-auth-file: %w", err)
+		}
+		s.flags.users.Tokens = tokens
+	}
+	if path := flags.Text("authentication-token-webhook-config-file"); path != "" {
+		webhook, err := auth.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
+			flags.Duration("authentication-token-webhook-cache-ttl"), auth.IssuerOptions(s.flags.accounts))
+		if err != nil {
+			return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
+		}
+		s.flags.users.Webhook = webhook
+	}
+	s.flags.users.BootstrapTokens = flags.Bool("enable-bootstrap-token-auth")
+	anonymous, err := s.readIssuers(flags)
+	if err != nil {
+		return err
+	}
+	if path := flags.Text("requestheader-client-ca-file"); path != "" {
+		if err := s.readFrontProxy(path, flags); err != nil {
+			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
+		}
+	}
+	if err := s.readAuthorization(flags); err != nil {
+		return err
+	}
+	if anonymous == nil {
+		anonymous = &apiserver.AnonymousAuthConfig{Enabled: flags.Given("anonymous-auth") && flags.Bool("anonymous-auth")}
+	} else if flags.Given("anonymous-auth") {
+		return errors.New("anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
+	}
+	// As on a real server, nobody is both anonymous and allowed everything.
+	s.flags.users.Anonymous = anonymous.Enabled && (s.modes == nil || !s.modes.Has(auth.AlwaysAllow))
+	for _, condition := range anonymous.Conditions {
+		s.flags.users.AnonymousPaths = append(s.flags.users.AnonymousPaths, condition.Path)
+	}
+	return nil
+}
+
+// openID are the flags about one issuer of ID tokens.
+var openID = []string{
+	"oidc-issuer-url", "oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix",
+	"oidc-signing-algs", "oidc-required-claim",
+}
+
+// readIssuers says whose ID tokens are accepted, and what a file says about requests without
+// credentials; nil: nothing.
+func (s *settings) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuthConfig, error) {
+	file, byFlags := flags.Text("authentication-config"), slices.ContainsFunc(openID, flags.Given)
+	switch {
+	case file != "" && byFlags:
+		return nil, errors.New("authentication-config file and oidc-* flags are mutually exclusive")
+	case file != "":
+		issuers, anonymous, err := auth.ReadAuthentication(file, s.flags.accounts.URLs)
+		if err != nil {
+			return nil, err
+		}
+		s.flags.users.OpenID = issuers.Tokens
+		return anonymous, nil
+	case !byFlags:
+		return nil, nil
+	}
+	issuer := auth.OpenIDFlags{
+		IssuerURL: flags.Text("oidc-issuer-url"), ClientID: flags.Text("oidc-client-id"), CAFile: flags.Text("oidc-ca-file"),
+		UsernameClaim: flags.Value("oidc-username-claim"), UsernamePrefix: flags.Text("oidc-username-prefix"),
+		GroupsClaim: flags.Text("oidc-groups-claim"), GroupsPrefix: flags.Text("oidc-groups-prefix"),
+		SigningAlgs: flags.List("oidc-signing-algs"), RequiredClaims: flags.Pairs("oidc-required-claim"),
+	}
+	if issuer.IssuerURL == "" || issuer.ClientID == "" {
+		return nil, errors.New("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
+	}
+	issuers, err := auth.NewOpenID(issuer, s.flags.accounts.URLs)
+	if err != nil {
+		return nil, err
+	}
+	s.flags.users.OpenID = issuers.Tokens
+	return nil, nil
+}
+
+// readFrontProxy says whose headers are believed.
+func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
+	certificates, err := certutil.CertsFromFile(path)
+	if err != nil {
+		return err
+	}
+	p := auth.FrontProxy{
+		CA: x509.NewCertPool(), Names: flags.List("requestheader-allowed-names"),
+		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
+		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
+	}
+	for _, c := range certificates {
+		p.CA.AddCert(c)
+	}
+	s.flags.users.FrontProxy = p.Authenticator()
+	return nil
+}
+
+// readAuthorization says who decides what users may do.
+func (s *settings) readAuthorization(flags *serverflags.Flags) error {
+	if !slices.ContainsFunc([]string{"authorization-mode", "authorization-config", "authorization-policy-file", "authorization-webhook-config-file"}, flags.Given) {
+		return nil
+	}
+	switch {
+	case s.authorization != "":
+		return errors.New("WithAuthorization and --authorization-mode say the same; give one of them")
+	case s.authorizer != nil:
+		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+	}
+	modes, err := rest.NewModes(rest.ModeOptions{
+		Modes: flags.List("authorization-mode"), PolicyFile: flags.Text("authorization-policy-file"), ConfigFile: flags.Text("authorization-config"),
+		WebhookConfigFile: flags.Text("authorization-webhook-config-file"), WebhookVersion: flags.Value("authorization-webhook-version"),
+		AuthorizedTTL: flags.Duration("authorization-webhook-cache-authorized-ttl"), UnauthorizedTTL: flags.Duration("authorization-webhook-cache-unauthorized-ttl"),
+	})
+	s.modes = modes
+	return err
+}
+
+func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {
+	a := &s.flags.accounts
+	a.URLs, a.Audiences, a.JWKSURI = flags.List("service-account-issuer"), flags.List("api-audiences"), flags.Text("service-account-jwks-uri")
+	a.MaxExpiration, a.ExactExpiration = flags.Duration("service-account-max-token-expiration"), !flags.Bool("service-account-extend-token-expiration")
+	key := flags.Text("service-account-signing-key-file")
+	if len(a.URLs) > 0 && key == "" || key != "" && len(a.URLs) == 0 || key == "" && flags.Given("service-account-key-file") {
+		return errors.New("--service-account-signing-key-file and --service-account-issuer are required flags")
+	}
+	if key != "" {
+		if a.SigningKey, err = keyutil.PrivateKeyFromFile(key); err != nil {
+			return fmt.Errorf("failed to parse service-account-issuer-key-file: %w", err)
+		}
+	}
+	for _, path := range flags.List("service-account-key-file") {
+		keys, err := keyutil.PublicKeysFromFile(path)
+		if err != nil {
+			return fmt.Errorf("--service-account-key-file: %w", err)
+		}
+		a.Keys = append(a.Keys, keys...)
+	}
+	return nil
+}

@@ -14,13 +14,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/scenarios"
 	"github.com/fakecluster/fakecluster/store/leaktest"
@@ -151,6 +155,42 @@ func Example_faults() {
 	// Output:
 	// the client knows nothing: true
 	// crontabs.stable.example.com "a" already exists
+}
+
+// operate is a controller: it notes on each CronTab that it is scheduled.
+func operate(ctx context.Context, config *rest.Config) error {
+	crontabs := dynamic.NewForConfigOrDie(config).Resource(cronTabs).Namespace("default")
+	for ctx.Err() == nil {
+		all, err := crontabs.List(ctx, metav1.ListOptions{})
+		if err == nil {
+			for _, one := range all.Items {
+				if one.GetAnnotations()["scheduled"] == "" {
+					patch := []byte(`{"metadata":{"annotations":{"scheduled":"true"}}}`)
+					_, _ = crontabs.Patch(ctx, one.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}) // or the next time
+				}
+			}
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func TestTheOperatorWhateverGoesWrong(t *testing.T) {
+	explore.Run(t, func(t testing.TB, c *explore.Cluster) {
+		c.Control("operator", c.RESTConfig(), operate) // until its context ends, and again after a stop
+		crontabs := dynamic.NewForConfigOrDie(c.RESTConfig()).Resource(cronTabs).Namespace("default")
+		if _, err := crontabs.Create(t.Context(), cronTab("a"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.Wait(time.Minute) // of virtual time
+		a, err := crontabs.Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil || a.GetAnnotations()["scheduled"] != "true" {
+			t.Errorf("the CronTab is not scheduled: %v, %v", a, err)
+		}
+	}, explore.With(fakecluster.WithCRDPaths("config/crd")))
 }
 
 func readme(t *testing.T) string {

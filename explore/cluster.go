@@ -1,0 +1,241 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+const (
+	// restartAfter is how long a controller that has been stopped is away.
+	restartAfter = time.Second
+	// stopWithin is how long a controller may take to stop.
+	stopWithin = 10 * time.Minute
+	// lateBy is how late the events of a watch come.
+	lateBy = 30 * time.Second
+)
+
+// Cluster is the cluster of one run, in process and in a testing/synctest bubble.
+type Cluster struct {
+	*fakecluster.Cluster
+	run *run
+	t   testing.TB
+}
+
+// run is one run of a body.
+type run struct {
+	cluster *fakecluster.Cluster
+	t       *verdict
+	points  map[occurrence]point // what goes wrong
+	order   *rand.Rand           // of the events; nil: as they come
+	hold    *fakecluster.Hold    // nil: events come as they are
+	probes  bool                 // reads are asked again, as of the past
+	all     bool                 // reads without a resourceVersion may be stale
+
+	mu          sync.Mutex
+	counts      map[request]int
+	seen        []*sighting // requests of controllers, in their order
+	reached     map[occurrence]bool
+	controllers []*controller
+	stopping    bool
+	restarts    sync.WaitGroup
+	known       map[string]fakecluster.Request // by their user agents, at the end
+}
+
+// occurrence is a request and how often it has been made until then.
+type occurrence struct {
+	request
+	nth int
+}
+
+// sighting is a request of a controller that a run has seen.
+type sighting struct {
+	occurrence
+	at        time.Time
+	userAgent string // of this request alone
+	dryRun    bool
+	lag       int // by which the answer would have been different; 0: by none
+}
+
+// Control runs a controller until the end of the body. Start is called with the configuration that
+// its clients have to use, and runs the controller until its context ends; it may return before, if
+// what it has started ends with the context. It is called again each time that the controller is
+// stopped, and has to begin from nothing, as a new process does. An error that it returns before its
+// context ends fails the run, and so does a panic.
+//
+// The configuration is that of the cluster for a user, such as c.RESTConfig() or
+// c.ServiceAccountConfig(namespace, name). Its clients get the user agent name, which has no spaces.
+func (c *Cluster) Control(name string, config *rest.Config, start func(ctx context.Context, config *rest.Config) error) {
+	if name == "" || strings.ContainsAny(name, " ;/\t\n") {
+		c.t.Fatalf("explore: %q is no name of a controller: it is a word without slash", name)
+	}
+	ctl := &controller{run: c.run, name: name, config: config, start: start}
+	c.run.mu.Lock()
+	for _, other := range c.run.controllers {
+		if other.name == name {
+			c.run.mu.Unlock()
+			c.t.Fatalf("explore: there are two controllers called %s", name)
+		}
+	}
+	c.run.controllers = append(c.run.controllers, ctl)
+	c.run.mu.Unlock()
+	ctl.begin()
+}
+
+// Wait lets virtual time pass, in which the controllers do their work, and then waits until nothing
+// moves. Long waits cost nothing: a minute is enough for a controller that tries again with growing
+// pauses, and for events that come late.
+func (c *Cluster) Wait(d time.Duration) {
+	until := time.Now().Add(d)
+	for c.run.hold != nil {
+		synctest.Wait()
+		if c.run.deliverOne() {
+			continue
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			return
+		}
+		time.Sleep(min(left, 100*time.Millisecond))
+	}
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// deliverOne delivers the next event to one of the watches that have any, by the order of the run.
+func (r *run) deliverOne() bool {
+	type watch struct{ agent, resource string }
+	var first []fakecluster.Delivery
+	known := map[watch]bool{}
+	for _, d := range r.hold.Pending() {
+		w := watch{d.UserAgent, d.Resource.String()}
+		if !known[w] {
+			known[w] = true
+			first = append(first, d)
+		}
+	}
+	if len(first) == 0 {
+		return false
+	}
+	r.hold.DeliverThese(first[r.order.IntN(len(first))])
+	return true
+}
+
+// controller is one that a body has handed over.
+type controller struct {
+	run    *run
+	name   string
+	config *rest.Config
+	start  func(context.Context, *rest.Config) error
+
+	life *life // guarded by run.mu
+}
+
+// life is a controller from its start to its end.
+type life struct {
+	of   *controller
+	ctx  context.Context
+	end  context.CancelFunc
+	dead atomic.Bool
+	done chan struct{}
+}
+
+// begin starts the controller.
+func (c *controller) begin() {
+	l := &life{of: c, done: make(chan struct{})}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	config := rest.CopyConfig(c.config)
+	config.UserAgent = c.name
+	config.Wrap(l.wrap)
+	c.run.mu.Lock()
+	stopping := c.run.stopping
+	c.life = l
+	c.run.mu.Unlock()
+	if stopping {
+		l.end()
+		close(l.done)
+		return
+	}
+	go func() {
+		defer close(l.done)
+		defer func() {
+			if p := recover(); p != nil {
+				c.run.t.Errorf("the controller %s has panicked: %v\n%s", c.name, p, debug.Stack())
+			}
+		}()
+		if err := c.start(l.ctx, config); err != nil && l.ctx.Err() == nil {
+			c.run.t.Errorf("the controller %s has ended: %v", c.name, err)
+		}
+	}()
+}
+
+// crash ends the life at once: none of its requests reaches the server any more. Then the controller
+// is started again.
+func (l *life) crash() {
+	if !l.dead.CompareAndSwap(false, true) {
+		return
+	}
+	l.of.run.restarts.Go(func() {
+		l.stop()
+		time.Sleep(restartAfter)
+		l.of.begin()
+	})
+	l.end()
+}
+
+// stop ends the context and waits until the controller has stopped.
+func (l *life) stop() {
+	l.end()
+	timer := time.NewTimer(stopWithin)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+	case <-timer.C:
+		l.of.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.of.name, stopWithin)
+		<-l.done // a bubble cannot end before
+	}
+}
+
+// end stops all controllers.
+func (r *run) end() {
+	r.mu.Lock()
+	r.stopping = true
+	controllers := r.controllers
+	r.mu.Unlock()
+	if r.hold != nil {
+		r.hold.Release()
+	}
+	r.restarts.Wait()
+	for _, c := range controllers {
+		r.mu.Lock()
+		l := c.life
+		r.mu.Unlock()
+		l.stop()
+	}
+}
+
+// see counts a request of a controller.
+func (r *run) see(of request, dryRun bool) (s *sighting, strike point, struck bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[of]++
+	s = &sighting{occurrence: occurrence{of, r.counts[of]}, at: time.Now(), dryRun: dryRun}
+	r.seen = append(r.seen, s)
+	s.userAgent = fmt.Sprintf("explore-%d.", len(r.seen))
+	strike, struck = r.points[s.occurrence]
+	if struck {
+		r.reached[s.occurrence] = true
+	}
+	return s, strike, struck
+}

@@ -1,0 +1,46 @@
+// Package explore runs a test again and again, each time with something going wrong at another place,
+// and finds the place at which the test fails:
+//
+//	func TestMyOperator(t *testing.T) {
+//		explore.Run(t, func(t testing.TB, c *explore.Cluster) {
+//			c.Control("operator", c.RESTConfig(), func(ctx context.Context, config *rest.Config) error {
+//				return operate(ctx, config) // runs the controller until ctx ends
+//			})
+//			create(t, c, website)      // as a user
+//			c.Settle(time.Minute)      // of virtual time
+//			expectOneDeployment(t, c)  // whatever has happened meanwhile
+//		}, explore.With(fakecluster.WithCRDPaths("config/crd")))
+//	}
+//
+// The body is the test. It gets a cluster of its own in each run, hands over the controllers that are to
+// be tried with [Cluster.Control], and says in the end what has to be true. A run is in a
+// testing/synctest bubble, so that the pauses of a controller take no real time. The requests of the
+// body itself never go wrong.
+//
+// # What goes wrong
+//
+// The first run is without faults. It shows at which points one can strike, and each of the following
+// runs has one of them:
+//
+//   - crash-after, crash-before: the controller stops at a write, after the write has been made or
+//     before, and is started again a second later
+//   - cut-after, cut-before: the connection of a write breaks, and the controller goes on
+//   - late: the events of a watch come half a minute late, as in a cache that lags
+//   - drop: the connection of a watch breaks after a number of events
+//   - stale: a read is answered from the past
+//   - order: the events of all watches come in another order between kinds and watchers, though in
+//     order in each watch
+//
+// A point is a request by what it asks for and how often the controller has asked for that, such as the
+// second create of configmaps in the namespace default. Points that cannot make a difference are left
+// out: writes that the server has refused anyway, dry runs, writes of Events, watches that have nothing
+// to tell, reads whose answer from the past would be the same. A read without a resourceVersion is never
+// stale on a real server, so that it goes wrong only with [StaleReads]. [Faults] tries two at a time.
+//
+// # What it finds
+//
+// The runs are in a fixed order, with fewer faults first, so that the first schedule that fails is a
+// shortest one. Its report has what the test said, and a line with which [Replay] runs it again.
+// Uids, generated names and time are the same in each run. What stays open is the order in which
+// goroutines of the controller run at the same moment.
+package explore

@@ -1,0 +1,48 @@
+package explore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// A job that makes two ConfigMaps has to make the second one even if it is stopped in between.
+func ExampleRun() {
+	_ = func(t *testing.T) {
+		explore.Run(t, func(t testing.TB, c *explore.Cluster) {
+			c.Control("job", c.RESTConfig(), func(ctx context.Context, config *rest.Config) error {
+				configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
+				for ctx.Err() == nil {
+					for _, name := range []string{"first", "second"} {
+						_, _ = configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+					}
+					select {
+					case <-time.After(time.Second):
+					case <-ctx.Done():
+					}
+				}
+				return nil
+			})
+			c.Wait(time.Minute)
+			made, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(made.Items) != 2 {
+				t.Errorf("ConfigMaps: %d, error: %v", len(made.Items), err)
+			}
+		})
+	}
+}
+
+// A report ends with the line that runs the schedule again.
+func ExampleReplay() {
+	var body explore.Body
+	_ = func(t *testing.T) {
+		explore.Run(t, body, explore.Replay("TestWebsites: crash-after operator create deployments.apps default/home 1"))
+	}
+}

@@ -1,0 +1,319 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Body is a test that is run again and again. It reports to t, and ends as a test does. The package
+// comment says what it has to contain.
+type Body func(t testing.TB, c *Cluster)
+
+// Option configures an exploration.
+type Option func(*settings)
+
+type settings struct {
+	options []fakecluster.Option
+	runs    int
+	faults  int
+	seed    uint64
+	orders  int
+	stale   bool
+	replay  *string
+}
+
+// With gives the cluster of each run options. It is always InProcess, and has the seed of Seed. An option
+// that reads something once, such as WithSnapshot, cannot be given.
+//
+// Default: an empty cluster.
+func With(options ...fakecluster.Option) Option {
+	return func(s *settings) { s.options = append(s.options, options...) }
+}
+
+// Runs bounds the number of runs. The log of the test says if there would have been more.
+//
+// Default: 1000.
+func Runs(n int) Option { return func(s *settings) { s.runs = n } }
+
+// Faults is how many faults a run has at most: 1 or 2. With 2, each fault is tried with each second one
+// that can strike after it, once all single ones have passed.
+//
+// Default: 1.
+func Faults(n int) Option { return func(s *settings) { s.faults = n } }
+
+// Seed is that of uids, generated names and of the orders in which events come.
+//
+// Default: 1.
+func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+
+// Orders is how many orders of events are tried.
+//
+// Default: 8.
+func Orders(n int) Option { return func(s *settings) { s.orders = n } }
+
+// StaleReads lets reads without a resourceVersion be stale, too. It is for controllers that are tried
+// with a client that reads from the server, and read from a cache otherwise.
+//
+// Default: only reads with resourceVersion=0 are stale, as on a real server.
+func StaleReads() Option { return func(s *settings) { s.stale = true } }
+
+// Replay runs one schedule, as a report shows it, and nothing else. A schedule of another test, and one
+// whose points are not reached, fail the test.
+func Replay(schedule string) Option { return func(s *settings) { s.replay = &schedule } }
+
+// Result is what an exploration has found.
+type Result struct {
+	// Runs is how many runs there were, Points how many points at which something could go wrong,
+	// and Pruned how many others were left out because it would have made no difference.
+	Runs, Points, Pruned int
+	// More says that there would have been more runs than the bound allows.
+	More bool
+	// Failure is the first run that failed; nil: none did.
+	Failure *Failure
+}
+
+// Failure is a run in which the test failed.
+type Failure struct {
+	// Schedule is what Replay takes.
+	Schedule string
+	// Explanation says what went wrong, a line for each fault; empty: nothing, the test fails without
+	// faults.
+	Explanation string
+	// Log is what the test has said.
+	Log string
+}
+
+// Run explores a test, and fails it with the first schedule that makes it fail.
+func Run(t *testing.T, body Body, options ...Option) {
+	t.Helper()
+	result, err := Find(t, body, options...)
+	if err != nil {
+		t.Fatalf("explore: %v", err)
+	}
+	t.Logf("explore: %d runs for %d points; %d were left out, because nothing would have been different", result.Runs, result.Points, result.Pruned)
+	if result.More {
+		t.Logf("explore: there are more schedules than %d runs; see explore.Runs", result.Runs)
+	}
+	if f := result.Failure; f != nil {
+		t.Error(f.report())
+	}
+}
+
+// report is a failure for people.
+func (f *Failure) report() string {
+	var b strings.Builder
+	if f.Explanation == "" {
+		b.WriteString("explore: the test fails, though nothing goes wrong:\n")
+	} else {
+		fmt.Fprintf(&b, "explore: the test fails if\n    %s\n", strings.ReplaceAll(f.Explanation, "\n", "\n    and "))
+	}
+	fmt.Fprintf(&b, "%s\nTo run this again: explore.Replay(%q)", f.Log, f.Schedule)
+	return b.String()
+}
+
+// Find explores a test as Run does, and returns what it has found instead of failing.
+func Find(t *testing.T, body Body, options ...Option) (Result, error) {
+	t.Helper()
+	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}
+	for _, o := range options {
+		o(&s)
+	}
+	switch {
+	case s.runs < 1:
+		return Result{}, fmt.Errorf("Runs(%d): there is one run at least", s.runs)
+	case s.faults < 1 || s.faults > 2:
+		return Result{}, fmt.Errorf("Faults(%d): a run has one fault, or two", s.faults)
+	case s.orders < 0:
+		return Result{}, fmt.Errorf("Orders(%d): the number cannot be negative", s.orders)
+	}
+	e := &exploration{t: t, body: body, settings: s}
+	if s.replay != nil {
+		return e.replay(*s.replay)
+	}
+	return e.explore(), nil
+}
+
+// exploration runs a body again and again.
+type exploration struct {
+	t    *testing.T
+	body Body
+	settings
+	result Result
+}
+
+func (e *exploration) replay(text string) (Result, error) {
+	what, err := parse(text, e.t.Name())
+	if err != nil {
+		return Result{}, err
+	}
+	r := e.once(what, false)
+	for _, p := range what {
+		if p.strike != order && !r.reached[occurrence{p.request, p.nth}] {
+			return Result{}, fmt.Errorf("the point %q of the schedule has not been reached: the test or the controller has changed since", p)
+		}
+	}
+	return e.result, nil
+}
+
+func (e *exploration) explore() Result {
+	base := e.once(nil, true)
+	if e.over() {
+		return e.result
+	}
+	points, pruned := e.pointsOf(base)
+	e.result.Points, e.result.Pruned = len(points), pruned
+	runs := make([]*run, len(points))
+	for i, p := range points {
+		if runs[i] = e.once(schedule{p}, false); e.over() {
+			return e.result
+		}
+	}
+	if e.faults < 2 {
+		return e.result
+	}
+	for i, p := range points {
+		// The second fault strikes what the controller has done after the first one.
+		seconds, _ := e.pointsOf(runs[i].after(p))
+		for _, q := range seconds {
+			if e.once(schedule{p, q}, false); e.over() {
+				return e.result
+			}
+		}
+	}
+	return e.result
+}
+
+// after returns what a run has seen after a point.
+func (r *run) after(p point) *run {
+	if p.strike == order {
+		return &run{}
+	}
+	first := slices.IndexFunc(r.seen, func(s *sighting) bool { return s.occurrence == occurrence{p.request, p.nth} })
+	return &run{seen: r.seen[first+1:], known: r.known}
+}
+
+// over tells whether there is nothing more to run.
+func (e *exploration) over() bool {
+	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
+	return e.result.Failure != nil || e.result.More
+}
+
+// once runs the body once.
+func (e *exploration) once(what schedule, probes bool) *run {
+	e.result.Runs++
+	r := &run{probes: probes, all: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	for _, p := range what {
+		if p.strike == order {
+			r.order = rand.New(rand.NewPCG(e.seed, uint64(p.amount)))
+		} else {
+			r.points[occurrence{p.request, p.nth}] = p
+		}
+	}
+	e.inBubble(r)
+	if r.t.Skipped() {
+		e.t.Skip(r.t.text())
+	}
+	if r.t.Failed() {
+		var lines []string
+		for _, p := range what {
+			lines = append(lines, p.explain())
+		}
+		e.result.Failure = &Failure{Schedule: what.text(e.t.Name()), Explanation: strings.Join(lines, "\n"), Log: r.t.text()}
+	}
+	return r
+}
+
+func (e *exploration) inBubble(r *run) {
+	synctest.Test(e.t, func(t *testing.T) {
+		r.t = &verdict{TB: t}
+		done := make(chan struct{})
+		go func() { // which the body may end
+			defer close(done)
+			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
+			if r.order != nil {
+				r.hold = r.cluster.Hold()
+			}
+			defer r.end()
+			defer func() {
+				if p := recover(); p != nil {
+					r.t.Errorf("the test has panicked: %v\n%s", p, debug.Stack())
+				}
+			}()
+			e.body(r.t, &Cluster{Cluster: r.cluster, run: r, t: r.t})
+		}()
+		<-done
+		if r.cluster != nil {
+			r.tell()
+		}
+	})
+}
+
+// tell completes what a run has seen by what the cluster knows of it.
+func (r *run) tell() {
+	r.known = map[string]fakecluster.Request{}
+	for _, req := range r.cluster.Requests() {
+		r.known[req.UserAgent] = req
+	}
+}
+
+// pointsOf returns the points at which something can go wrong and make a difference, and how many
+// others are left out.
+func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
+	byStrike := map[string][]point{}
+	add := func(strike string, s *sighting, amount int, matters bool) {
+		if !matters {
+			pruned++
+			return
+		}
+		byStrike[strike] = append(byStrike[strike], point{strike, s.request, s.nth, amount})
+	}
+	told := 0 // watches that have told of something
+	// At the same moment, goroutines of a controller come in any order.
+	seen := slices.Clone(base.seen)
+	slices.SortStableFunc(seen, func(a, b *sighting) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
+	})
+	for _, s := range seen {
+		is := base.known[s.userAgent]
+		switch s.verb {
+		case "create", "update", "patch", "delete", "deletecollection":
+			resource, _, _ := strings.Cut(s.resource, "/")
+			matters := !s.dryRun && resource != "events" && resource != "events.events.k8s.io"
+			for _, strike := range []string{crashAfter, cutAfter} {
+				add(strike, s, 0, matters && is.Revisions > 0)
+			}
+			for _, strike := range []string{cutBefore, crashBefore} {
+				add(strike, s, 0, matters && is.Code < 400)
+			}
+		case "get", "list":
+			add(stale, s, s.lag, s.lag > 0)
+		case "watch":
+			if is.Events > 0 {
+				told++
+			}
+			add(late, s, 0, is.Events > 0)
+			for n := range min(is.Events, 10) + 1 {
+				add(drop, s, int(n), is.Events > 0)
+			}
+		}
+	}
+	for _, strike := range strikes {
+		all = append(all, byStrike[strike]...)
+	}
+	if told > 1 {
+		for n := range e.orders {
+			all = append(all, point{strike: order, amount: n + 1})
+		}
+	} else {
+		pruned += e.orders
+	}
+	return all, pruned
+}

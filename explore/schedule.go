@@ -1,0 +1,147 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What goes wrong, in the order in which it is tried.
+const (
+	crashAfter  = "crash-after"
+	cutAfter    = "cut-after"
+	late        = "late"
+	stale       = "stale"
+	cutBefore   = "cut-before"
+	crashBefore = "crash-before"
+	drop        = "drop"
+	order       = "order"
+)
+
+var strikes = []string{crashAfter, cutAfter, late, stale, cutBefore, crashBefore, drop, order}
+
+// request is a request by what it asks for.
+type request struct {
+	controller, verb, resource, object string
+}
+
+// point says what goes wrong where.
+type point struct {
+	strike  string
+	request request
+	nth     int // of the requests that ask for the same, from 1
+	// amount is how many events come before a drop, by how many revisions a read is stale, or the
+	// seed of an order.
+	amount int
+}
+
+// String is one part of a schedule.
+func (p point) String() string {
+	if p.strike == order {
+		return fmt.Sprint(order, " ", p.amount)
+	}
+	text := fmt.Sprint(p.strike, " ", p.request.controller, " ", p.request.verb, " ", p.request.resource, " ", p.request.object, " ", p.nth)
+	if p.strike == drop || p.strike == stale {
+		text += fmt.Sprint(" ", p.amount)
+	}
+	return text
+}
+
+// explain says the same for people.
+func (p point) explain() string {
+	of := p.request
+	what := fmt.Sprintf("%s of %s", of.verb, of.resource)
+	if of.object != "-" {
+		what += " " + of.object
+	}
+	if p.nth > 1 {
+		what += fmt.Sprintf(" (number %d)", p.nth)
+	}
+	switch p.strike {
+	case crashAfter:
+		return fmt.Sprintf("%s stops right after the %s, and is started again", of.controller, what)
+	case crashBefore:
+		return fmt.Sprintf("%s stops right before the %s, and is started again", of.controller, what)
+	case cutAfter:
+		return fmt.Sprintf("the connection breaks after the %s by %s has been made", what, of.controller)
+	case cutBefore:
+		return fmt.Sprintf("the connection breaks before the %s by %s is made", what, of.controller)
+	case late:
+		return fmt.Sprintf("the events of the %s by %s come %v late", what, of.controller, lateBy)
+	case drop:
+		return fmt.Sprintf("the connection of the %s by %s breaks after %d events", what, of.controller, p.amount)
+	case stale:
+		return fmt.Sprintf("the %s by %s is answered as of %d revisions before", what, of.controller, p.amount)
+	}
+	return fmt.Sprintf("the events of the watches come in the order %d", p.amount)
+}
+
+// schedule is what goes wrong in one run.
+type schedule []point
+
+// text is a schedule of a test, in the form that Replay takes.
+func (s schedule) text(test string) string {
+	parts := make([]string, len(s))
+	for i, p := range s {
+		parts[i] = p.String()
+	}
+	return test + ": " + strings.Join(parts, "; ")
+}
+
+// parse reads a schedule of a test.
+func parse(text, test string) (schedule, error) {
+	of, rest, ok := strings.Cut(text, ": ")
+	if !ok {
+		of, ok = strings.CutSuffix(text, ":")
+	}
+	if !ok {
+		return nil, fmt.Errorf("the schedule %q does not say of which test it is", text)
+	}
+	if of != test {
+		return nil, fmt.Errorf("the schedule is of the test %s, and this is %s", of, test)
+	}
+	var s schedule
+	for part := range strings.SplitSeq(rest, ";") {
+		fields := strings.Fields(part)
+		if len(fields) == 0 {
+			continue
+		}
+		p, err := parsePoint(fields)
+		if err != nil {
+			return nil, fmt.Errorf("the schedule has %q: %w", strings.TrimSpace(part), err)
+		}
+		s = append(s, p)
+	}
+	return s, nil
+}
+
+func parsePoint(fields []string) (p point, err error) {
+	p.strike = fields[0]
+	want := 6
+	switch {
+	case !slices.Contains(strikes, p.strike):
+		return p, fmt.Errorf("nothing is called %q; there are %s", p.strike, strings.Join(strikes, ", "))
+	case p.strike == order:
+		want = 2
+	case p.strike == drop || p.strike == stale:
+		want = 7
+	}
+	if len(fields) != want {
+		return p, fmt.Errorf("%s takes %d words and not %d", p.strike, want-1, len(fields)-1)
+	}
+	numbers := fields[1:]
+	if p.strike != order {
+		p.request = request{fields[1], fields[2], fields[3], fields[4]}
+		if p.nth, err = strconv.Atoi(fields[5]); err != nil || p.nth < 1 {
+			return p, fmt.Errorf("%q is no number of a request", fields[5])
+		}
+		numbers = fields[6:]
+	}
+	if len(numbers) == 1 {
+		if p.amount, err = strconv.Atoi(numbers[0]); err != nil || p.amount < 0 {
+			return p, fmt.Errorf("%q is no number", numbers[0])
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,160 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// errDead is the error of the requests of a controller that has been stopped.
+var errDead = errors.New("explore: the controller has been stopped")
+
+// wrap returns the transport of the clients of a controller.
+func (l *life) wrap(to http.RoundTripper) http.RoundTripper { return &transport{l, to} }
+
+type transport struct {
+	life *life
+	to   http.RoundTripper
+}
+
+// RoundTrip makes a request go wrong if the schedule says so.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.life.dead.Load() {
+		return abort(req, errDead)
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	context.AfterFunc(t.life.ctx, cancel) // a process that ends takes its connections with it
+	req = req.Clone(ctx)
+	info, err := infoOf(req)
+	if err != nil || !info.IsResourceRequest {
+		return t.to.RoundTrip(req)
+	}
+	run := t.life.of.run
+	seen, strike, _ := run.see(t.requestOf(info), strings.Contains(req.URL.RawQuery, "dryRun="))
+	agent := req.Header.Get("User-Agent")
+	if strings.Contains(agent, "/") {
+		agent += " "
+	} else {
+		agent += "/" // what is before the slash is the field manager
+	}
+	seen.userAgent = agent + seen.userAgent
+	req.Header.Set("User-Agent", seen.userAgent)
+	fault := fakecluster.Fault{UserAgent: seen.userAgent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true}
+	switch strike.strike {
+	case crashBefore:
+		t.life.crash()
+		return abort(req, errDead)
+	case crashAfter:
+		resp, err := t.to.RoundTrip(req)
+		if err != nil || resp.StatusCode >= http.StatusBadRequest {
+			return resp, err
+		}
+		_ = resp.Body.Close()
+		t.life.crash()
+		return nil, errDead
+	case cutBefore:
+		fault.Effect = fakecluster.CutBeforeCommit()
+	case cutAfter:
+		fault.Effect = fakecluster.CutAfterCommit()
+	case late:
+		fault.Subresource, fault.Effect = "", fakecluster.DelayWatch(lateBy)
+	case drop:
+		fault.Subresource, fault.Effect = "", fakecluster.DropWatch(strike.amount)
+	case stale:
+		fault.Effect = fakecluster.StaleRead(strike.amount)
+	default:
+		resp, err := t.to.RoundTrip(req)
+		if err == nil && run.probes && (info.Verb == "get" || info.Verb == "list") && mayBeStale(req, run.all) {
+			err = t.probe(seen, req, resp)
+		}
+		return resp, err
+	}
+	run.cluster.Inject(fault)
+	return t.to.RoundTrip(req)
+}
+
+// abort ends a request that is not sent.
+func abort(req *http.Request, err error) (*http.Response, error) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return nil, err
+}
+
+var paths = &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+func infoOf(req *http.Request) (*apirequest.RequestInfo, error) { return paths.NewRequestInfo(req) }
+
+// requestOf says what a request asks for.
+func (t *transport) requestOf(info *apirequest.RequestInfo) request {
+	resource := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}.String()
+	if info.Subresource != "" {
+		resource += "/" + info.Subresource
+	}
+	object := info.Name
+	if info.Namespace != "" {
+		object = info.Namespace + "/" + info.Name
+	}
+	if object == "" {
+		object = "-"
+	}
+	return request{t.life.of.name, info.Verb, resource, object}
+}
+
+// mayBeStale tells whether a read may be answered from the past.
+func mayBeStale(req *http.Request, all bool) bool {
+	switch req.URL.Query().Get("resourceVersion") {
+	case "0":
+		return true
+	case "":
+		return all && req.URL.Query().Get("continue") == ""
+	}
+	return false
+}
+
+// probe finds out by how many revisions a read has to lag until its answer is another one.
+func (t *transport) probe(seen *sighting, req *http.Request, resp *http.Response) error {
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for lag := 1; lag <= 32 && seen.lag == 0; lag *= 2 {
+		again := req.Clone(req.Context())
+		agent := seen.userAgent + "probe"
+		again.Header.Set("User-Agent", agent)
+		fault := t.life.of.run.cluster.Inject(fakecluster.Fault{
+			UserAgent: agent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true, Effect: fakecluster.StaleRead(lag),
+		})
+		past, err := t.to.RoundTrip(again)
+		fault.Stop()
+		if err != nil {
+			return nil // the run ends
+		}
+		was, err := io.ReadAll(past.Body)
+		_ = past.Body.Close()
+		if err == nil && (past.StatusCode != resp.StatusCode || content(was) != content(body)) {
+			seen.lag = lag
+		}
+	}
+	return nil
+}
+
+// content is an answer without the resourceVersion of a list, which differs from revision to revision.
+func content(body []byte) string {
+	if items := gjson.GetBytes(body, "items"); items.Exists() {
+		return items.Raw
+	}
+	return string(body)
+}

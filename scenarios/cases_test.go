@@ -50,6 +50,16 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:10: size(answer.x) >= 0 can never fail: a size is never less than 0`}},
 		{"a count of at least none", head + "- count: {apiVersion: v1, kind: Pod}\n  that: [answer >= 0]\n", []string{
 			`f.yaml:4:10: answer >= 0 can never fail: a number of objects is never less than 0`}},
+		{"a fault without an effect", head + "- fault: {verb: get}\n", []string{
+			`f.yaml:3:10: a fault needs effect or latency`}},
+		{"an effect that there is not", head + "- fault: {effect: conflikt}\n", []string{
+			`f.yaml:3:19: "conflikt" is none of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable, nor has it the value that other effects need; did you mean "conflict"?`}},
+		{"two effects", head + "- fault: {effect: {dropWatch: 1, staleRead: 1}}\n", []string{
+			`f.yaml:3:19: a fault has one effect`}},
+		{"a fault with an answer", head + "- fault: {effect: conflict}\n  expect: {x: 1}\n", []string{
+			`f.yaml:3:3: fault has no answer to name or to judge`}},
+		{"a compaction of something", head + "- compact: {resource: pods}\n", []string{
+			`f.yaml:3:13: unknown field "resource" in compact (known: )`}},
 		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
 			`f.yaml:3:3: count can never fail like this: it needs expect or that`}},
 		{"a scale without a number", head + "- scale: {apiVersion: v1, kind: K, name: x}\n", []string{

@@ -187,6 +187,15 @@
 //   - settle: {quiet, within}: waits until nothing is left to do: no request is on its way,
 //     all events are delivered, and nothing is written for quiet of virtual time (1s if left
 //     out). It fails if that takes longer than within (10m).
+//   - fault: {verb, resource, subresource, namespace, name, user, userAgent, after, times, optional,
+//     latency, effect}: lets requests of clients go wrong from now on, as fakecluster.Inject does:
+//     those of the scenario itself, too, unless user or userAgent say whose. effect is conflict,
+//     unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of
+//     tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME,
+//     staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. The scenario fails if the fault
+//     has never struck, unless it is optional.
+//   - compact: {}: forgets the history of the cluster, as etcd does every five minutes: older
+//     revisions are answered with 410.
 //   - calls: NAME: reads the calls that a webhook got since the last step that read them.
 //   - webhook: {name, response, ...}: changes how a webhook answers from now on.
 //
@@ -392,7 +401,8 @@
 // the other: see [External]. Each scenario has namespaces and groups of definitions of its own,
 // which it sees under the names that it gives them, and all that it creates is deleted at its end.
 // Whatever else is in the cluster, scenarios see, too. Those are skipped that have webhooks, a
-// cluster of their own making, steps that need virtual time, or users who impersonate others.
+// cluster of their own making, steps that need virtual time, faults or compaction, or users who
+// impersonate others.
 //
 // # Expectations from answers
 //

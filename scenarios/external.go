@@ -57,6 +57,8 @@ func (s *Scenario) notExternal() string {
 		return "the scenario is about all that is in a cluster, and this one has more"
 	case s.impersonates():
 		return "users are impersonated on this cluster, and one of the scenario impersonates another"
+	case slices.ContainsFunc(s.all(), step.onlyInside):
+		return "fault and compact need a cluster in this process"
 	case s.onlyVirtual():
 		return "advance and settle need virtual time"
 	case len(s.webhooks) > 0:

@@ -209,7 +209,9 @@ func (p *parser) setup(n *yaml.Node, t *table) []step {
 				all = append(all, step{pos: m.pos, verb: verbs[0], scope: p.scope, request: request{argument: m.object}})
 			}
 		}
-		if same = same && p.caseUses == before; same && t != nil {
+		// A fork has none of the faults of its origin.
+		injects := len(all) > 0 && all[len(all)-1].verb != nil && all[len(all)-1].verb.name == "fault"
+		if same = same && p.caseUses == before && !injects; same && t != nil {
 			t.shared = len(all)
 		}
 	}
@@ -334,7 +336,7 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		if s.judges() || s.as != "" {
 			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to judge")
 		}
-	case "absent", "log", "advance", "settle":
+	case "absent", "log", "advance", "settle", "fault", "compact":
 		if s.judges() || s.as != "" {
 			p.mistake(n, "%s has no answer to name or to judge", s.verb.name)
 		}

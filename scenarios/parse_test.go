@@ -16,7 +16,7 @@ func TestMistakes(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
 	const hook = "scenario: s\nwebhooks:\n- name: w\n  service: {namespace: d, name: x}\n  response: {}\n"
-	const fields = "absent, advance, apply, as, body, calls, code, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, finalize, " +
+	const fields = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
 		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule, text string
@@ -41,7 +41,7 @@ func TestMistakes(t *testing.T) {
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
 			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
-			`f.yaml:3: a step needs something to do: one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, calls, webhook`}},
+			`f.yaml:3: a step needs something to do: one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, fault, compact, calls, webhook`}},
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
 			`f.yaml:4: a step does one thing, and this one has get and delete`}},
 		{"a step is a mapping", head + "- get\n", []string{

@@ -8,6 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // A Scenario is one document of a scenario file, checked and ready to be played. It is
@@ -111,6 +113,9 @@ type Cluster interface {
 	ServiceURL(namespace, name string, port int) string
 	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
 	Fork() (Cluster, error)
+	// Inject puts a fault in force until Close, and Compact forgets the history.
+	Inject(fakecluster.Fault) error
+	Compact() error
 	Close() error
 }
 

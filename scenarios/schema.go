@@ -184,6 +184,8 @@ func ofNotation(notation string) jsonSchema {
 		return jsonSchema{"anyOf": []jsonSchema{{"type": "string"}, {"$ref": "#/definitions/user"}}}
 	case "{NAME: VALUE}":
 		return jsonSchema{"type": "object", "additionalProperties": jsonSchema{"type": "string"}}
+	case "{}":
+		return jsonSchema{"type": "object", "additionalProperties": false}
 	case "{name, response, ...}":
 		return object(append([]fieldDoc{webhookFields[0]}, webhookFields[2:]...))
 	case "{fieldManager, force, ...}":

@@ -54,6 +54,11 @@ var verbs = []*verb{
 	{"advance", oneDuration, "lets that much virtual time pass.", nil},
 	{"settle", settlePeriods, "waits until nothing is left to do: no request is on its way, all events are" +
 		" delivered, and nothing is written for quiet of virtual time (1s if left out). It fails if that takes longer than within (10m).", nil},
+	{"fault", faultFields, "lets requests of clients go wrong from now on, as fakecluster.Inject does: those of the scenario itself, too, unless" +
+		" user or userAgent say whose. effect is conflict, unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of" +
+		" tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME, staleRead: REVISIONS, dropWatch: EVENTS and" +
+		" delayWatch: DURATION. The scenario fails if the fault has never struck, unless it is optional.", inject},
+	{"compact", nothing, "forgets the history of the cluster, as etcd does every five minutes: older revisions are answered with 410.", compactHistory},
 	{"calls", webhookName, "reads the calls that a webhook got since the last step that read them.", calls},
 	{"webhook", webhookReply, "changes how a webhook answers from now on.", turn},
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // stub is an API server in a page, so that the runner is tested against answers that
@@ -34,6 +36,10 @@ func (s *stub) start(ClusterOptions) (Cluster, error) { return s, nil }
 func (s *stub) Close() error { s.closed = true; return s.closeErr }
 
 func (s *stub) Fork() (Cluster, error) { return nil, errors.New("a stub has no fork") }
+
+func (s *stub) Inject(fakecluster.Fault) error { return errors.New("a stub has no faults") }
+
+func (s *stub) Compact() error { return nil }
 
 func (s *stub) CABundle() []byte { return []byte("a bundle") }
 

@@ -37,7 +37,7 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const known = "absent, advance, apply, as, body, calls, code, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, finalize, " +
+	const known = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
 		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule           string

@@ -1,0 +1,105 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// plainEffects are the effects of a fault that are a word, and the others have a value, such as
+// {staleRead: 3}.
+var plainEffects = map[string]fakecluster.Effect{
+	"conflict": fakecluster.Conflict(), "unavailable": fakecluster.Unavailable(), "timeout": fakecluster.Timeout(),
+	"cutBeforeCommit": fakecluster.CutBeforeCommit(), "cutAfterCommit": fakecluster.CutAfterCommit(),
+	"expireWatch": fakecluster.ExpireWatch(), "failConversion": fakecluster.FailConversion(),
+}
+
+var faultFields = argument{"{verb, resource, subresource, namespace, name, user, userAgent, after, times, optional, latency, effect}", func(p *parser, n *yaml.Node) map[string]any {
+	var f fakecluster.Fault
+	const many = 1 << 30
+	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = p.text(n) } }
+	number := func(what string, into *int) func(*yaml.Node) {
+		return func(n *yaml.Node) { *into = p.number(n, what, "a number, 0 or more", 0, many) }
+	}
+	before := len(p.mistakes)
+	p.fields(n, "a fault", map[string]func(*yaml.Node){
+		"verb": text(&f.Verb), "resource": text(&f.Resource), "subresource": text(&f.Subresource), "namespace": text(&f.Namespace),
+		"name": text(&f.Name), "user": text(&f.User), "userAgent": text(&f.UserAgent),
+		"after": number("after", &f.After), "times": number("times", &f.Times),
+		"optional": func(n *yaml.Node) { f.Optional = p.flag(n) },
+		"latency":  func(n *yaml.Node) { f.Latency = p.duration(n) },
+		"effect":   func(n *yaml.Node) { f.Effect = p.effect(n) },
+	})
+	if len(p.mistakes) == before && field(n, "effect") == nil && f.Latency == 0 {
+		p.mistake(n, "a fault needs effect or latency")
+	}
+	return map[string]any{"fault": f}
+}}
+
+// effect reads what happens to a request.
+func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
+	names := make(map[string]string, len(plainEffects))
+	for name := range plainEffects {
+		names[name] = ""
+	}
+	if meant(n).Kind != yaml.MappingNode {
+		name := p.text(n)
+		e, ok := plainEffects[name]
+		if !ok && name != "" {
+			p.mistake(n, "%q is none of %s, nor has it the value that other effects need%s", name, strings.Join(sortedKeys(names), ", "), suggestion(name, sortedKeys(names)))
+		}
+		return e
+	}
+	number := func(what string, make func(int) fakecluster.Effect) func(*yaml.Node) {
+		return func(n *yaml.Node) { e = make(p.number(n, what, "a number, 0 or more", 0, 1<<30)) }
+	}
+	p.fields(n, "an effect", map[string]func(*yaml.Node){
+		"tooManyRequests": func(n *yaml.Node) { e = fakecluster.TooManyRequests(p.duration(n)) },
+		"internalError":   func(n *yaml.Node) { e = fakecluster.InternalError(p.text(n)) },
+		"refuseAdmission": func(n *yaml.Node) { e = fakecluster.RefuseAdmission(p.text(n)) },
+		"failWebhook":     func(n *yaml.Node) { e = fakecluster.FailWebhook(p.text(n)) },
+		"delayWatch":      func(n *yaml.Node) { e = fakecluster.DelayWatch(p.duration(n)) },
+		"staleRead":       number("staleRead", fakecluster.StaleRead),
+		"dropWatch":       number("dropWatch", fakecluster.DropWatch),
+	})
+	if len(meant(n).Content) != 2 {
+		p.mistake(n, "a fault has one effect")
+	}
+	return e
+}
+
+var nothing = argument{"{}", func(p *parser, n *yaml.Node) map[string]any {
+	p.fields(n, "compact", map[string]func(*yaml.Node){})
+	return map[string]any{}
+}}
+
+// inject puts a fault in force until the end of the scenario.
+func inject(_ context.Context, c *client, r request) (target, answer, error) {
+	f, _ := r.argument["fault"].(fakecluster.Fault)
+	return target{}, answer{code: http.StatusOK, warnings: []any{}}, c.cluster.Inject(f)
+}
+
+// compactHistory forgets the history of the cluster.
+func compactHistory(_ context.Context, c *client, _ request) (target, answer, error) {
+	return target{}, answer{code: http.StatusOK, warnings: []any{}}, c.cluster.Compact()
+}
+
+// onlyInside tells whether a step is possible only in a cluster of this process.
+func (s step) onlyInside() bool { return s.verb.name == "fault" || s.verb.name == "compact" }
+
+// Inject puts a fault in force.
+func (c inProcess) Inject(f fakecluster.Fault) error { return c.Cluster.Inject(f).Err() }
+
+// errOutside says what a cluster outside of this process cannot do.
+var errOutside = errors.New("a cluster outside of this process takes no faults and keeps its history")
+
+// Inject returns an error: see notExternal.
+func (c *external) Inject(fakecluster.Fault) error { return errOutside }
+
+// Compact returns an error: see notExternal.
+func (c *external) Compact() error { return errOutside }

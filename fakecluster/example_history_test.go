@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -190,4 +192,22 @@ func ExampleCluster_ReportMetrics() {
 		}
 		c.ReportMetrics(b) // requests/op, update-requests/op, conflicts/op, sent-B/op …
 	}
+}
+
+// A program shows what happens in its cluster in a browser, as fakecluster serve --ui does. For a test,
+// FAKECLUSTER_REPORT=DIR go test writes the same page for each test that fails.
+func ExampleCluster_ReportPage() {
+	c := start(fakecluster.InProcess())
+	defer c.Close()
+
+	page := httptest.NewServer(c.ReportPage("my cluster"))
+	defer page.Close()
+	answer, err := http.Get(page.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer answer.Body.Close()
+	fmt.Println(answer.Status, answer.Header.Get("Content-Type"))
+	// Output:
+	// 200 OK text/html; charset=utf-8
 }

@@ -3,6 +3,7 @@ package fakecluster
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,6 +26,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 		if t.Failed() {
 			if lines := c.server.Findings(c.services.panics.list()...); len(lines) > 0 {
 				t.Log("fakecluster: " + strings.Join(lines, "\n"))
+				c.report(t)
 			}
 		}
 		if err := c.Close(); err != nil {
@@ -32,6 +34,43 @@ func (c *Cluster) closeWith(t testing.TB) {
 		}
 	})
 }
+
+// reportFolder is the environment variable that names the folder for reports.
+const reportFolder = "FAKECLUSTER_REPORT"
+
+// report writes the report of a failed test, if somebody has asked for one. A test never fails because
+// there is no report.
+func (c *Cluster) report(t testing.TB) {
+	t.Helper()
+	folder := os.Getenv(reportFolder)
+	if folder == "" {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			t.Logf("fakecluster: there is no report: %v", p)
+		}
+	}()
+	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+	path, err := c.server.WriteReport(folder, program, t.Name(), c.services.panics.list()...)
+	if err != nil {
+		t.Logf("fakecluster: there is no report: %v", err)
+		return
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	t.Logf("fakecluster: the report is in %s", path)
+}
+
+// ReportPage serves a page of what happens in the cluster: a timeline of the requests by client, the
+// objects with their revisions and what each changed, what webhooks said, and what may be the reason of a
+// failure. The page is brought up to date while the cluster runs. For a failed test the environment
+// variable FAKECLUSTER_REPORT=DIR writes the same as a file.
+//
+// Whoever can reach the handler can read what has happened. It asks for no credentials; the values of
+// Secrets are left out.
+func (c *Cluster) ReportPage(title string) http.Handler { return c.server.ReportPage(title) }
 
 // maxPanics is how many panics of handlers are remembered.
 const maxPanics = 20

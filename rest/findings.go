@@ -19,12 +19,15 @@ type Panic struct {
 // refused, conflicts, panics, objects that changed without end, kinds that a controller owns and does
 // not watch, webhooks that nobody called, and who asked for what. They are at most 60 lines. There
 // are none if nobody has asked for anything.
-func (s *Server) Findings(panics ...Panic) []string {
+func (s *Server) Findings(panics ...Panic) []string { return findings.Of(s.remembered(panics)) }
+
+// remembered is what the server remembers, with the panics of handlers.
+func (s *Server) remembered(panics []Panic) findings.Cluster {
 	c := findings.Cluster{Store: s.store, History: s.history, Catalogue: s.catalogue.Load(), Needs: s.lacks}
 	for _, p := range panics {
 		c.Panics = append(c.Panics, findings.Panic(p))
 	}
-	return findings.Of(c)
+	return c
 }
 
 // lacks returns the rules that would allow a user what was refused, in the words of a Role.

@@ -23,7 +23,7 @@ type serving struct {
 	kubeconfig, data, fsync       string
 	snapshot, record              string
 	port                          int
-	tls, legacyAPIs, garbage      bool
+	tls, legacyAPIs, garbage, ui  bool
 	crds, manifests, objects      []string
 	controllers, runtimeConfig    []string
 	enablePlugins, disablePlugins []string
@@ -47,7 +47,8 @@ printed on stderr.`,
 
   fakecluster serve --port 8080 --manifests deploy/ --controllers '*'
   fakecluster serve --data cluster.data
-  fakecluster serve --record session.yaml`,
+  fakecluster serve --record session.yaml
+  fakecluster serve --ui`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(cmd)
@@ -65,6 +66,8 @@ printed on stderr.`,
 it is removed at the end, unless the file was there before or has changed
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
 	flags.IntVar(&f.port, "port", 0, "listen on this port of 127.0.0.1 (default: a free one)")
+	flags.BoolVar(&f.ui, "ui", false, `serve a page of what happens in the cluster (requests, objects with their revisions,
+findings) on a loopback port, and print "ui URL" on stderr; the URL has a secret in it`)
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS, with HTTP/2")
 	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and go on with what is in it:
 each write is in the file before it is answered; a file that is not there is made`)
@@ -241,6 +244,14 @@ func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdou
 		if err := f.session.Begin(cluster.RESTConfig()); err != nil {
 			return err
 		}
+	}
+	if f.ui {
+		url, end, failed := serveUI(cluster)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, end()) }()
+		fmt.Fprintf(stderr, "ui %s\n", url)
 	}
 	if _, err := fmt.Fprintln(stdout, "ready", cluster.URL()); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -160,18 +159,38 @@ func lastChange(of *resource.Resource, e *store.Event) string {
 	if of == nil || e.Type != store.Updated {
 		return ""
 	}
-	var states [2]map[string]any
+	var texts [2]string
 	for i, record := range []store.Record{*e.Previous, e.Record} {
-		text, err := view.Text(of.Storage, record)
-		if err != nil || utiljson.Unmarshal([]byte(text), &states[i]) != nil {
+		var err error
+		if texts[i], err = view.Text(of.Storage, record); err != nil {
 			return ""
 		}
 	}
 	var changed []string
-	for _, change := range history.Diff(states[0], states[1]) {
+	for _, change := range Shown(of, history.DiffText(texts[0], texts[1])) {
 		changed = append(changed, change.String())
 	}
 	return strings.Join(changed, ", ")
+}
+
+// Shown returns the changes of an object as a log may show them: without the values of a Secret.
+func Shown(of *resource.Resource, changes []history.Change) []history.Change {
+	if of.Group != "" || of.Names.Plural != "secrets" {
+		return changes
+	}
+	shown := slices.Clone(changes)
+	for i, c := range shown {
+		if strings.HasPrefix(c.Path, "metadata.") && !strings.HasPrefix(c.Path, "metadata.annotations") {
+			continue
+		}
+		if shown[i].Is != nil {
+			shown[i].Is = "(a secret)"
+		}
+		if shown[i].Was != nil {
+			shown[i].Was = "(what was there)"
+		}
+	}
+	return shown
 }
 
 // unwatched are the kinds that a controller creates for an owner and never watches: nothing wakes it

@@ -145,8 +145,8 @@ func ObjectName(group, resource, subresource, namespace, name string) string {
 	return b.String()
 }
 
-// nameOf names what a request is for.
-func nameOf(q *history.Request) string {
+// NameOf names what a request is for.
+func NameOf(q *history.Request) string {
 	if q.Resource == "" {
 		return q.Path
 	}
@@ -166,7 +166,7 @@ func (c Cluster) panics(requests []history.Request) (lines []string) {
 	all := slices.Clone(c.Panics)
 	for i := range requests {
 		if q := &requests[i]; q.Reason == history.Panicked {
-			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", q.Client(), " ", verbOf(q.Verb, q.Patch), " ", nameOf(q)), q.Message})
+			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", q.Client(), " ", verbOf(q.Verb, q.Patch), " ", NameOf(q)), q.Message})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Panic) int { return b.Time.Compare(a.Time) })
@@ -205,7 +205,7 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 		if !isRefused(q) || conflicts != (q.Reason == "Conflict") {
 			continue
 		}
-		k := kind{q.Client(), verbOf(q.Verb, q.Patch), nameOf(q), q.Message}
+		k := kind{q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), q.Message}
 		if known[k] == nil {
 			known[k] = &group{of: k, first: q}
 			groups = append(groups, known[k])
@@ -242,7 +242,7 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 func (c Cluster) unanswered(requests []history.Request) (lines []string) {
 	for i := range requests {
 		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
-			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), q.Client(), verbOf(q.Verb, q.Patch), nameOf(q), round(q.Latency)))
+			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), round(q.Latency)))
 		}
 	}
 	return lines

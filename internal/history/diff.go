@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Change is one difference between two states of an object.
@@ -33,14 +36,17 @@ func (c Change) String() string {
 }
 
 func short(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		text = []byte(fmt.Sprint(value))
+	var b strings.Builder
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // it is for a person
+	if err := out.Encode(value); err != nil {
+		return fmt.Sprint(value)
 	}
-	if shown := []rune(string(text)); len(shown) > shownValue {
+	text := strings.TrimSuffix(b.String(), "\n")
+	if shown := []rune(text); len(shown) > shownValue {
 		return string(shown[:shownValue]) + "…"
 	}
-	return string(text)
+	return text
 }
 
 // Diff returns what differs between two states of an object: what a reader of the object would
@@ -283,4 +289,73 @@ func managersOf(obj map[string]any) map[string]any {
 		fields[name] = entry["fieldsV1"]
 	}
 	return fields
+}
+
+// DiffText is Diff of two states in JSON. It decodes only what differs, so that it is fast for large
+// objects of which little changes.
+func DiffText(was, is string) []Change {
+	before, after, lists := differing(was, is)
+	if !lists {
+		d := differ{}
+		if d.maps("", before, after, nil); len(d.found) > 0 {
+			return d.found
+		}
+	}
+	put(before["metadata"].(map[string]any), "managedFields", gjson.Get(was, "metadata.managedFields"))
+	put(after["metadata"].(map[string]any), "managedFields", gjson.Get(is, "metadata.managedFields"))
+	return Diff(before, after)
+}
+
+// differing decodes the fields of two objects, and those of their metadata, that are not the same
+// text, but for what the server counts. It tells whether there are lists among them: then the
+// managedFields, which say whether a list has keys, are needed as well.
+func differing(was, is string) (before, after map[string]any, lists bool) {
+	first, second := map[string]any{}, map[string]any{}
+	before, after = map[string]any{"metadata": first}, map[string]any{"metadata": second}
+	one, other := gjson.Parse(was), gjson.Parse(is)
+	note := func(name string, a, b gjson.Result, before, after map[string]any) {
+		lists = lists || strings.Contains(a.Raw, "[") || strings.Contains(b.Raw, "[")
+		put(before, name, a)
+		put(after, name, b)
+	}
+	unequal(one, other, func(name string, a, b gjson.Result) {
+		if name != "metadata" || !a.IsObject() || !b.IsObject() {
+			note(name, a, b, before, after)
+			return
+		}
+		unequal(a, b, func(name string, a, b gjson.Result) {
+			if !counted["metadata."+name] {
+				note(name, a, b, first, second)
+			}
+		})
+	})
+	return before, after, lists
+}
+
+// unequal calls do for each field whose text differs.
+func unequal(a, b gjson.Result, do func(name string, a, b gjson.Result)) {
+	fields := map[string]gjson.Result{}
+	a.ForEach(func(name, value gjson.Result) bool {
+		fields[name.String()] = value
+		return true
+	})
+	b.ForEach(func(name, value gjson.Result) bool {
+		was, ok := fields[name.String()]
+		if !ok || was.Raw != value.Raw {
+			do(name.String(), was, value)
+		}
+		delete(fields, name.String())
+		return true
+	})
+	for name, value := range fields {
+		do(name, value, gjson.Result{})
+	}
+}
+
+// put decodes a field that is there.
+func put(into map[string]any, name string, value gjson.Result) {
+	var decoded any
+	if value.Exists() && utiljson.Unmarshal([]byte(value.Raw), &decoded) == nil {
+		into[name] = decoded
+	}
 }

@@ -44,9 +44,15 @@ func TestDiff(t *testing.T) {
 		if c.was == c.is {
 			is = was
 		}
-		var got []string
+		var got, fromText []string
 		for _, change := range Diff(was, is) {
 			got = append(got, change.String())
+		}
+		for _, change := range DiffText(managed+c.was, managed+c.is) {
+			fromText = append(fromText, change.String())
+		}
+		if diff := cmp.Diff(got, fromText); diff != "" {
+			t.Errorf("%s: from the text (-from objects +from text):\n%s", rule, diff)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", rule, diff)

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The page of serve shows what has happened, and tells the browser when something more does.
+func TestServeUI(t *testing.T) {
+	config := t.TempDir() + "/config"
+	s := serveArgs(t, "--ui", "--kubeconfig", config)
+	url := regexp.MustCompile(`(?m)^ui (http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/)$`).FindStringSubmatch(s.stderr.String())
+	if url == nil {
+		t.Fatalf("stderr: %s", s.stderr)
+	}
+	get := func(path string) (int, string) {
+		answer, err := http.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	if code, page := get(url[1]); code != 200 || !strings.Contains(page, "<title>fakecluster serve – fakecluster</title>") {
+		t.Errorf("the page: %d %.200s", code, page)
+	}
+	root := url[1][:strings.LastIndexByte(strings.TrimSuffix(url[1], "/"), '/')+1]
+	for _, other := range []string{root, root + "guessed/", url[1] + "other"} {
+		if code, _ := get(other); code != 404 {
+			t.Errorf("%s: %d", other, code)
+		}
+	}
+	if answer, err := http.Post(url[1], "text/plain", nil); err != nil || answer.StatusCode != 405 {
+		t.Errorf("a POST: %v %v", answer, err)
+	}
+
+	stream, err := http.Get(url[1] + "changes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	changes := bufio.NewScanner(stream.Body)
+	next := func() {
+		for changes.Scan() {
+			if changes.Text() == "data: changed" {
+				return
+			}
+		}
+		t.Error("the stream ended")
+	}
+	next() // how it was when the stream began
+	cfg, err := clientcmd.BuildConfigFromFlags("", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.UserAgent = "someone"
+	if _, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	next()
+	if code, data := get(url[1] + "data.json"); code != 200 || !strings.Contains(data, `"c":"someone"`) || !strings.Contains(data, `"name":"configmaps default/settings"`) {
+		t.Errorf("the data: %d %s", code, data)
+	}
+	s.stderr.Reset()
+	s.end(t)
+}

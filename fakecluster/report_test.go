@@ -1,0 +1,203 @@
+package fakecluster_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+var screenshot = flag.String("screenshot", "", "write a picture of the report of TestTheReportWorksInABrowser to this file")
+
+// reported makes a cluster in which something has happened, and returns the path of its report.
+func reported(t *testing.T) (path string) {
+	folder := filepath.Join(t.TempDir(), "a", "b") // is made
+	t.Setenv("FAKECLUSTER_REPORT", folder)
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
+		fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)))
+	_, _, hooks := ofOperator(c.ServiceURL("default", "hook", 443), c.CABundle())
+	admin := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	_, err := admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), hooks, metav1.CreateOptions{})
+	must(t, err)
+	operator := as(c, c.RESTConfig(), "cron-operator")
+	w, err := operator.Watch(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	defer w.Stop()
+	for i := range 4 {
+		create(t, operator, cronTab(fmt.Sprint("cron-", i)))
+	}
+	for i := range 30 {
+		patchImage(t, operator, fmt.Sprint("cron-", i%3), fmt.Sprintf("</script><b>image-%d", i))
+	}
+	_, _ = as(c, c.ConfigFor("jane"), "kubectl").List(t.Context(), metav1.ListOptions{})
+	_, err = admin.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, StringData: map[string]string{"a": "b"}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = admin.CoreV1().Secrets("default").Patch(t.Context(), "s", types.MergePatchType, []byte(`{"data":{"a":"aHVudGVyMg=="}}`), metav1.PatchOptions{})
+	must(t, err)
+	log := of.end()
+	_, path, ok := strings.Cut(log, "fakecluster: the report is in ")
+	if !ok {
+		t.Fatal(log)
+	}
+	equal(t, "the folder", filepath.Dir(path), folder)
+	return path
+}
+
+func TestAFailedTestLeavesAReport(t *testing.T) {
+	path := reported(t)
+	equal(t, "its name", filepath.Base(path), "fakecluster."+t.Name()+".html")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	page := string(text)
+	if strings.Contains(page, "aHVudGVyMg") || !strings.Contains(page, "(a secret)") {
+		t.Error("the value of a Secret is in the report")
+	}
+	if n := strings.Count(page, "</script>"); n != 2 {
+		t.Errorf("%d ends of scripts: a value has got out of the data", n)
+	}
+	for _, foreign := range []string{"http://", "https://", "src=", "@import", "url("} {
+		if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(page, "http://www.w3.org/2000/svg", ""), "https://hook.default.svc:443", ""), foreign) {
+			t.Errorf("the page refers to %s", foreign)
+		}
+	}
+}
+
+func TestATestDoesNotFailForWantOfAReport(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	t.Setenv("FAKECLUSTER_REPORT", filepath.Join(file, "folder"))
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+	create(t, inDefault(c), cronTab("a"))
+	log := of.end()
+	if !strings.Contains(log, "fakecluster: there is no report: ") || !strings.Contains(log, "not a directory") {
+		t.Error(log)
+	}
+}
+
+// browser is the path of a headless Chromium.
+func browser(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("there is no Chromium: install the package chromium to test the page in a browser")
+	return ""
+}
+
+// browse opens a page, plays a script in it, and returns what the script has put into the attribute
+// data-said of the body.
+func browse(t *testing.T, url string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser(t), append([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--disable-sync", "--user-data-dir=" + t.TempDir(), "--allow-file-access-from-files", "--virtual-time-budget=5000", "--window-size=1300,800",
+	}, append(args, url)...)...)
+	out, err := cmd.Output()
+	must(t, err)
+	return string(out)
+}
+
+func TestTheReportWorksInABrowser(t *testing.T) {
+	browser(t)
+	path := reported(t)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	// What a reader does: search, choose, look at a request and at an object.
+	script := `<script>
+		const rows = () => document.querySelectorAll("#requests tbody tr:not(.detail)").length, said = [];
+		const set = (id, value) => { const e = document.getElementById(id); e.value = value; e.dispatchEvent(new Event("input")); };
+		said.push("ready " + document.body.dataset.ready, "all " + rows(), "marks " + (document.querySelectorAll("#timeline circle").length > 5));
+		set("kind", "refused"); said.push("refused " + rows());
+		document.querySelector("#requests tbody tr").click();
+		said.push("detail " + document.querySelector("tr.detail").textContent.includes("cannot list resource"));
+		set("kind", ""); set("client", "cron-operator"); said.push("of the operator " + rows());
+		set("search", "create cron"); said.push("found " + rows());
+		set("search", "image-29"); set("client", ""); said.push("objects " + document.querySelectorAll(".lane").length);
+		location.hash = "objects";
+		const lane = document.querySelector(".lane"); lane.open = true;
+		addEventListener("hashchange", () => setTimeout(() => {
+			said.push("revisions " + lane.querySelectorAll(".revision").length, "visible " + (lane.offsetHeight > 0), lane.querySelector("li").textContent);
+			document.body.dataset.said = said.join("; ");
+		}, 100));
+	</script></body>`
+	tried := strings.Replace(path, ".html", ".tried.html", 1)
+	must(t, os.WriteFile(tried, []byte(strings.Replace(string(text), "</body>", script, 1)), 0o600))
+	_, said, _ := strings.Cut(browse(t, "file://"+tried, "--dump-dom"), `data-said="`)
+	said, _, _ = strings.Cut(said, `"`)
+	equal(t, "what the page does", said, `ready yes; all 39; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
+		`revisions 11; visible true; spec.image: &quot;&lt;/script&gt;&lt;b&gt;image-26&quot; → &quot;&lt;/script&gt;&lt;b&gt;image-29&quot;`)
+	if *screenshot != "" {
+		browse(t, "file://"+path, "--screenshot="+*screenshot)
+	}
+}
+
+// BenchmarkReport writes the report of 10,000 requests, of which every second has changed an object as
+// operators have them.
+func BenchmarkReport(b *testing.B) {
+	folder := b.TempDir()
+	b.Setenv("FAKECLUSTER_REPORT", folder)
+	c, err := fakecluster.New(fakecluster.InProcess())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+	for i := range 10 {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", i), Labels: map[string]string{"app": "web"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "A", Value: "B"}, {Name: "C", Value: "D"}}}}}}
+		if _, err := client.Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 5000 {
+		name := fmt.Sprint("pod-", i%10)
+		if _, err := client.Patch(context.Background(), name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, i), metav1.PatchOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := client.Get(context.Background(), name, metav1.GetOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	page := c.ReportPage("a benchmark")
+	for b.Loop() {
+		w := &counting{header: http.Header{}}
+		page.ServeHTTP(w, newGet("/"))
+		b.ReportMetric(float64(w.bytes)/1e6, "MB")
+	}
+}
+
+func newGet(path string) *http.Request {
+	req, err := http.NewRequest(http.MethodGet, path, nil)
+	if err != nil {
+		panic(err) // the path is a constant
+	}
+	return req
+}
+
+// counting is an answer of which only the length counts.
+type counting struct {
+	header http.Header
+	bytes  int
+}
+
+func (c *counting) Header() http.Header         { return c.header }
+func (c *counting) WriteHeader(int)             {}
+func (c *counting) Write(p []byte) (int, error) { c.bytes += len(p); return len(p), nil }

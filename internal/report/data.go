@@ -1,0 +1,179 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fakecluster/fakecluster/internal/findings"
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Data is what a page shows. The names of its fields in JSON are short, because there may be tens of
+// thousands of each.
+type Data struct {
+	Title    string    `json:"title"`
+	Began    time.Time `json:"began"`
+	Findings []string  `json:"findings"`
+	Requests []request `json:"requests"`
+	Objects  []*object `json:"objects"`
+	// Left is how many revisions are left out, because there are too many.
+	Left int `json:"left"`
+}
+
+type request struct {
+	Number   int64          `json:"n"`
+	Cause    int64          `json:"by,omitempty"`
+	At       float64        `json:"t"` // milliseconds since Began
+	Took     float64        `json:"ms"`
+	Client   string         `json:"c"`
+	User     string         `json:"u"`
+	Verb     string         `json:"v"`
+	Object   string         `json:"o"`
+	Options  string         `json:"q,omitempty"`
+	Code     int            `json:"code"`
+	Reason   string         `json:"r,omitempty"`
+	Message  string         `json:"m,omitempty"`
+	Revision int64          `json:"rev,omitempty"`
+	Repeats  bool           `json:"same,omitempty"`
+	Running  bool           `json:"run,omitempty"`
+	Events   int64          `json:"ev,omitempty"`
+	Webhooks []history.Call `json:"wh,omitempty"`
+}
+
+type object struct {
+	Name      string     `json:"name"`
+	Revisions []revision `json:"revs"`
+}
+
+type revision struct {
+	Revision int64    `json:"rev"`
+	At       float64  `json:"t"`
+	Event    string   `json:"e"`
+	Client   string   `json:"c,omitempty"`
+	Verb     string   `json:"v,omitempty"`
+	Request  int64    `json:"n,omitempty"`
+	Changes  []string `json:"d,omitempty"`
+}
+
+// maxRevisions is how many revisions a page shows: the newest.
+const maxRevisions = 20_000
+
+// Of collects what a page shows.
+func Of(title string, c findings.Cluster) *Data {
+	d := &Data{Title: title, Began: c.History.Began(), Findings: findings.Of(c)}
+	for _, q := range c.History.Requests() {
+		d.Requests = append(d.Requests, d.request(&q))
+	}
+	d.collect(c)
+	return d
+}
+
+// at is a time in milliseconds since the beginning.
+func (d *Data) at(t time.Time) float64 { return milliseconds(t.Sub(d.Began)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func (d *Data) request(q *history.Request) request {
+	r := request{
+		Number: q.Number, Cause: q.Cause, At: d.at(q.Time), Took: milliseconds(q.Latency), Client: q.Client(), User: q.User,
+		Verb: q.Verb, Object: findings.NameOf(q), Options: q.Options, Code: q.Code, Reason: q.Reason, Message: q.Message,
+		Revision: q.Revision, Repeats: q.Repeats, Running: q.Running, Events: q.Events, Webhooks: q.Webhooks,
+	}
+	if q.Patch == "apply" {
+		r.Verb = q.Patch
+	}
+	return r
+}
+
+// events are the names of what writes do.
+var events = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
+
+// collect adds the objects that have been written since the beginning, those that were written last
+// first.
+func (d *Data) collect(c findings.Cluster) {
+	from := max(c.Store.Oldest(), c.Store.Revision()-maxRevisions)
+	changes, err := c.Store.Watch("", from)
+	if err != nil {
+		return // the store is closed, or has just forgotten more
+	}
+	known := map[string]*object{}
+	for {
+		batch, err := changes.Poll()
+		if err != nil || len(batch) == 0 {
+			break
+		}
+		for _, e := range batch {
+			by, ok := c.History.Writer(e.Record.Revision)
+			if !ok || by.Request == 0 {
+				continue
+			}
+			of := c.Catalogue.ResourceOf(e.Record.Key)
+			o := known[e.Record.Key]
+			if o == nil {
+				o = &object{Name: e.Record.Key}
+				if of != nil {
+					o.Name = findings.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key))
+				}
+				known[e.Record.Key] = o
+				d.Objects = append(d.Objects, o)
+			}
+			verb := by.Verb
+			if by.Patch == "apply" {
+				verb = by.Patch
+			}
+			if by.Subresource != "" {
+				verb += " " + by.Subresource
+			}
+			o.Revisions = append(o.Revisions, revision{
+				Revision: e.Record.Revision, At: d.at(by.Time), Event: string(events[e.Type]), Client: history.ClientOf(by.User, by.UserAgent),
+				Verb: verb, Request: by.Request, Changes: changed(of, e),
+			})
+		}
+	}
+	slices.SortStableFunc(d.Objects, func(a, b *object) int {
+		return cmp.Compare(b.Revisions[len(b.Revisions)-1].Revision, a.Revisions[len(a.Revisions)-1].Revision)
+	})
+	if first := c.Store.Oldest(); from > first {
+		d.Left = int(from - first)
+	}
+}
+
+// changed says what an event has changed.
+func changed(of *resource.Resource, e *store.Event) (lines []string) {
+	if of == nil || e.Type != store.Updated {
+		return nil
+	}
+	was, err := view.Text(of.Storage, *e.Previous)
+	if err != nil {
+		return nil
+	}
+	is, err := view.Text(of.Storage, e.Record)
+	if err != nil {
+		return nil
+	}
+	for _, change := range findings.Shown(of, history.DiffText(was, is)) {
+		lines = append(lines, change.String())
+	}
+	return lines
+}
+
+// FileName is a name for the page of a test, without what a file system may not like.
+func FileName(program, test string) string {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, program+"."+test)
+	if short := []rune(name); len(short) > 150 {
+		name = string(short[:150])
+	}
+	return name
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// pause is how long Live waits after a change before it tells the next one. A page that is brought up
+// to date more often cannot be read.
+const pause = 300 * time.Millisecond
+
+// Live serves a page that is brought up to date while a cluster runs. Below its path there are the page
+// itself, data.json, and changes, a stream of server-sent events.
+type Live struct {
+	// Data collects what the page shows.
+	Data func() *Data
+	// Changed returns a channel that is closed when something has changed.
+	Changed func() <-chan struct{}
+	// Closing ends the streams.
+	Closing context.Context
+}
+
+// ServeHTTP implements http.Handler.
+func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet {
+		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	switch req.URL.Path {
+	case "/", "":
+		var b bytes.Buffer
+		if err := Write(&b, l.Data(), "./"); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(b.Bytes()) // the browser may have gone
+	case "/data.json":
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(l.Data()) // as above
+	case "/changes":
+		l.tell(w, req)
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+// tell sends an event when something has changed, until the browser goes.
+func (l *Live) tell(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	for {
+		changed := l.Changed()
+		if _, err := w.Write([]byte("data: changed\n\n")); err != nil || out.Flush() != nil {
+			return
+		}
+		if !l.wait(req.Context(), changed) {
+			return
+		}
+	}
+}
+
+// wait waits for a change, and then for the end of the pause. It returns false if the browser or the
+// cluster has gone.
+func (l *Live) wait(ctx context.Context, changed <-chan struct{}) bool {
+	rest := time.NewTimer(pause)
+	defer rest.Stop()
+	for range 2 {
+		select {
+		case <-changed:
+			changed = nil
+		case <-rest.C:
+		case <-ctx.Done():
+			return false
+		case <-l.Closing.Done():
+			return false
+		}
+	}
+	return true
+}

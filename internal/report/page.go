@@ -1,0 +1,63 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the parts of the page
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+)
+
+var page = template.Must(template.New("page").Parse(pageHTML))
+
+// Write writes a page. With a source, the page gets new data from there.
+func Write(w io.Writer, d *Data, source string) error {
+	text, err := json.Marshal(d) // which escapes <, > and &
+	if err != nil {
+		return fmt.Errorf("encoding the report: %w", err)
+	}
+	return page.Execute(w, map[string]any{
+		"Title": d.Title, "Source": source, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Data": template.JS(text),
+	})
+}
+
+// File writes a page into a folder, which it makes if it is not there, under a name that no file has yet.
+// It returns the path.
+func File(folder, name string, d *Data) (string, error) {
+	var b bytes.Buffer
+	if err := Write(&b, d, ""); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(folder, name+".html")
+		if n > 1 {
+			path = filepath.Join(folder, fmt.Sprintf("%s-%d.html", name, n))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(b.Bytes())
+		return path, errors.Join(err, f.Close())
+	}
+}

@@ -1,0 +1,157 @@
+"use strict";
+(() => {
+	const $ = (selector, within = document) => within.querySelector(selector);
+	const el = (name, props = {}, ...children) => {
+		const e = Object.assign(document.createElement(name), props);
+		e.append(...children);
+		return e;
+	};
+	const svg = (name, attributes = {}, text) => {
+		const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+		for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+		if (text !== undefined) e.textContent = text;
+		return e;
+	};
+	const time = ms => ms < 10000 ? ms.toFixed(1) + " ms" : ms < 120000 ? (ms / 1000).toFixed(2) + " s" : (ms / 60000).toFixed(1) + " min";
+	const writes = new Set(["create", "update", "patch", "apply", "delete", "deletecollection"]);
+	const kinds = {
+		"": () => true, writes: r => writes.has(r.v), reads: r => r.v === "get" || r.v === "list", watches: r => r.v === "watch",
+		refused: r => r.code >= 400, webhooks: r => r.wh,
+	};
+	const result = r => r.code === 0 ? "weak" : r.code >= 400 ? "bad" : r.same ? "same" : "good";
+	const colors = ["#2f6fd0", "#d0672f", "#2a8a4a", "#8a3fb0", "#b0903f", "#3fa0b0", "#c23f7a", "#6b6b6b"];
+	const page = 300;
+	let data, clients, end, shown, lanes;
+
+	const read = next => {
+		data = next;
+		data.requests ??= []; data.objects ??= []; data.findings ??= [];
+		for (const r of data.requests) r.text = [r.n, r.c, r.u, r.v, r.o, r.q, r.code, r.r, r.m, r.rev, ...(r.wh ?? []).map(w => w.Webhook + " " + w.Outcome + " " + w.Message)].join(" ").toLowerCase();
+		for (const o of data.objects) o.text = (o.name + " " + o.revs.map(v => [v.rev, v.c, v.v, ...(v.d ?? [])].join(" ")).join(" ")).toLowerCase();
+		clients = [...new Set(data.requests.map(r => r.c))];
+		end = Math.max(1, ...data.requests.map(r => r.t), ...data.objects.map(o => o.revs.at(-1).t));
+		$("#title").textContent = data.title;
+		$("#summary").textContent = `${data.requests.length} requests, ${data.objects.length} objects, ${time(end)}`;
+		$("#findings pre").textContent = data.findings.join("\n") || "nothing to tell";
+		const chosen = $("#client").value;
+		$("#client").replaceChildren(el("option", { value: "", textContent: "all clients" }), ...clients.map(c => el("option", { value: c, textContent: c })));
+		$("#client").value = chosen;
+	};
+	const color = client => colors[Math.max(0, clients.indexOf(client)) % colors.length];
+	const matches = r => (!$("#client").value || r.c === $("#client").value) && kinds[$("#kind").value](r) && words().every(w => r.text.includes(w));
+	const words = () => $("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
+
+	const drawTimeline = requests => {
+		const s = $("#timeline"), row = 22, left = 190, width = 1000, names = clients.filter(c => requests.some(r => r.c === c));
+		s.setAttribute("viewBox", `0 0 ${left + width + 10} ${row * names.length + 18}`);
+		s.replaceChildren();
+		names.forEach((name, i) => {
+			s.append(svg("text", { x: 0, y: i * row + 15 }, name.slice(0, 28)), svg("line", { x1: left, x2: left + width, y1: i * row + 11, y2: i * row + 11, stroke: "var(--line)" }));
+		});
+		const seen = new Set(), x = t => left + t / end * width;
+		for (const r of requests) {
+			const i = names.indexOf(r.c), at = Math.round(x(r.t) * 2), key = i + " " + at + result(r);
+			if (r.v === "watch") s.append(svg("line", { x1: x(r.t), x2: Math.max(x(r.t) + 2, x(Math.min(end, r.t + r.ms))), y1: i * row + 17, y2: i * row + 17, stroke: color(r.c), "stroke-width": 2, opacity: .5 }));
+			if (seen.has(key)) continue; // thousands of marks on one point are one
+			seen.add(key);
+			const mark = svg("circle", { cx: at / 2, cy: i * row + 11, r: r.code >= 400 ? 4 : 3, fill: `var(--${result(r)})` });
+			mark.append(svg("title", {}, `#${r.n} ${r.v} ${r.o}: ${r.code}`));
+			mark.onclick = () => { $("#search").value = ""; show(r.n); };
+			s.append(mark);
+		}
+		s.append(svg("text", { x: left, y: row * names.length + 14 }, "0"), svg("text", { x: left + width, y: row * names.length + 14, "text-anchor": "end" }, time(end)));
+	};
+	const detail = r => {
+		const list = el("dl"), add = (name, value) => value && list.append(el("dt", { textContent: name }), el("dd", { textContent: value }));
+		add("user", r.u); add("options", r.q); add("message", r.m);
+		add("cause", r.by && "#" + r.by); add("events", r.ev && String(r.ev)); add("running", r.run && "it goes on");
+		for (const w of r.wh ?? []) add("webhook", `${w.Webhook} (${w.Configuration}): ${w.Outcome}${w.Message ? ": " + w.Message : ""}, ${time(w.Latency / 1e6)}`);
+		for (const o of data.objects) for (const v of o.revs) if (v.n === r.n) add("revision " + v.rev, o.name + ": " + (v.d ?? [v.e.toLowerCase()]).join("; "));
+		return el("tr", { className: "detail" }, el("td", { colSpan: 8 }, list));
+	};
+	const row = r => {
+		const answer = r.code === 0 ? "none yet" : `${r.code} ${r.r ?? ""}`.trim() + (r.m ? ": " + (r.m.length > 160 ? r.m.slice(0, 160) + "…" : r.m) : r.v === "watch" ? `, ${r.ev ?? 0} events` : r.same ? ", nothing changed" : "");
+		const tr = el("tr", { id: "r" + r.n }, ...[r.n, time(r.t), time(r.ms)].map(t => el("td", { className: "number", textContent: t })),
+			el("td", { textContent: r.c, style: "color:" + color(r.c) }), el("td", { textContent: r.v }), el("td", { textContent: r.o }),
+			el("td", { className: result(r), textContent: answer }), el("td", { className: "number", textContent: r.rev ?? "" }));
+		tr.onclick = () => tr.nextSibling?.className === "detail" ? tr.nextSibling.remove() : tr.after(detail(r));
+		return tr;
+	};
+	const fill = (section, all, count, make, into) => {
+		into.append(...all.slice(into.dataset.shown | 0, count).map(make));
+		into.dataset.shown = Math.min(count, all.length);
+		$(".count", section).textContent = `${all.length} of them match` + (data.left ? `; ${data.left} older revisions are left out` : "");
+		$(".more", section).hidden = count >= all.length;
+	};
+	const lane = o => {
+		const marks = svg("svg", { viewBox: "0 0 1000 16", preserveAspectRatio: "none" });
+		marks.append(svg("line", { x1: 0, x2: 1000, y1: 8, y2: 8, stroke: "var(--line)" }));
+		for (const v of o.revs.slice(-400)) {
+			const m = svg("rect", { x: v.t / end * 992, y: v.e === "MODIFIED" ? 4 : 1, width: 4, height: v.e === "MODIFIED" ? 8 : 14, fill: v.e === "DELETED" ? "var(--bad)" : color(v.c) });
+			m.append(svg("title", {}, `revision ${v.rev}: ${v.c} ${v.v}`));
+			marks.append(m);
+		}
+		const d = el("details", { className: "lane" }, el("summary", {}, el("span", { textContent: `${o.name} (${o.revs.length})` }), marks));
+		d.ontoggle = () => {
+			if (!d.open || d.children.length > 1) return;
+			for (const v of o.revs.slice(-200).reverse()) {
+				const head = el("div", {}, el("b", { textContent: "revision " + v.rev }), ` at ${time(v.t)} `, el("span", { textContent: v.c, style: "color:" + color(v.c) }), ` ${v.v} ${v.e.toLowerCase()} `);
+				if (v.n) head.append(el("a", { href: "#requests", textContent: "#" + v.n, onclick: () => show(v.n) }));
+				d.append(el("div", { className: "revision" }, head, el("ul", {}, ...(v.d ?? []).map(t => el("li", { textContent: t })))));
+			}
+		};
+		return d;
+	};
+	const draw = () => {
+		const requests = data.requests.filter(matches).reverse();
+		const client = $("#client").value;
+		const objects = data.objects.filter(o => (!client || o.revs.some(v => v.c === client)) && words().every(w => o.text.includes(w)));
+		drawTimeline(requests);
+		const body = $("#requests tbody"), all = $("#objects .lanes");
+		body.replaceChildren(); all.replaceChildren();
+		body.dataset.shown = all.dataset.shown = 0;
+		shown = lanes = page;
+		fill($("#requests"), requests, shown, row, body);
+		fill($("#objects"), objects, lanes, lane, all);
+		$("#requests .more").onclick = () => fill($("#requests"), requests, shown += page, row, body);
+		$("#objects .more").onclick = () => fill($("#objects"), objects, lanes += page, lane, all);
+	};
+	const show = number => {
+		$("#search").value = String(number); $("#client").value = ""; $("#kind").value = "";
+		location.hash = "requests";
+		draw();
+		const at = document.getElementById("r" + number);
+		at?.click();
+		at?.scrollIntoView({ block: "center" });
+	};
+	const go = () => {
+		const here = ["requests", "objects", "findings"].includes(location.hash.slice(1)) ? location.hash.slice(1) : "requests";
+		for (const s of document.querySelectorAll("section")) s.classList.toggle("here", s.id === here);
+		for (const a of document.querySelectorAll("nav a")) a.classList.toggle("here", a.hash === "#" + here);
+	};
+	read(JSON.parse($("#data").textContent));
+	for (const id of ["search", "client", "kind"]) $("#" + id).oninput = draw;
+	$("#controls").onsubmit = event => event.preventDefault();
+	addEventListener("hashchange", go);
+	go();
+	draw();
+
+	const source = document.body.dataset.source;
+	if (source) {
+		let asking = false, again = false;
+		const update = async () => {
+			if (asking) { again = true; return; }
+			asking = true;
+			try {
+				read(await (await fetch(source + "data.json")).json());
+				draw();
+			} catch (error) {
+				$("#summary").textContent = "the cluster does not answer: " + error;
+			}
+			asking = false;
+			if (again) { again = false; update(); }
+		};
+		new EventSource(source + "changes").onmessage = update;
+	}
+	document.body.dataset.ready = "yes";
+})();

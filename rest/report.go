@@ -1,0 +1,29 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/fakecluster/fakecluster/internal/report"
+)
+
+// WriteReport writes an HTML page of what has happened into a folder, and returns its path. The page is
+// one file that needs no server: a timeline of the requests by client, the objects with their revisions
+// and what each changed, what webhooks said, and the Findings. The name of the file is made of the
+// program and the test; a number follows if there is such a file already. The values of Secrets are
+// left out.
+func (s *Server) WriteReport(folder, program, test string, panics ...Panic) (path string, err error) {
+	return report.File(folder, report.FileName(program, test), report.Of(test, s.remembered(panics)))
+}
+
+// ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
+// reach the handler can read what has happened; it asks for no credentials.
+func (s *Server) ReportPage(title string) http.Handler {
+	return &report.Live{
+		Data: func() *report.Data { return report.Of(title, s.remembered(nil)) },
+		Changed: func() <-chan struct{} {
+			_, changed := s.history.State()
+			return changed
+		},
+		Closing: s.closing,
+	}
+}

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,6 +15,7 @@ const (
 	MaxCounted  = 10_000
 
 	maxMessage = 4 << 10 // bytes of a message that are kept
+	maxName    = 512     // bytes of the name of a user, a program or a resource that are kept
 	maxNames   = 1_000   // user agents that are kept once, whoever sends them, and webhooks that are counted
 )
 
@@ -127,7 +129,7 @@ func (e *Entry) keep() {
 	}
 	r.number++
 	e.is.Number, e.is.Running, e.kept, e.running = r.number, true, true, true
-	e.is.UserAgent = r.once(e.is.UserAgent)
+	e.is.UserAgent = r.once(bounded(e.is.UserAgent))
 	if e.next = r.running; e.next != nil {
 		e.next.previous = e
 	}
@@ -136,6 +138,14 @@ func (e *Entry) keep() {
 	r.kept.push(e)
 	r.drop()
 	r.wake()
+}
+
+// bounded returns the beginning of a name, so that nobody fills the memory with long ones.
+func bounded(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.Clone(strings.ToValidUTF8(name[:maxName], ""))
 }
 
 // once returns one copy of a user agent, so that it is not kept with each request.
@@ -164,7 +174,7 @@ func (r *Recorder) drop() {
 func (e *Entry) By(user string) {
 	if e != nil {
 		e.of.mu.Lock()
-		e.is.User = user
+		e.is.User = bounded(user)
 		e.of.mu.Unlock()
 	}
 }
@@ -175,7 +185,7 @@ func (e *Entry) Fail(reason, message string) {
 		return
 	}
 	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
 	}
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
@@ -249,7 +259,7 @@ func (e *Entry) Called(c Call) {
 		return
 	}
 	if len(c.Message) > maxMessage {
-		c.Message = c.Message[:maxMessage] + "…"
+		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "…"
 	}
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 func everything() int64 { return 1 }
@@ -103,6 +104,23 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	if total > MaxBytes || total != r.bytes || len(all) < 5 {
 		t.Errorf("%d requests with %d bytes of texts, counted as %d", len(all), total, r.bytes)
+	}
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	r := New(nil, everything)
+	long := strings.Repeat("ä", 1<<20)
+	e := r.Begin(Request{Verb: "get", Resource: long, Group: long, Subresource: long, UserAgent: long})
+	e.By(long)
+	e.Fail("Invalid", long)
+	e.End()
+	for of := range r.Stats() {
+		if n := len(of.User) + len(of.UserAgent) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 5*maxName {
+			t.Errorf("the key of a count has %d bytes", n)
+		}
+	}
+	if q := r.Requests()[0]; len(q.User) != maxName || len(q.UserAgent) != maxName || len(q.Message) > maxMessage+3 || !utf8.ValidString(q.Message+q.User) {
+		t.Errorf("%d %d %d", len(q.User), len(q.UserAgent), len(q.Message))
 	}
 }
 

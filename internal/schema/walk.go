@@ -174,12 +174,16 @@ func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts,
 
 // field walks over one field of an object, and returns the facts that hold for it.
 func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, ask Facts, preserve bool) Facts {
-	shared := Facts(0)
+	shared, others := Facts(0), false // others: the value is the other object's, too, and may have to change
 	if like != nil && json.Same(value, like) {
-		switch {
-		case do == 0 || w.known&Complete != 0:
+		if do == 0 || w.known&Complete != 0 {
 			do, shared = 0, w.known
-		default:
+		} else {
+			others = true
+		}
+	}
+	own := func() {
+		if others {
 			value, like = runtime.DeepCopyJSONValue(value), nil
 			obj[name] = value
 		}
@@ -191,6 +195,7 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 		of = n.Additional
 	case n.anyFields:
 		if do&Prune != 0 {
+			own()
 			w.empty(name, value)
 		}
 		return ask
@@ -220,6 +225,7 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 	switch value.(type) {
 	case map[string]any, []any:
 		if of.concerns(do, ask) {
+			own()
 			length := w.enter(name)
 			facts &^= ask &^ w.value(of, value, like, do, ask, false)
 			w.path = w.path[:length]

@@ -53,6 +53,7 @@ func (p *plan) encode(b []byte, v reflect.Value) ([]byte, error) {
 }
 
 func (p *plan) encodeFields(b []byte, v reflect.Value) ([]byte, error) {
+	b = ownjson.Roomy(b)
 	next := byte('{')
 	memory := memoryOf(v)
 	for i := range p.fields {

@@ -47,7 +47,9 @@ func (e *nameTakenError) Unwrap() error { return e.error }
 // once it has ended, Run fails with its error instead of trying again. A request with a
 // Revision is tried once: in the first two cases Run fails with ErrObsolete.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
-	ctx = apirequest.WithNamespace(ctx, r.Namespace)
+	if of, ok := apirequest.NamespaceFrom(ctx); !ok || of != r.Namespace {
+		ctx = apirequest.WithNamespace(ctx, r.Namespace)
+	}
 	version, names := r.Version, 1
 	for {
 		result, err := p.attempt(ctx, &r, version).run()

@@ -7,7 +7,7 @@
 //				return operate(ctx, config) // runs the controller until ctx ends
 //			})
 //			create(t, c, website)      // as a user
-//			c.Settle(time.Minute)      // of virtual time
+//			c.Wait(time.Minute)        // of virtual time
 //			expectOneDeployment(t, c)  // whatever has happened meanwhile
 //		}, explore.With(fakecluster.WithCRDPaths("config/crd")))
 //	}

@@ -184,7 +184,12 @@ func TestAFailedTestSaysWhatIsNotServed(t *testing.T) {
 	cfg.UserAgent = "cron.test"
 	_, err := cronsOf(cfg).List(t.Context(), metav1.ListOptions{})
 	equal(t, "refused", apierrors.IsNotFound(err), true)
+	_, err = as(c, c.ConfigFor("jane"), "refused").Watch(t.Context(), metav1.ListOptions{})
+	equal(t, "refused", apierrors.IsForbidden(err), true)
 	log := of.end()
+	if want := "refused (jane): 1 watch crontabs.stable.example.com\n"; !strings.Contains(log+"\n", want) {
+		t.Errorf("a watch that was refused is none: %s", log)
+	}
 	if want := "cron.test list crontabs.stable.example.com in default: 404: the cluster does not serve /apis/stable.example.com/v1/namespaces/default/crontabs"; !strings.Contains(log, want) {
 		t.Error(log)
 	}

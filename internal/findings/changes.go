@@ -198,8 +198,8 @@ func Shown(of *resource.Resource, changes []history.Change) []history.Change {
 func (f changes) unwatched(stats map[history.Counted]history.Counts) (lines []string) {
 	type program struct{ user, agent string }
 	watched := map[program]map[string]bool{}
-	for of := range stats {
-		if of.Verb != "watch" {
+	for of, counts := range stats {
+		if of.Verb != "watch" || counts.Failures == counts.Requests {
 			continue
 		}
 		p := program{of.User, history.ClientOf(of.User, of.UserAgent)}

@@ -36,7 +36,7 @@ func clients(stats map[history.Counted]history.Counts) (lines []string) {
 			continue
 		}
 		kind := ObjectName(of.Group, of.Resource, of.Subresource, "", "")
-		if of.Verb == "watch" {
+		if of.Verb == "watch" && counts.Failures < counts.Requests {
 			c.watches[kind] += counts.Events
 			continue
 		}

@@ -483,6 +483,32 @@ func TestFaultsOfAClusterWithoutATestAreErrors(t *testing.T) {
 	fails(t, "close again", c.Close(), "<nil>")
 }
 
+func TestTheHistorySaysWhatFaultsHaveDone(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	before := len(c.Requests())
+	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.CutAfterCommit()})
+	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.Conflict()})
+	slow := c.Inject(fakecluster.Fault{Verb: "list", Latency: time.Millisecond})
+	_, _ = inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+	revision := get(t, inDefault(c), "a").GetResourceVersion()
+	_, _ = inDefault(c).Create(t.Context(), cronTab("b"), metav1.CreateOptions{})
+	list(t, inDefault(c))
+	slow.Stop()
+	list(t, inDefault(c))
+	var got []string
+	for _, r := range c.Requests()[before:] {
+		got = append(got, r.String())
+	}
+	equal(t, "requests", got, []string{
+		"fakecluster.test create crontabs.stable.example.com in default: no answer, revision " + revision + " (fault: CutAfterCommit)",
+		"fakecluster.test get crontabs.stable.example.com default/a: 200",
+		"fakecluster.test create crontabs.stable.example.com in default: 409 Conflict: Operation cannot be fulfilled on crontabs.stable.example.com \"b\": " +
+			"the object has been modified; please apply your changes to the latest version and try again (fault: Conflict)",
+		"fakecluster.test list crontabs.stable.example.com in default: 200 (fault: latency of 1ms)",
+		"fakecluster.test list crontabs.stable.example.com in default: 200",
+	})
+}
+
 func TestAForkInheritsNoFaults(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.Unavailable()})

@@ -41,6 +41,11 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		}
 		struck := s.faults.Strike(asFaultsSee(w, req))
 		defer struck.Done()
+		entry := contextOf(req).entry
+		struck.Tell = entry.Struck
+		if struck.Latency > 0 {
+			entry.Struck(fmt.Sprintf("latency of %v", struck.Latency))
+		}
 		req = req.WithContext(faults.With(req.Context(), struck))
 		if err := wait(req.Context(), struck.Latency); err != nil {
 			writeError(w, req, orTimeout(req.Context(), err))

@@ -60,6 +60,8 @@ type Request struct {
 	// Webhooks are the calls of admission webhooks for the request, in the order in which they
 	// ended.
 	Webhooks []WebhookCall
+	// Fault is what a fault on purpose has done to the request; empty: nothing.
+	Fault string
 }
 
 // WebhookCall is a call of an admission webhook.
@@ -141,6 +143,9 @@ func (r Request) String() string {
 			b.WriteString(", goes on")
 		}
 	}
+	if r.Fault != "" {
+		fmt.Fprintf(&b, " (fault: %s)", r.Fault)
+	}
 	return b.String()
 }
 
@@ -166,7 +171,7 @@ func requestOf(q history.Request) Request {
 		Group: q.Group, Version: q.Version, Resource: q.Resource, Subresource: q.Subresource, Namespace: q.Namespace, Name: q.Name,
 		Path: q.Path, Options: q.Options, Code: q.Code, Reason: metav1.StatusReason(q.Reason), Message: q.Message,
 		Latency: q.Latency, Running: q.Running, Revision: q.Revision, Revisions: q.Revisions, Repeats: q.Repeats,
-		Received: q.Received, Sent: q.Sent, Events: q.Events,
+		Received: q.Received, Sent: q.Sent, Events: q.Events, Fault: q.Fault,
 	}
 	for _, call := range q.Webhooks {
 		r.Webhooks = append(r.Webhooks, WebhookCall(call))

@@ -58,7 +58,9 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if err == nil {
 		err = s.follow(ctx)
 	}
-	if s.dropped = errors.Is(err, faults.ErrDropped); err != nil && !s.dropped {
+	if s.dropped = errors.Is(err, faults.ErrDropped); s.dropped {
+		s.entry.Struck("DropWatch")
+	} else if err != nil {
 		s.sendError(err)
 	}
 }

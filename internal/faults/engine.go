@@ -110,6 +110,8 @@ type Struck struct {
 	Request Request
 	// Latency is how long the request waits first.
 	Latency time.Duration
+	// Tell is called with what happens to the request, once, before its answer; nil: nobody asks.
+	Tell func(what string)
 
 	by      *Injection // with an effect; nil: none
 	kept    atomic.Bool
@@ -150,8 +152,12 @@ func (s *Struck) Done() {
 
 // happen says that the effect comes to pass.
 func (s *Struck) happen() {
-	if s.kept.CompareAndSwap(false, true) {
-		s.by.keep()
+	if !s.kept.CompareAndSwap(false, true) {
+		return
+	}
+	s.by.keep()
+	if s.Tell != nil {
+		s.Tell(s.by.fault.Effect.String())
 	}
 }
 

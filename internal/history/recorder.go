@@ -193,6 +193,15 @@ func (e *Entry) Fail(reason, message string) {
 	e.setText(&e.is.Message, message)
 }
 
+// Struck says which fault has struck the request.
+func (e *Entry) Struck(fault string) {
+	if e != nil {
+		e.of.mu.Lock()
+		defer e.of.mu.Unlock()
+		e.setText(&e.is.Fault, fault)
+	}
+}
+
 // Panicked is the Reason of a request whose handler has panicked.
 const Panicked = "Panic"
 

@@ -34,6 +34,8 @@ type Request struct {
 	Events              int64 // that a watch has delivered, without bookmarks
 
 	Webhooks []Call
+
+	Fault string // that has struck the request
 }
 
 // Call is a call of an admission webhook for a request.
@@ -63,7 +65,7 @@ func ClientOf(user, userAgent string) string {
 
 // texts is how many bytes of text a request holds.
 func (q *Request) texts() int {
-	n := len(q.Path) + len(q.Options) + len(q.Message)
+	n := len(q.Path) + len(q.Options) + len(q.Message) + len(q.Fault)
 	for _, c := range q.Webhooks {
 		n += len(c.Message)
 	}

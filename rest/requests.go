@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -85,27 +86,7 @@ func (r Request) Object() string {
 	if r.Resource == "" {
 		return r.Path
 	}
-	return objectOf(r.Group, r.Resource, r.Subresource, r.Namespace, r.Name)
-}
-
-func objectOf(group, resource, subresource, namespace, name string) string {
-	var b strings.Builder
-	b.WriteString(resource)
-	if group != "" {
-		b.WriteString("." + group)
-	}
-	if subresource != "" {
-		b.WriteString("/" + subresource)
-	}
-	switch {
-	case namespace != "" && name != "" && resource != "namespaces":
-		b.WriteString(" " + namespace + "/" + name)
-	case name != "":
-		b.WriteString(" " + name)
-	case namespace != "":
-		b.WriteString(" in " + namespace)
-	}
-	return b.String()
+	return findings.ObjectName(r.Group, r.Resource, r.Subresource, r.Namespace, r.Name)
 }
 
 // verb is what the request does, in one word.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -77,7 +78,7 @@ func (s Stats) String() string {
 	for of, c := range maps.All(s) {
 		what := "other paths"
 		if of.Resource != "" {
-			what = objectOf(of.Group, of.Resource, of.Subresource, "", "")
+			what = findings.ObjectName(of.Group, of.Resource, of.Subresource, "", "")
 		}
 		line := fmt.Sprintf("%s %s %s: %d", of.Client(), of.Verb, what, c.Requests)
 		for _, part := range []struct {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,18 +28,28 @@ import (
 // diary notes what happens, with the virtual time since its start.
 type diary struct {
 	began time.Time
+	mu    sync.Mutex
 	lines []string
 }
 
 func newDiary() *diary { return &diary{began: time.Now()} }
 
 func (d *diary) note(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.lines = append(d.lines, fmt.Sprint(time.Since(d.began), " ", what))
+}
+
+// read returns what has been noted.
+func (d *diary) read() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
 }
 
 func (d *diary) expect(t *testing.T, lines ...string) {
 	t.Helper()
-	if diff := cmp.Diff(lines, d.lines); diff != "" {
+	if diff := cmp.Diff(lines, d.read()); diff != "" {
 		t.Errorf("what happened (-want +got):\n%s", diff)
 	}
 }
@@ -81,11 +93,12 @@ func TestVirtualTimeLeaderElection(t *testing.T) {
 				time.Sleep(time.Minute)
 				stopSecond()
 				<-two
-				if len(d.lines) != 3 || d.lines[0] != "0s one leads" || d.lines[1] != "1m0s one has stopped" {
-					t.Fatalf("%q", d.lines)
+				lines := d.read()
+				if len(lines) != 3 || lines[0] != "0s one leads" || lines[1] != "1m0s one has stopped" {
+					t.Fatalf("%q", lines)
 				}
 				// client-go adds a random part to its pauses.
-				after := parseTime(t, d.lines[2], " two leads") - time.Minute
+				after := parseTime(t, lines[2], " two leads") - time.Minute
 				if release && after > 5*time.Second || !release && (after < 10*time.Second || after > 20*time.Second) {
 					t.Errorf("the second one leads %v later", after)
 				}
@@ -178,8 +191,7 @@ func TestVirtualTimeBackoff(t *testing.T) {
 			queue.Done(name)
 		}
 		queue.ShutDown()
-		first, last := d.lines[:5], d.lines[19:]
-		d.lines = append(first[:5:5], last...)
+		d.lines = slices.Delete(d.read(), 5, 19)
 		d.expect(t, "0s error: true", "5ms error: true", "15ms error: true", "35ms error: true", "75ms error: true",
 			"38m30.715s error: true", "55m10.715s error: false")
 	})

@@ -94,8 +94,12 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 }
 
 // Wait lets virtual time pass, in which the controllers do their work, and then waits until nothing
-// moves. Long waits cost nothing: a minute is enough for a controller that tries again with growing
-// pauses, and for events that come late.
+// moves. A minute is enough for a controller that tries again with growing pauses, and for events
+// that come late.
+//
+// In the runs in which events come in another order, nobody else delivers them: a body has to wait by
+// Wait then, and not by Settle, a watch or a poll of its own, nor hold back events itself. Orders(0)
+// leaves these runs out.
 func (c *Cluster) Wait(d time.Duration) {
 	until := time.Now().Add(d)
 	for c.run.hold != nil {
@@ -174,7 +178,7 @@ func (c *controller) begin() {
 				c.run.t.Errorf("the controller %s has panicked: %v\n%s", c.name, p, debug.Stack())
 			}
 		}()
-		if err := c.start(l.ctx, config); err != nil && l.ctx.Err() == nil {
+		if err := c.start(l.ctx, config); err != nil && l.ctx.Err() == nil && !l.dead.Load() {
 			c.run.t.Errorf("the controller %s has ended: %v", c.name, err)
 		}
 	}()

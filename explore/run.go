@@ -165,16 +165,17 @@ func (e *exploration) replay(text string) (Result, error) {
 
 func (e *exploration) explore() Result {
 	base := e.once(nil, true)
-	if e.over() {
+	if e.result.Failure != nil {
 		return e.result
 	}
 	points, pruned := e.pointsOf(base)
 	e.result.Points, e.result.Pruned = len(points), pruned
 	runs := make([]*run, len(points))
 	for i, p := range points {
-		if runs[i] = e.once(schedule{p}, false); e.over() {
+		if e.over() {
 			return e.result
 		}
+		runs[i] = e.once(schedule{p}, e.faults > 1)
 	}
 	if e.faults < 2 {
 		return e.result
@@ -183,9 +184,10 @@ func (e *exploration) explore() Result {
 		// The second fault strikes what the controller has done after the first one.
 		seconds, _ := e.pointsOf(runs[i].after(p))
 		for _, q := range seconds {
-			if e.once(schedule{p, q}, false); e.over() {
+			if e.over() {
 				return e.result
 			}
+			e.once(schedule{p, q}, false)
 		}
 	}
 	return e.result
@@ -200,7 +202,8 @@ func (r *run) after(p point) *run {
 	return &run{seen: r.seen[first+1:], known: r.known}
 }
 
-// over tells whether there is nothing more to run.
+// over tells whether the next run is not to be made, because one has failed or there have been
+// enough.
 func (e *exploration) over() bool {
 	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
 	return e.result.Failure != nil || e.result.More

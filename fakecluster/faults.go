@@ -105,8 +105,7 @@ func InternalError(text string) Effect { return Effect{faults.InternalError(text
 func Unavailable() Effect { return Effect{faults.Unavailable()} }
 
 // Timeout answers with 504, as a server whose request has taken too long, at once. Nothing has been
-// read or written. For a write that was made and then timed out, use CutAfterCommit, or a Latency
-// beyond the time that the client waits.
+// read or written. For a write that was made and whose answer never came, use CutAfterCommit.
 func Timeout() Effect { return Effect{faults.Timeout()} }
 
 // CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error

@@ -541,3 +541,39 @@ func TestTooManyRequestsSayWhenToComeAgain(t *testing.T) {
 		equal(t, "time and requests", []any{time.Since(began), fault.Fired()}, []any{21 * time.Second, 3})
 	})
 }
+
+// A read that is answered from the present has not been struck: the fault waits for one that is not.
+func TestAReadThatCannotBeStaleIsNotStruck(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	maps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	stale := c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Effect: fakecluster.StaleRead(1)})
+	list, err := maps.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 0 {
+		t.Fatalf("a stale list: %v, %v", list, err)
+	}
+	stale.Stop()
+	stale = c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Optional: true, Effect: fakecluster.StaleRead(1)})
+	if err := c.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = maps.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 || stale.Fired() != 0 {
+		t.Errorf("after the history: %v, %v, fired %d", list.Items, err, stale.Fired())
+	}
+	if _, err := maps.List(t.Context(), metav1.ListOptions{ResourceVersion: "-1"}); err == nil || !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+		t.Errorf("a resourceVersion that is none: %v", err)
+	}
+}
+
+// A fault answers a watch whose timeout cannot be read, too.
+func TestAWatchWithoutAReadableTimeoutTimesOut(t *testing.T) {
+	c := fakecluster.Start(t)
+	c.Inject(fakecluster.Fault{Verb: "watch", Resource: "configmaps", Effect: fakecluster.Timeout()})
+	err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient().Get().AbsPath("/api/v1/configmaps").
+		Param("watch", "1").Param("timeout", "abc").Do(t.Context()).Error()
+	if !apierrors.IsTimeout(err) {
+		t.Errorf("%v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -27,6 +28,7 @@ type requestContext struct {
 	warnings  warnings
 	limit     limit
 	entry     *history.Entry // in the history of requests; nil: none yet
+	struck    *faults.Struck // what goes wrong with it on purpose; nil: no fault was in force
 }
 
 // The keys of upstream's packages, and of ours, for what a requestContext has.

@@ -46,14 +46,17 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		if struck.Latency > 0 {
 			entry.Struck(fmt.Sprintf("latency of %v", struck.Latency))
 		}
+		contextOf(req).struck = struck
 		req = req.WithContext(faults.With(req.Context(), struck))
-		if err := wait(req.Context(), struck.Latency); err != nil {
+		if err := s.wait(req.Context(), struck.Latency); err != nil {
 			writeError(w, req, orTimeout(req.Context(), err))
 			return
 		}
 		if err := struck.Answer(); err != nil {
 			if errors.Is(err, faults.ErrTimeout) {
-				_, err, _ = limitOf(req)
+				if _, err, _ = limitOf(req); err == nil {
+					err = errAllotted // a watch whose timeout cannot be read; nobody has tried
+				}
 			}
 			writeError(w, req, err)
 			return
@@ -76,8 +79,10 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 	})
 }
 
-// wait waits until the time is over or the context ends.
-func wait(ctx context.Context, d time.Duration) error {
+// wait waits until the time is over or the context ends. It ends with the server, too: over
+// HTTP/1, the context of a request whose body has not been read does not end with its
+// connection.
+func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
@@ -88,6 +93,8 @@ func wait(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-s.closing.Done():
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -165,19 +172,24 @@ func (f failing) Read([]byte) (int, error) {
 }
 
 // asOf returns the revision as of which a read is answered that asks for a resourceVersion; 0: the
-// newest. A read that asks for a revision at least gets no older one.
+// newest. A read that asks for a revision at least gets no older one. A read that would be
+// answered from the present anyway has not been struck.
 func (r *request) asOf(resourceVersion string) int64 {
 	lag := r.struck.Lag()
 	if lag == 0 {
 		return 0
 	}
 	current := r.store.Revision()
-	wanted, err := strconv.ParseInt(cmp.Or(resourceVersion, "0"), 10, 64)
-	if err != nil || wanted > current {
+	wanted, err := strconv.ParseUint(cmp.Or(resourceVersion, "0"), 10, 63)
+	if err != nil {
 		return 0 // it is refused
 	}
+	at := max(current-lag, r.store.Oldest(), r.version.Resource.Since, int64(wanted))
+	if at >= current {
+		return 0
+	}
 	r.struck.ReadStale()
-	return max(current-lag, r.store.Oldest(), r.version.Resource.Since, wanted)
+	return at
 }
 
 // listAsOf makes the options of a list those of a list of the past, if the read is stale. A list

@@ -126,7 +126,7 @@ func (e *Engine) Strike(r Request) *Struck {
 		s.Request.Name, s.Request.NameInBody = r.NameInBody(), nil // later the body has been read
 	}
 	for _, i := range inForce {
-		if i.fault.Effect.strikesWatches() || i.fault.Effect.strikesCalls() || !i.take(&s.Request) {
+		if i.fault.Effect.strikesWatches() || i.fault.Effect.strikesCalls() || s.by != nil && i.fault.Effect.kind != none || !i.take(&s.Request) {
 			continue
 		}
 		s.Latency += i.fault.Latency
@@ -135,7 +135,6 @@ func (e *Engine) Strike(r Request) *Struck {
 			continue
 		}
 		s.by = i
-		break
 	}
 	for _, i := range s.latency {
 		i.keep()

@@ -60,17 +60,18 @@ func TestTheFirstFaultStrikesAndLatencyStrikesBesideIt(t *testing.T) {
 	slow := inject(t, &e, Fault{Latency: 3})
 	first := inject(t, &e, Fault{Latency: 4, Effect: Unavailable()})
 	second := inject(t, &e, Fault{Effect: Timeout()})
+	late := inject(t, &e, Fault{Latency: 5})
 	s := e.Strike(update)
 	by, ok := s.By()
-	if s.Latency != 7 || !ok || by.Effect.String() != "Unavailable" {
+	if s.Latency != 12 || !ok || by.Effect.String() != "Unavailable" {
 		t.Errorf("latency %d, by %v", s.Latency, by)
 	}
 	if text := s.Answer().Error(); text != "apiserver is shutting down" {
 		t.Error(text)
 	}
 	s.Done()
-	for n, i := range []*Injection{slow, first, second} {
-		if got, want := i.Fired(), []int{1, 1, 0}[n]; got != want {
+	for n, i := range []*Injection{slow, first, second, late} {
+		if got, want := i.Fired(), []int{1, 1, 0, 1}[n]; got != want {
 			t.Errorf("fault %d fired %d times, want %d", n, got, want)
 		}
 	}

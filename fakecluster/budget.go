@@ -3,6 +3,7 @@ package fakecluster
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -73,10 +74,10 @@ func (b Budget) breaches(requests []Request) (broken []string) {
 		if b.AtRest && r.Verb != "watch" && r.Resource != "leases" {
 			breach("a request at rest")
 		}
-		if (r.Verb == "update" || r.Verb == "patch") && r.Code < 300 && r.Code != 0 {
+		if isUpdate(r) {
 			of := r
 			of.Subresource = ""
-			updates[r.Client()+" has changed "+of.Object()]++
+			updates[r.Client()+" has written "+of.Object()]++
 		}
 	}
 	if b.UpdatesPerObject > 0 {
@@ -93,4 +94,13 @@ func (b Budget) breaches(requests []Request) (broken []string) {
 func isBare(options string) bool {
 	query, err := url.ParseQuery(options)
 	return err == nil && query.Get("labelSelector") == "" && query.Get("fieldSelector") == "" && query.Get("limit") == ""
+}
+
+// isUpdate tells whether a request has updated an object, also if the object was like that before
+// or the answer got lost.
+func isUpdate(r Request) bool {
+	if r.Verb != "update" && r.Verb != "patch" || r.Code == http.StatusCreated || strings.Contains(r.Options, "dryRun=") {
+		return false
+	}
+	return r.Revisions > 0 || r.Code == http.StatusOK
 }

@@ -22,7 +22,7 @@ func record(in *history.Recorder) filter {
 			q := history.Request{
 				Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 				Namespace: info.Namespace, Name: info.Name, Path: req.URL.Path, Options: req.URL.RawQuery,
-				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0),
+				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0), Held: len(req.Method) + len(req.RequestURI),
 			}
 			if info.Verb == "patch" {
 				q.Patch = patchWord(req.Header.Get("Content-Type"))

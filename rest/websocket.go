@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"golang.org/x/net/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // overWebSocket runs a watch whose client asks for a WebSocket, as a browser does. Each event is
@@ -29,18 +31,19 @@ func overWebSocket(ctx context.Context, r *request, info runtime.SerializerInfo,
 			wsstream.IgnoreReceives(ws, 0)
 			cancel()
 		}()
-		run(ctx, messages{ws, info.EncodesAsText})
+		run(ctx, messages{ws, info.EncodesAsText, contextOf(r.http).entry})
 	}).ServeHTTP(w, r.http)
 	return nil
 }
 
 // messages writes the frames of a watch over a WebSocket, each as a message.
 type messages struct {
-	ws   *websocket.Conn
-	text bool
+	ws    *websocket.Conn
+	text  bool
+	entry *history.Entry
 }
 
-func (messages) begin(string) {}
+func (m messages) begin(string) { m.entry.Answer(http.StatusSwitchingProtocols, true) }
 
 // lengthOfFrame is the number of bytes with which a binary frame states its length. A message of
 // a WebSocket does not need them.

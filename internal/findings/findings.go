@@ -180,6 +180,8 @@ func (c Cluster) panics(requests []history.Request) (lines []string) {
 // find no object, and to watch from too far back, is usual.
 func isRefused(q *history.Request) bool {
 	switch {
+	case q.Code == 0 && !q.Running && q.Fault != "":
+		return true
 	case q.Code < 400 || q.Reason == history.Panicked:
 		return false
 	case q.Code == 404 && q.Name != "" && (q.Verb == "get" || q.Verb == "delete") && strings.Contains(q.Message, `"`+q.Name+`" not found`):
@@ -190,9 +192,15 @@ func isRefused(q *history.Request) bool {
 	return true
 }
 
+// isLate tells whether a write was refused because another one had come first. Other conflicts
+// are about the owners of fields, and about preconditions.
+func isLate(q *history.Request) bool {
+	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
+}
+
 // refused are the requests that were refused, the same ones together.
 func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []string) {
-	type kind struct{ client, verb, object, message string }
+	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
 		of    kind
 		first *history.Request
@@ -202,10 +210,10 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 	known := map[kind]*group{}
 	for i := range requests {
 		q := &requests[i]
-		if !isRefused(q) || conflicts != (q.Reason == "Conflict") {
+		if !isRefused(q) || conflicts != isLate(q) {
 			continue
 		}
-		k := kind{q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), q.Message}
+		k := kind{q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), q.Message, q.Fault}
 		if known[k] == nil {
 			known[k] = &group{of: k, first: q}
 			groups = append(groups, known[k])
@@ -220,7 +228,12 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 		}
 		if !conflicts {
 			line += fmt.Sprintf(": %d %s", g.first.Code, g.first.Reason)
+			if g.of.fault != "" {
+				line += " (fault: " + g.of.fault + ")"
+			}
 			switch {
+			case g.first.Code == 0:
+				line = strings.Replace(line, ": 0 ", ": no answer", 1)
 			case g.of.message != "":
 				line = strings.TrimSpace(line) + ": " + g.of.message
 			case g.first.Code == 404:

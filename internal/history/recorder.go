@@ -79,7 +79,6 @@ func (r *Recorder) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.began = now
-	clear(r.calls)
 	r.kept, r.bytes, r.number, r.known = ring{}, 0, 0, r.newest
 	clear(r.counts)
 	for e := r.running; e != nil; e = e.next {
@@ -129,7 +128,7 @@ func (e *Entry) keep() {
 	}
 	r.number++
 	e.is.Number, e.is.Running, e.kept, e.running = r.number, true, true, true
-	e.is.UserAgent = r.once(bounded(e.is.UserAgent))
+	e.is.UserAgent, e.is.Verb = r.once(bounded(e.is.UserAgent)), bounded(e.is.Verb)
 	if e.next = r.running; e.next != nil {
 		e.next.previous = e
 	}
@@ -213,11 +212,12 @@ func (e *Entry) Panic(what string) {
 
 // setText sets a text and keeps account of its length.
 func (e *Entry) setText(text *string, to string) {
+	more := len(to) - len(*text)
+	*text = to
 	if e.kept {
-		e.of.bytes += len(to) - len(*text)
+		e.of.bytes += more
 		e.of.drop()
 	}
-	*text = to
 }
 
 // Answer says that the answer begins. A request that streams goes on.
@@ -228,6 +228,9 @@ func (e *Entry) Answer(code int, streams bool) {
 	took := time.Since(e.began)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
+	if e.streams && code < 400 {
+		return // net/http knows of no answer over a connection that was taken over
+	}
 	e.is.Code, e.streams = code, streams
 	e.of.wake()
 	if !streams {
@@ -258,7 +261,7 @@ func (e *Entry) Made(revision int64) {
 	e.is.Revision, e.is.Repeats = revision, false
 	e.is.Revisions++
 	r.writers.note(revision, Writer{
-		Time: e.is.Time, User: e.is.User, UserAgent: e.is.UserAgent, Verb: e.is.Verb, Patch: e.is.Patch, Subresource: e.is.Subresource, Request: e.is.Number,
+		Time: e.is.Time, User: e.is.User, UserAgent: e.is.UserAgent, Verb: e.is.Verb, Patch: e.is.Patch, Subresource: strings.Clone(e.is.Subresource), Request: e.is.Number,
 	}, r.oldest())
 }
 

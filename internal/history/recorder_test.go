@@ -110,12 +110,12 @@ func TestTextsAreBounded(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	long := strings.Repeat("ä", 1<<20)
-	e := r.Begin(Request{Verb: "get", Resource: long, Group: long, Subresource: long, UserAgent: long})
+	e := r.Begin(Request{Verb: long, Resource: long, Group: long, Subresource: long, UserAgent: long})
 	e.By(long)
 	e.Fail("Invalid", long)
 	e.End()
 	for of := range r.Stats() {
-		if n := len(of.User) + len(of.UserAgent) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 5*maxName {
+		if n := len(of.User) + len(of.UserAgent) + len(of.Verb) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 6*maxName {
 			t.Errorf("the key of a count has %d bytes", n)
 		}
 	}
@@ -164,5 +164,41 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 	none.End()
 	if none.Number() != 0 {
 		t.Error("a number")
+	}
+}
+
+// The parts of a path keep the first line of the request in memory, which may have a megabyte.
+func TestFirstLinesOfRequestsAreBounded(t *testing.T) {
+	r := New(nil, everything)
+	for range 50 {
+		r.Begin(Request{Verb: strings.Repeat("a", 1<<20), Path: "/", Held: 1<<20 + 1}).End()
+	}
+	all := r.Requests()
+	if len(all) > MaxBytes>>20 {
+		t.Errorf("%d lines of a megabyte are kept", len(all))
+	}
+	for _, q := range all {
+		if len(q.Verb) > maxName {
+			t.Errorf("a verb of %d bytes is kept", len(q.Verb))
+		}
+	}
+}
+
+// A message may make the oldest request too much, which may be the one that gets it.
+func TestTheBytesAreThoseOfTheTexts(t *testing.T) {
+	r := New(nil, everything)
+	oldest := r.Begin(Request{Path: strings.Repeat("x", 100_000)})
+	for range (MaxBytes - 100_000) / 100_000 {
+		r.Begin(Request{Path: strings.Repeat("x", 100_000)}).End()
+	}
+	r.Begin(Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}).End()
+	oldest.Fail("Invalid", strings.Repeat("y", maxMessage))
+	total := 0
+	all := r.Requests()
+	for i := range all {
+		total += all[i].texts()
+	}
+	if total != r.bytes {
+		t.Errorf("%d bytes of texts, counted as %d", total, r.bytes)
 	}
 }

@@ -36,6 +36,10 @@ type Request struct {
 	Webhooks []Call
 
 	Fault string // that has struck the request
+
+	// Held is how many bytes the path and its parts keep in memory, if they are parts of a longer
+	// text, such as the first line of a request.
+	Held int
 }
 
 // Call is a call of an admission webhook for a request.
@@ -65,7 +69,7 @@ func ClientOf(user, userAgent string) string {
 
 // texts is how many bytes of text a request holds.
 func (q *Request) texts() int {
-	n := len(q.Path) + len(q.Options) + len(q.Message) + len(q.Fault)
+	n := max(len(q.Path)+len(q.Options), q.Held) + len(q.Message) + len(q.Fault)
 	for _, c := range q.Webhooks {
 		n += len(c.Message)
 	}

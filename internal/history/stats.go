@@ -36,7 +36,7 @@ func (c *Counts) Add(o Counts) {
 
 // count adds a request to counts.
 func (r *Recorder) count(to map[Counted]*Counts, q *Request) {
-	by := Counted{q.User, q.UserAgent, q.Verb, bounded(q.Group), bounded(q.Resource), bounded(q.Subresource)}
+	by := Counted{q.User, q.UserAgent, bounded(q.Verb), bounded(q.Group), bounded(q.Resource), bounded(q.Subresource)}
 	c := to[by]
 	if c == nil {
 		if len(to) >= MaxCounted {
@@ -44,7 +44,8 @@ func (r *Recorder) count(to map[Counted]*Counts, q *Request) {
 		}
 		if c = to[by]; c == nil {
 			c = &Counts{}
-			by.Group, by.Resource, by.Subresource = strings.Clone(by.Group), strings.Clone(by.Resource), strings.Clone(by.Subresource) // of a path that may be long
+			// Of a path that may be long.
+			by.Verb, by.Group, by.Resource, by.Subresource = strings.Clone(by.Verb), strings.Clone(by.Group), strings.Clone(by.Resource), strings.Clone(by.Subresource)
 			to[by] = c
 		}
 	}

@@ -40,6 +40,7 @@ type request struct {
 	Code     int            `json:"code"`
 	Reason   string         `json:"r,omitempty"`
 	Message  string         `json:"m,omitempty"`
+	Fault    string         `json:"f,omitempty"`
 	Revision int64          `json:"rev,omitempty"`
 	Repeats  bool           `json:"same,omitempty"`
 	Running  bool           `json:"run,omitempty"`
@@ -83,7 +84,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 func (d *Data) request(q *history.Request) request {
 	r := request{
 		Number: q.Number, Cause: q.Cause, At: d.at(q.Time), Took: milliseconds(q.Latency), Client: q.Client(), User: q.User,
-		Verb: q.Verb, Object: findings.NameOf(q), Options: q.Options, Code: q.Code, Reason: q.Reason, Message: q.Message,
+		Verb: q.Verb, Object: findings.NameOf(q), Options: q.Options, Code: q.Code, Reason: q.Reason, Message: q.Message, Fault: q.Fault,
 		Revision: q.Revision, Repeats: q.Repeats, Running: q.Running, Events: q.Events, Webhooks: q.Webhooks,
 	}
 	if q.Patch == "apply" {
@@ -172,8 +173,8 @@ func FileName(program, test string) string {
 		}
 		return r
 	}, program+"."+test)
-	if short := []rune(name); len(short) > 150 {
-		name = string(short[:150])
+	if len(name) > 150 { // bytes, of which a file system takes 255
+		name = strings.ToValidUTF8(name[:150], "")
 	}
 	return name
 }

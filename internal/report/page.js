@@ -26,7 +26,7 @@
 	const read = next => {
 		data = next;
 		data.requests ??= []; data.objects ??= []; data.findings ??= [];
-		for (const r of data.requests) r.text = [r.n, r.c, r.u, r.v, r.o, r.q, r.code, r.r, r.m, r.rev, ...(r.wh ?? []).map(w => w.Webhook + " " + w.Outcome + " " + w.Message)].join(" ").toLowerCase();
+		for (const r of data.requests) r.text = [r.n, r.c, r.u, r.v, r.o, r.q, r.code, r.r, r.m, r.f, r.rev, ...(r.wh ?? []).map(w => w.Webhook + " " + w.Outcome + " " + w.Message)].join(" ").toLowerCase();
 		for (const o of data.objects) o.text = (o.name + " " + o.revs.map(v => [v.rev, v.c, v.v, ...(v.d ?? [])].join(" ")).join(" ")).toLowerCase();
 		clients = [...new Set(data.requests.map(r => r.c))];
 		end = Math.max(1, ...data.requests.map(r => r.t), ...data.objects.map(o => o.revs.at(-1).t));
@@ -63,14 +63,14 @@
 	};
 	const detail = r => {
 		const list = el("dl"), add = (name, value) => value && list.append(el("dt", { textContent: name }), el("dd", { textContent: value }));
-		add("user", r.u); add("options", r.q); add("message", r.m);
+		add("user", r.u); add("options", r.q); add("message", r.m); add("fault", r.f);
 		add("cause", r.by && "#" + r.by); add("events", r.ev && String(r.ev)); add("running", r.run && "it goes on");
 		for (const w of r.wh ?? []) add("webhook", `${w.Webhook} (${w.Configuration}): ${w.Outcome}${w.Message ? ": " + w.Message : ""}, ${time(w.Latency / 1e6)}`);
 		for (const o of data.objects) for (const v of o.revs) if (v.n === r.n) add("revision " + v.rev, o.name + ": " + (v.d ?? [v.e.toLowerCase()]).join("; "));
 		return el("tr", { className: "detail" }, el("td", { colSpan: 8 }, list));
 	};
 	const row = r => {
-		const answer = r.code === 0 ? "none yet" : `${r.code} ${r.r ?? ""}`.trim() + (r.m ? ": " + (r.m.length > 160 ? r.m.slice(0, 160) + "…" : r.m) : r.v === "watch" ? `, ${r.ev ?? 0} events` : r.same ? ", nothing changed" : "");
+		const answer = r.code === 0 ? (r.run ? "none yet" : "none: the connection broke") : `${r.code} ${r.r ?? ""}`.trim() + (r.m ? ": " + (r.m.length > 160 ? r.m.slice(0, 160) + "…" : r.m) : r.v === "watch" ? `, ${r.ev ?? 0} events` : r.same ? ", nothing changed" : "");
 		const tr = el("tr", { id: "r" + r.n }, ...[r.n, time(r.t), time(r.ms)].map(t => el("td", { className: "number", textContent: t })),
 			el("td", { textContent: r.c, style: "color:" + color(r.c) }), el("td", { textContent: r.v }), el("td", { textContent: r.o }),
 			el("td", { className: result(r), textContent: answer }), el("td", { className: "number", textContent: r.rev ?? "" }));

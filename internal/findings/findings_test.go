@@ -1,0 +1,32 @@
+package findings
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// Only a write that another one has come before is a conflict in this sense; a fault says its name.
+func TestConflictsAndFaultsAreToldApart(t *testing.T) {
+	request := history.Request{UserAgent: "operator/v1", Verb: "update", Resource: "pods", Namespace: "default", Name: "a", Code: 409, Reason: "Conflict"}
+	late, owned, made, cut := request, request, request, request
+	late.Message = `Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again`
+	owned.Verb, owned.Patch, owned.Message = "patch", "apply", `Apply failed with 1 conflict: conflict with "kubectl": .spec.nodeName`
+	made.Message, made.Fault = late.Message, "Conflict"
+	cut.Code, cut.Reason, cut.Fault = 0, "", "CutAfterCommit"
+	all := []history.Request{late, owned, made, cut}
+	var c Cluster
+	at := c.after(request.Time)
+	want := []string{
+		at + ` operator apply pods default/a: 409 Conflict: ` + owned.Message,
+		at + ` operator update pods default/a: 409 Conflict (fault: Conflict): ` + late.Message,
+		at + ` operator update pods default/a: no answer (fault: CutAfterCommit)`,
+	}
+	if got := c.refused(all, false); !slices.Equal(got, want) {
+		t.Errorf("refused:\n%q\nwant\n%q", got, want)
+	}
+	if got := c.refused(all, true); !slices.Equal(got, []string{at + " operator update pods default/a"}) {
+		t.Errorf("conflicts: %q", got)
+	}
+}

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -32,10 +34,16 @@ func (with Player) update(ctx context.Context, scenarios []*Scenario, loosely bo
 	for len(pending) > 0 && ctx.Err() == nil {
 		pending = u.round(pending)
 	}
-	var said []string
 	for _, s := range scenarios {
 		if result, played := u.results[keyOf(s)]; played {
 			report(result)
+		}
+	}
+	left, err := u.write()
+	var said []string
+	for _, s := range scenarios {
+		if left[s.File] {
+			continue
 		}
 		of := keyOf(s)
 		of.of = ""
@@ -44,7 +52,7 @@ func (with Player) update(ctx context.Context, scenarios []*Scenario, loosely bo
 		}
 		delete(u.said, of)
 	}
-	return said, u.write()
+	return said, err
 }
 
 // scenarioKey is what a scenario is known by while its file changes.
@@ -249,18 +257,25 @@ func (s step) after(other step) int {
 	return s.pos.Column - other.pos.Column
 }
 
-// write writes the files that have changed.
-func (u *updating) write() error {
-	for path, f := range u.files {
+// write writes the files that have changed, and returns those that it could not write.
+func (u *updating) write() (left map[string]bool, err error) {
+	left = map[string]bool{}
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(u.files)) {
+		f := u.files[path]
 		if bytes.Equal(f.before, f.text) {
 			continue
 		}
-		if now, err := regular.Read(path); err != nil || !bytes.Equal(now, f.before) {
-			return fmt.Errorf("%s has changed meanwhile, and is left alone", path)
+		now, err := regular.Read(path)
+		switch {
+		case err != nil || !bytes.Equal(now, f.before):
+			err = fmt.Errorf("%s has changed meanwhile, and is left alone", path)
+		default:
+			err = os.WriteFile(path, f.text, 0o644)
 		}
-		if err := os.WriteFile(path, f.text, 0o644); err != nil {
-			return err
+		if err != nil {
+			left[path], errs = true, append(errs, err)
 		}
 	}
-	return nil
+	return left, errors.Join(errs...)
 }

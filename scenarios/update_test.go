@@ -129,3 +129,36 @@ func TestWhatUpdateLeaves(t *testing.T) {
 		})
 	}
 }
+
+// A file that somebody has changed meanwhile is left alone, and the others are written.
+func TestUpdateLeavesAFileThatHasChangedMeanwhile(t *testing.T) {
+	folder := t.TempDir()
+	const text = "scenario: s\nsteps:\n- create: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: \"1\"}}\n  expect: {data: {x: \"2\"}}\n"
+	first, second := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
+	for _, path := range []string{first, second} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mine = "# mine\n"
+	rewritten, err := Player{}.Update(t.Context(), all, func(Result) {
+		if err := os.WriteFile(first, []byte(mine), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || err.Error() != first+" has changed meanwhile, and is left alone" {
+		t.Errorf("the error: %v", err)
+	}
+	if len(rewritten) != 1 || !strings.HasPrefix(rewritten[0], second+": s: ") {
+		t.Errorf("rewritten: %q", rewritten)
+	}
+	for path, want := range map[string]string{first: mine, second: strings.Replace(text, `{x: "2"}`, `{x: "1"}`, 1)} {
+		if is, err := os.ReadFile(path); err != nil || string(is) != want {
+			t.Errorf("%s: %q, %v", path, is, err)
+		}
+	}
+}

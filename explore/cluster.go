@@ -101,20 +101,21 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 // Wait then, and not by Settle, a watch or a poll of its own, nor hold back events itself. Orders(0)
 // leaves these runs out.
 func (c *Cluster) Wait(d time.Duration) {
-	until := time.Now().Add(d)
-	for c.run.hold != nil {
-		synctest.Wait()
-		if c.run.deliverOne() {
-			continue
+	over := time.After(d)
+	for waits := true; waits; {
+		var more <-chan struct{} // nil: nothing is held back
+		if c.run.hold != nil {
+			more = c.run.hold.More()
 		}
-		left := time.Until(until)
-		if left <= 0 {
-			return
+		select {
+		case <-more:
+		case <-over:
+			waits = false
 		}
-		time.Sleep(min(left, 100*time.Millisecond))
+		// One event at a time, each once its consequences have come to an end.
+		for synctest.Wait(); c.run.hold != nil && c.run.deliverOne(); synctest.Wait() {
+		}
 	}
-	time.Sleep(d)
-	synctest.Wait()
 }
 
 // deliverOne delivers the next event to one of the watches that have any, by the order of the run.

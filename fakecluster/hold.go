@@ -86,6 +86,15 @@ func (h *Hold) Pending() []Delivery {
 	return all
 }
 
+// More returns a channel that gets a value when events are held back that were not before, so that
+// nobody has to ask Pending again and again. It is never closed.
+func (h *Hold) More() <-chan struct{} {
+	if h.hold == nil {
+		return nil
+	}
+	return h.hold.More()
+}
+
 // Deliver delivers the first n of Pending, and returns how many that were. It does not wait until the
 // clients have read them; in a testing/synctest bubble, synctest.Wait does.
 func (h *Hold) Deliver(n int) int {

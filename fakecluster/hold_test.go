@@ -7,10 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -159,4 +161,35 @@ func TestAForkIsNotHeld(t *testing.T) {
 	w := watchFrom(t, f, "")
 	create(t, inDefault(f), cronTab("a"))
 	equal(t, "in the fork", events(t, w, 1), []string{"ADDED a"})
+}
+
+// A test that waits for events to hold back need not ask for them again and again.
+func TestAHoldTellsThatThereIsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		maps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+		w, err := maps.Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		h := c.Hold()
+		synctest.Wait()
+		select {
+		case <-h.More():
+			t.Error("something is held back before anything has happened")
+		default:
+		}
+		for _, name := range []string{"a", "b"} {
+			if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			<-h.More()
+			if pending := h.Pending(); len(pending) != 1 || pending[0].Name != name {
+				t.Errorf("held back: %v", pending)
+			}
+			h.Deliver(1)
+			<-w.ResultChan()
+		}
+	})
 }

@@ -9,7 +9,13 @@ import (
 )
 
 // Hold keeps the events of all watches back until a test delivers them.
-type Hold struct{ engine *Engine }
+type Hold struct {
+	engine *Engine
+	more   chan struct{} // has a value when events are held that were not before
+}
+
+// More returns a channel that gets a value when events are held back that were not before.
+func (h *Hold) More() <-chan struct{} { return h.more }
 
 // Delivery is an event that is held back from a watch.
 type Delivery struct {
@@ -38,7 +44,7 @@ func (e *Engine) Hold() (*Hold, error) {
 	if e.hold != nil {
 		return nil, ErrHeld
 	}
-	e.hold = &Hold{e}
+	e.hold = &Hold{e, make(chan struct{}, 1)}
 	e.setHold(e.hold)
 	return e.hold, nil
 }

@@ -234,6 +234,10 @@ func (w *Watch) pull() {
 			shown, err := w.shows(e)
 			if err != nil || shown.Type != "" { // an error is for the client
 				w.held = append(w.held, heldEvent{e, shown})
+				select {
+				case w.hold.more <- struct{}{}:
+				default: // nobody has looked since the last one
+				}
 			}
 		}
 	}

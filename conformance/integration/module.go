@@ -11,8 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"github.com/fakecluster/fakecluster/conformance/cache"
 	"github.com/fakecluster/fakecluster/conformance/gotool"
 )
 
@@ -30,24 +30,14 @@ func listModule(ctx context.Context, path string) (m module, err error) {
 	return m, json.Unmarshal(out, &m)
 }
 
-// cacheFolder returns where copies and builds stay from run to run.
-func cacheFolder() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	cache = filepath.Join(cache, "fakecluster-conformance")
-	return cache, os.MkdirAll(cache, 0o755)
-}
-
 // copyModule returns a folder with a copy of a module, as it is in the module cache. A
 // copy is needed because an overlay cannot change files of the module cache.
-func copyModule(m module, cache string) (string, error) {
-	dir := filepath.Join(cache, filepath.Base(m.Path)+"@"+m.Version)
+func copyModule(m module, into string) (string, error) {
+	dir := filepath.Join(into, filepath.Base(m.Path)+"@"+m.Version)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	unfinished, err := os.MkdirTemp(cache, "unfinished-")
+	unfinished, err := os.MkdirTemp(into, "unfinished-")
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +70,7 @@ type work struct {
 // checkout of fakecluster and suite, with the test binaries: the go command does not link
 // again what has not changed. The caller closes it.
 func (s Suite) prepare(ctx context.Context) (*work, error) {
-	cache, err := cacheFolder()
+	folder, err := cache.Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -90,24 +80,24 @@ func (s Suite) prepare(ctx context.Context) (*work, error) {
 	}
 	sum := sha256.Sum256([]byte(ours.Dir))
 	w := &work{
-		dir:    filepath.Join(cache, s.Name+"-"+hex.EncodeToString(sum[:6])),
+		dir:    filepath.Join(folder, s.Name+"-"+hex.EncodeToString(sum[:6])),
 		copies: map[string]string{},
 	}
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if w.lock, err = lock(filepath.Join(w.dir, "lock")); err != nil {
+	if w.lock, err = cache.Lock(filepath.Join(w.dir, "lock")); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(w.dir, checkoutFile), []byte(ours.Dir), 0o644); err != nil {
 		w.close()
 		return nil, err
 	}
-	if err := removeOrphans(filepath.Join(cache, s.Name+"-*")); err != nil {
+	if err := removeOrphans(filepath.Join(folder, s.Name+"-*")); err != nil {
 		w.close()
 		return nil, err
 	}
-	if err := w.fill(ctx, s, ours, cache); err != nil {
+	if err := w.fill(ctx, s, ours, folder); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -139,24 +129,11 @@ func removeOrphans(pattern string) error {
 	return nil
 }
 
-// lock waits until no other run works in a folder.
-func lock(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
-}
-
 // close lets other runs work in the folder.
 func (w *work) close() { w.lock.Close() }
 
 // fill writes go.mod, go.sum and the overlay.
-func (w *work) fill(ctx context.Context, s Suite, ours module, cache string) error {
+func (w *work) fill(ctx context.Context, s Suite, ours module, folder string) error {
 	var sums bytes.Buffer
 	mod := fmt.Sprintf("module fakecluster.test/%s\n\ngo 1.26.0\n\nrequire %s v0.0.0\nreplace %[2]s => %s\n", s.Name, ourPath, ours.Dir)
 	addSums := func(dir string) error {
@@ -176,7 +153,7 @@ func (w *work) fill(ctx context.Context, s Suite, ours module, cache string) err
 		if err != nil {
 			return err
 		}
-		dir, err := copyModule(upstream, cache)
+		dir, err := copyModule(upstream, folder)
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", path, err)
 		}
@@ -209,7 +186,7 @@ func writeIfChanged(path string, content []byte) error {
 // Copy returns a folder with a copy of a module that conformance requires, as it is in the module
 // cache, in which the go command can build the module's own tests. It is never changed.
 func Copy(ctx context.Context, path string) (string, error) {
-	cache, err := cacheFolder()
+	folder, err := cache.Folder()
 	if err != nil {
 		return "", err
 	}
@@ -217,5 +194,5 @@ func Copy(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return copyModule(m, cache)
+	return copyModule(m, folder)
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,10 +28,12 @@ import (
 // proxy or a tunnel, and send no Sec-Fetch-Site.
 //
 // A cluster whose certificate comes from WithAPIServerFlags may be called by any name, because a
-// browser refuses a certificate for another name.
-func refuseBrowsers(anyName bool, next http.Handler) http.Handler {
+// browser refuses a certificate for another name. Pages of the origins that the flags allow may
+// send requests.
+func refuseBrowsers(flags flagged, next http.Handler) http.Handler {
+	anyName, welcome := flags.certificate != nil || len(flags.named) > 0, origins(flags.origins)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if why := foreign(req, anyName); why != "" {
+		if why := foreign(req, anyName, welcome); why != "" {
 			status := apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("%s", why)).Status()
 			status.Message, status.Details = "fakecluster serves programs on this machine only: "+why, nil
 			status.Kind, status.APIVersion = "Status", "v1"
@@ -44,9 +47,13 @@ func refuseBrowsers(anyName bool, next http.Handler) http.Handler {
 }
 
 // foreign returns the reason why a request comes from a page in a browser, or the empty text.
-func foreign(req *http.Request, anyName bool) string {
+func foreign(req *http.Request, anyName bool, welcome []*regexp.Regexp) string {
 	if !anyName && !isOwnHost(req.Host) {
 		return fmt.Sprintf("%.100q is no name of this machine", req.Host)
+	}
+	from := req.Header.Get("Origin")
+	if from != "" && slices.ContainsFunc(welcome, func(pattern *regexp.Regexp) bool { return pattern.MatchString(from) }) {
+		return ""
 	}
 	if site := req.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
 		return "a page of another site sends the request"
@@ -60,6 +67,15 @@ func foreign(req *http.Request, anyName bool) string {
 		}
 	}
 	return ""
+}
+
+// origins compiles the patterns of --cors-allowed-origins, which have been checked before.
+func origins(patterns []string) []*regexp.Regexp {
+	var compiled []*regexp.Regexp
+	for _, p := range patterns {
+		compiled = append(compiled, regexp.MustCompile(p))
+	}
+	return compiled
 }
 
 // ownNames are the names in a cluster's certificate.

@@ -116,8 +116,8 @@ func New(opts ...Option) (*Cluster, error) {
 		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
 		AdmissionConfigFile: s.flags.admissionConfig, StrictTransportSecurity: s.flags.hsts, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
-		MaxWatches: s.limits.watches,
-		Admission:  s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
+		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.origins, RequestTimeout: s.flags.requestTimeout, MinWatchTimeout: s.flags.minWatchTimeout,
+		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: users, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})

@@ -64,7 +64,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	}
 	connections := &connections{most: bounds.connections}
 	listener.Config = &http.Server{
-		Handler:           connections.limit(refuseBrowsers(len(c.settings.flags.certificates) > 0, c.handler())),
+		Handler:           connections.limit(refuseBrowsers(c.settings.flags, c.handler())),
 		ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle,
 		ConnContext: connections.begin, ConnState: connections.changed,
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"time"
 
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
@@ -44,13 +45,18 @@ type flagged struct {
 	network  rest.Network
 	auditLog *rest.AuditLog
 
-	admissionConfig string                  // a file; empty: none
-	address         string                  // to listen on; empty: any port
-	minVersion      uint16                  // of TLS
-	ciphers         []uint16                // nil: those of Go
-	certificates    []cryptotls.Certificate // none: the cluster's own
-	http1           bool                    // HTTP/1.1 alone
-	hsts            []string                // directives of the header Strict-Transport-Security
+	admissionConfig string              // a file; empty: none
+	address         string              // to listen on; empty: any port
+	minVersion      uint16              // of TLS
+	ciphers         []uint16            // nil: those of Go
+	curves          []cryptotls.CurveID // nil: those of Go
+	certificate     *certificateFile    // nil: the cluster's own
+	named           []*certificateFile  // for some names of the server
+	http1           bool                // HTTP/1.1 alone
+	hsts            []string            // directives of the header Strict-Transport-Security
+	origins         []string            // patterns of those whose web pages may read answers
+	requestTimeout  time.Duration       // 0: the usual one
+	minWatchTimeout time.Duration       // 0: watches do not end by themselves
 }
 
 // readFlags makes settings of the flags. After an error nothing is open.
@@ -63,7 +69,7 @@ func (s *settings) readFlags() error {
 		return fmt.Errorf("WithAPIServerFlags: %w", err)
 	}
 	for _, read := range []func(*serverflags.Flags) error{
-		s.readServing, s.readHeaders, s.readAccounts, s.readUsers, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit,
+		s.readServing, s.readRequests, s.readAccounts, s.readUsers, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit,
 	} {
 		if err := read(flags); err != nil {
 			return fmt.Errorf("WithAPIServerFlags: %w", err)
@@ -90,6 +96,9 @@ func (s *settings) readNetwork(flags *serverflags.Flags) (err error) {
 		}
 	}
 	n.Port = flags.Int("secure-port")
+	if flags.Given("service-node-port-range") {
+		n.NodePorts = flags.Ports("service-node-port-range")
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -25,7 +26,7 @@ import (
 // serving are the flags with which a cluster serves HTTPS.
 var serving = []string{
 	"bind-address", "secure-port", "cert-dir", "client-ca-file", "requestheader-client-ca-file", "tls-cert-file", "tls-private-key-file",
-	"tls-min-version", "tls-cipher-suites", "disable-http2-serving",
+	"tls-min-version", "tls-cipher-suites", "tls-curve-preferences", "tls-sni-cert-key", "disable-http2-serving",
 }
 
 func (s *settings) readServing(flags *serverflags.Flags) error {
@@ -59,6 +60,18 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 			return err
 		}
 	}
+	if ids := flags.Numbers("tls-curve-preferences"); len(ids) > 0 {
+		if s.flags.curves, err = cliflag.TLSCurvePreferences(ids); err != nil {
+			return err
+		}
+	}
+	for _, pair := range flags.CertificatesByName("tls-sni-cert-key") {
+		named, err := readCertificate(pair.CertFile, pair.KeyFile, pair.Names...)
+		if err != nil {
+			return fmt.Errorf("failed to load SNI cert and key: %w", err)
+		}
+		s.flags.named = append(s.flags.named, named)
+	}
 	certificate, key := flags.Text("tls-cert-file"), flags.Text("tls-private-key-file")
 	switch dir := flags.Text("cert-dir"); {
 	case certificate != "" || key != "" || dir == "":
@@ -71,19 +84,26 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 	if certificate == "" && key == "" {
 		return nil
 	}
-	pair, err := cryptotls.LoadX509KeyPair(certificate, key)
-	if err != nil {
+	if s.flags.certificate, err = readCertificate(certificate, key); err != nil {
 		return fmt.Errorf("the certificate of the server: %w", err)
 	}
-	s.flags.certificates = []cryptotls.Certificate{pair}
 	return nil
 }
 
-// readHeaders says what headers all answers have.
-func (s *settings) readHeaders(flags *serverflags.Flags) error {
+// readRequests says what headers all answers have, and how long requests may take.
+func (s *settings) readRequests(flags *serverflags.Flags) error {
 	of := genericoptions.NewServerRunOptions()
 	of.HSTSDirectives = flags.List("strict-transport-security-directives")
-	s.flags.hsts = of.HSTSDirectives
+	of.CorsAllowedOriginList = flags.List("cors-allowed-origins")
+	if flags.Given("request-timeout") {
+		of.RequestTimeout = flags.Duration("request-timeout")
+		s.flags.requestTimeout = max(of.RequestTimeout, 1) // no request is done in no time
+	}
+	if flags.Given("min-request-timeout") {
+		of.MinRequestTimeout = flags.Int("min-request-timeout")
+		s.flags.minWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
+	}
+	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
 	return utilerrors.NewAggregate(of.Validate())
 }
 
@@ -123,17 +143,21 @@ const loopbackName = "apiserver-loopback-client"
 // those of the flags. In the second case the cluster's own clients have to ask for serverName.
 func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
 	config = &cryptotls.Config{
-		Certificates: f.certificates, ClientAuth: cryptotls.RequestClientCert, MinVersion: f.minVersion, CipherSuites: f.ciphers,
+		Certificates: []cryptotls.Certificate{own}, ClientAuth: cryptotls.RequestClientCert,
+		MinVersion: f.minVersion, CipherSuites: f.ciphers, CurvePreferences: f.curves, NextProtos: []string{"h2", "http/1.1"},
 	}
-	if len(config.Certificates) == 0 {
-		config.Certificates = []cryptotls.Certificate{own}
+	if f.http1 {
+		config.NextProtos = config.NextProtos[1:]
+	}
+	if f.certificate == nil && len(f.named) == 0 {
 		return config, ""
 	}
-	config.GetCertificate = func(hello *cryptotls.ClientHelloInfo) (*cryptotls.Certificate, error) {
+	base := config.Clone()
+	config.GetConfigForClient = func(hello *cryptotls.ClientHelloInfo) (*cryptotls.Config, error) {
 		if hello.ServerName == loopbackName {
-			return &own, nil
+			return nil, nil // the cluster's own certificate
 		}
-		return nil, nil // that of the flags
+		return presented(base, f.certificate, f.named, hello), nil
 	}
 	return config, loopbackName
 }

@@ -26,6 +26,7 @@ type requestContext struct {
 	user      user.Info               // nil: not known yet
 	namespace any                     // a string, as apirequest.WithNamespace would put it; nil: not known yet
 	warnings  warnings
+	longest   time.Duration // what a request may take
 	limit     limit
 	entry     *history.Entry // in the history of requests; nil: none yet
 	struck    *faults.Struck // what goes wrong with it on purpose; nil: no fault was in force

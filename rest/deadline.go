@@ -15,8 +15,8 @@ import (
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
-// What a request may take at most, as on a real server: a write of one object less than all
-// others.
+// What a request may take at most, as on a real server, unless the options of the server say
+// otherwise, and what a write of one object may.
 const (
 	requestTimeout = time.Minute
 	writeTimeout   = 34 * time.Second
@@ -32,30 +32,33 @@ var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
 
 // limitTime ends the context of a request after the time that the client wants to wait, or
-// that a request may take at most, unless the request is long-running. It refuses a timeout
-// that cannot be read.
+// that a request may take at most, which is longest, unless the request is long-running. It
+// refuses a timeout that cannot be read.
 //
 // Nothing interrupts a handler. What takes time looks at the context: webhooks, CEL, the
 // loops over objects, the steps of a write. What does not is bounded by the size of the body
 // and by schema.MaxDefaults.
-func limitTime(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if isLongRunning(req, infoOf(req)) {
+func limitTime(longest time.Duration) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			contextOf(req).longest = longest
+			if isLongRunning(req, infoOf(req)) {
+				next.ServeHTTP(w, req)
+				return
+			}
+			timeout, late, err := limitOf(req)
+			if err != nil {
+				writeError(w, req, err)
+				return
+			}
+			now := time.Now()
+			// A client that does not read its answer does not hold the connection for ever. In
+			// process there is no connection that could be held.
+			_ = http.NewResponseController(w).SetWriteDeadline(now.Add(timeout + answerGrace))
+			contextOf(req).limit.set(now.Add(timeout), late)
 			next.ServeHTTP(w, req)
-			return
-		}
-		timeout, late, err := limitOf(req)
-		if err != nil {
-			writeError(w, req, err)
-			return
-		}
-		now := time.Now()
-		// A client that does not read its answer does not hold the connection for ever. In process
-		// there is no connection that could be held.
-		_ = http.NewResponseController(w).SetWriteDeadline(now.Add(timeout + answerGrace))
-		contextOf(req).limit.set(now.Add(timeout), late)
-		next.ServeHTTP(w, req)
-	})
+		})
+	}
 }
 
 // limitOf returns the time that a request may take, and the error if it takes longer.
@@ -64,8 +67,8 @@ func limitOf(req *http.Request) (timeout time.Duration, late error, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	timeout, late = requestTimeout, errAllotted
-	if writesOne(infoOf(req)) {
+	timeout, late = contextOf(req).longest, errAllotted
+	if writesOne(infoOf(req)) && timeout > writeTimeout {
 		timeout, late = writeTimeout, errLate
 	}
 	if wanted > 0 && wanted < timeout {

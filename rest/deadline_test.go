@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,12 +29,12 @@ func (oneConnection) Addr() net.Addr { return &net.UnixAddr{} }
 func (oneConnection) Close() error   { return nil }
 
 // dialLimited serves a handler behind limitTime, and returns a connection to it.
-func dialLimited(t *testing.T, handler http.HandlerFunc) net.Conn {
+func dialLimited(t *testing.T, longest time.Duration, handler http.HandlerFunc) net.Conn {
 	client, end := net.Pipe()
 	l := oneConnection{make(chan net.Conn, 1)}
 	l.accepted <- end
 	close(l.accepted)
-	server := &http.Server{Handler: giveContext(nil)(parsePath(limitTime(handler)))}
+	server := &http.Server{Handler: giveContext(nil)(parsePath(limitTime(longest)(handler)))}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		_ = client.Close()
@@ -56,17 +57,22 @@ func TestAnAnswerThatNobodyReadsEnds(t *testing.T) {
 	for _, tt := range []struct {
 		method, path string
 		after        time.Duration
+		longest      time.Duration // 0: the usual time
 	}{
-		{"GET", configMaps + "?timeout=1s", 3 * time.Second},
-		{"GET", configMaps, 62 * time.Second},
-		{"DELETE", configMaps + "/a", 36 * time.Second},
-		{"DELETE", configMaps + "/a?timeout=50s", 36 * time.Second},
+		{"GET", configMaps + "?timeout=1s", 3 * time.Second, 0},
+		{"GET", configMaps, 62 * time.Second, 0},
+		{"DELETE", configMaps + "/a", 36 * time.Second, 0},
+		{"DELETE", configMaps + "/a?timeout=50s", 36 * time.Second, 0},
+		{"GET", configMaps, 7 * time.Second, 5 * time.Second},
+		{"GET", configMaps + "?timeout=50s", 7 * time.Second, 5 * time.Second},
+		{"DELETE", configMaps + "/a", 7 * time.Second, 5 * time.Second},
+		{"DELETE", configMaps + "/a", 36 * time.Second, time.Hour},
 	} {
-		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.method, " ", tt.path, " ", tt.longest), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				ended := make(chan error)
-				conn := dialLimited(t, func(w http.ResponseWriter, _ *http.Request) {
+				conn := dialLimited(t, cmp.Or(tt.longest, requestTimeout), func(w http.ResponseWriter, _ *http.Request) {
 					_, err := io.WriteString(w, strings.Repeat("x", 1<<20))
 					ended <- err
 				})
@@ -82,7 +88,7 @@ func TestAnAnswerThatNobodyReadsEnds(t *testing.T) {
 // A watch has no end, also after a request over the same connection that had one.
 func TestAWatchAfterARequestGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn := dialLimited(t, func(w http.ResponseWriter, req *http.Request) {
+		conn := dialLimited(t, requestTimeout, func(w http.ResponseWriter, req *http.Request) {
 			if req.URL.Query().Has("watch") {
 				time.Sleep(time.Hour)
 			}

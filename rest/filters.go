@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -22,9 +23,10 @@ func (s *Server) filters(cluster builtin.Cluster) []filter {
 		parsePath,
 		record(s.history),
 		s.trail.audit(s.options.Now),
+		allowOrigins(s.options.AllowedOrigins),
 		answerHealth(s.users),
 		authenticate(s.users),
-		limitTime,
+		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		impersonate(s.authorizer),
 		s.injectFaults,
 		s.authorize,

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -142,6 +143,9 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 
 // ServiceRanges implements builtin.Cluster.
 func (k forKinds) ServiceRanges() []netip.Prefix { return k.network.ServiceRanges() }
+
+// NodePortRange implements builtin.Cluster.
+func (k forKinds) NodePortRange() utilnet.PortRange { return k.network.NodePortRange() }
 
 // NodePorts implements builtin.Cluster.
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }

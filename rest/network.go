@@ -1,6 +1,10 @@
 package rest
 
-import "net/netip"
+import (
+	"net/netip"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
 
 // Network has the addresses in the initial objects of a server. All fields have useful zero
 // values.
@@ -16,4 +20,6 @@ type Network struct {
 	Server netip.Addr
 	// Port is the port of the server. Zero: 6443.
 	Port int
+	// NodePorts are the node ports that services may have. Zero: 30000 to 32767.
+	NodePorts utilnet.PortRange
 }

@@ -25,7 +25,7 @@ func (s *Server) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
 		"list":             list,
-		"watch":            watches{&s.frames, s.closing, s.maxWatches(), &s.watches, s.faults}.watch,
+		"watch":            watches{&s.frames, s.closing, s.maxWatches(), s.watchTimeout, &s.watches, s.faults}.watch,
 		"create":           create,
 		"update":           update,
 		"patch":            patch,

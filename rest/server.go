@@ -79,6 +79,15 @@ type Options struct {
 	// StrictTransportSecurity are the directives of the header Strict-Transport-Security; none: no
 	// answer has the header.
 	StrictTransportSecurity []string
+	// AllowedOrigins are regular expressions of the origins whose web pages may read answers; none:
+	// no answer has the headers that allow it.
+	AllowedOrigins []string
+	// RequestTimeout is how long a request may take that is no watch; 0: a minute. A write of one
+	// object may take 34 seconds at most.
+	RequestTimeout time.Duration
+	// MinWatchTimeout is how long a watch without a timeout of its own lasts at least: it ends after
+	// between this time and twice as much. 0: it does not end by itself.
+	MinWatchTimeout time.Duration
 	// Network says where the server and its services are.
 	Network Network
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is

@@ -27,8 +27,9 @@ const bookmarkPeriod = time.Minute
 // watches serves the verb watch.
 type watches struct {
 	shared  *view.Frames
-	closing context.Context // ends with the server
-	limit   int64           // how many there may be at a time
+	closing context.Context      // ends with the server
+	limit   int64                // how many there may be at a time
+	timeout func() time.Duration // of a watch that has none; 0: it does not end
 	running *atomic.Int64
 	faults  *faults.Engine
 }
@@ -133,13 +134,26 @@ func (a answered) write(frame []byte) error {
 
 func (a answered) flush() { a.w.(http.Flusher).Flush() }
 
+// watchTimeout returns after which time a watch ends that says nothing of it, or 0. Not all of them
+// end at the same time, so that their clients do not come back at the same time.
+func (s *Server) watchTimeout() time.Duration {
+	least := s.options.MinWatchTimeout
+	if least <= 0 {
+		return 0
+	}
+	return least + time.Duration(s.writes.Random.Below(int(least)))
+}
+
 // untilWatchEnds returns the context of a watch. It ends with the request, after
-// timeoutSeconds, and when the server closes.
+// timeoutSeconds or the timeout of the server, and when the server closes.
 func (w watches) untilWatchEnds(request context.Context, o *internalversion.ListOptions) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(request)
-	timedOut := func() {}
+	timedOut, timeout := func() {}, w.timeout()
 	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
-		ctx, timedOut = context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second)
+		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
+	}
+	if timeout > 0 {
+		ctx, timedOut = context.WithTimeout(ctx, timeout)
 	}
 	detach := context.AfterFunc(w.closing, cancel)
 	return ctx, func() { detach(); timedOut(); cancel() }

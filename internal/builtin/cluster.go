@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -52,6 +53,8 @@ type Cluster interface {
 	// ServiceRanges returns the addresses of services, without those that ServiceCIDRs add: of one
 	// family or of two, of which the first is that of services that do not ask for one.
 	ServiceRanges() []netip.Prefix
+	// NodePortRange returns the node ports that services may have.
+	NodePortRange() utilnet.PortRange
 	// NodePorts returns the node ports of the cluster.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.

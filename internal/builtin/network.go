@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 )
 
 // Network has the addresses in the initial objects of a cluster. All fields have useful zero
@@ -20,6 +23,8 @@ type Network struct {
 	Server netip.Addr
 	// Port is the port of the server. Zero: 6443.
 	Port int
+	// NodePorts are the node ports that services may have. Zero: 30000 to 32767.
+	NodePorts utilnet.PortRange
 }
 
 // ParseServiceRanges reads one or two ranges of addresses for services, separated by a comma. Of two
@@ -72,6 +77,14 @@ func (n Network) ServiceRanges() []netip.Prefix {
 		ranges = append(ranges, n.Secondary)
 	}
 	return ranges
+}
+
+// NodePortRange has the node ports that services may have.
+func (n Network) NodePortRange() utilnet.PortRange {
+	if n.NodePorts.Size == 0 {
+		return kubeoptions.DefaultServiceNodePortRange
+	}
+	return n.NodePorts
 }
 
 // The addresses in initialText: those of a cluster without options.

@@ -5,14 +5,10 @@ import (
 	"net/netip"
 	"sync"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/registry/core/service/allocator"
 	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
 )
-
-// nodePortRange is the default of kube-apiserver's --service-node-port-range.
-var nodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}
 
 // NodePorts has the node ports that the services of a cluster and the writes in progress
 // have allocated. It is not stored: when it is first needed, it reads the services. The zero
@@ -49,7 +45,7 @@ func (n *NodePorts) of(c Cluster) (*portallocator.PortAllocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := portallocator.New(nodePortRange, func(size int, _ string, reserved int) (allocator.Interface, error) {
+	ports, err := portallocator.New(c.NodePortRange(), func(size int, _ string, reserved int) (allocator.Interface, error) {
 		return &places{random: c.Random, size: size, reserved: reserved, taken: map[int]bool{}}, nil
 	})
 	if err != nil {

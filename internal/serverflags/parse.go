@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
@@ -88,11 +89,26 @@ func (f Flag) define(set *pflag.FlagSet) {
 	case "stringToString":
 		set.StringToString(f.Name, nil, usage)
 	case "namedCertKey":
-		var array []cliflag.NamedCertKey
-		set.Var(cliflag.NewNamedCertKeyArray(&array), f.Name, usage)
+		set.Var(newNamed(), f.Name, usage)
+	case "portRange":
+		var ports utilnet.PortRange
+		_ = ports.Set(f.Default) // the table has a valid one
+		set.Var(&ports, f.Name, usage)
 	default: // and what is not looked into
 		set.StringP(f.Name, f.Short, f.Default, usage)
 	}
+}
+
+// named is the value of a flag that is repeated for each certificate and the names that it is for. It
+// is upstream's, but can be read.
+type named struct {
+	*cliflag.NamedCertKeyArray
+	pairs *[]cliflag.NamedCertKey
+}
+
+func newNamed() named {
+	pairs := new([]cliflag.NamedCertKey)
+	return named{cliflag.NewNamedCertKeyArray(pairs), pairs}
 }
 
 // accepts returns the only accepted value of a refused flag.
@@ -140,6 +156,23 @@ func (f *Flags) List(name string) []string {
 // key=value.
 func (f *Flags) Pairs(name string) map[string]string {
 	return *f.set.Lookup(name).Value.(*cliflag.ConfigurationMap)
+}
+
+// Numbers returns the values of a flag that may have several numbers.
+func (f *Flags) Numbers(name string) []int32 {
+	numbers, _ := f.set.GetInt32Slice(name)
+	return numbers
+}
+
+// CertificatesByName returns the values of --tls-sni-cert-key: pairs of files, and the names of the
+// server that they are for.
+func (f *Flags) CertificatesByName(name string) []cliflag.NamedCertKey {
+	return *f.set.Lookup(name).Value.(named).pairs
+}
+
+// Ports returns the value of a flag that is a range of ports.
+func (f *Flags) Ports(name string) utilnet.PortRange {
+	return *f.set.Lookup(name).Value.(*utilnet.PortRange)
 }
 
 // Bool returns the value of a boolean flag.

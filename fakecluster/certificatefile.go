@@ -1,0 +1,118 @@
+package fakecluster
+
+import (
+	"bytes"
+	cryptotls "crypto/tls"
+	"crypto/x509"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// certificateFile is a certificate and its key in files. Each TLS handshake reads them, so that a
+// certificate that is renewed counts at once. If they cannot be read then, because one of them is
+// half written for example, the certificate remains what it was. It is safe for concurrent use.
+type certificateFile struct {
+	cert, key string
+	names     []string // of the server, which the certificate is for; none: those that it has
+
+	mu   sync.Mutex
+	text [2][]byte // of the files
+	pair *cryptotls.Certificate
+	own  []string // names in the certificate
+}
+
+// readCertificate reads a certificate and its key for the first time.
+func readCertificate(cert, key string, names ...string) (*certificateFile, error) {
+	c := &certificateFile{cert: cert, key: key, names: names}
+	return c, c.read()
+}
+
+// read reads the files.
+func (c *certificateFile) read() error {
+	cert, err := os.ReadFile(c.cert)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(c.key)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(cert, c.text[0]) && bytes.Equal(key, c.text[1]) {
+		return nil
+	}
+	pair, err := cryptotls.X509KeyPair(cert, key)
+	if err != nil {
+		return err
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return err
+	}
+	c.text, c.pair, c.own = [2][]byte{cert, key}, &pair, namesIn(leaf)
+	return nil
+}
+
+// present returns the certificate as it is now, and the names that it has.
+func (c *certificateFile) present() (pair *cryptotls.Certificate, own []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.read() // otherwise the last one counts
+	return c.pair, c.own
+}
+
+// namesIn returns the names of servers in a certificate. Addresses are not among them: a client
+// that calls an address does not say so.
+func namesIn(cert *x509.Certificate) []string {
+	var names []string
+	name := cert.Subject.CommonName
+	if net.ParseIP(name) == nil && (name == "*" || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(name, "*."))) == 0) {
+		names = append(names, name)
+	}
+	return append(names, cert.DNSNames...)
+}
+
+// presented configures the handshake with a client: with the certificate that is for the name by
+// which it calls the server or, if it calls an address, for the address. All others get the usual
+// certificate, which stands in base unless there is one of a file. Of several certificates for a
+// name, the first one counts, and what is named in a flag comes before what a certificate says.
+func presented(base *cryptotls.Config, usual *certificateFile, named []*certificateFile, hello *cryptotls.ClientHelloInfo) *cryptotls.Config {
+	config := base.Clone()
+	if usual != nil {
+		pair, _ := usual.present()
+		config.Certificates = []cryptotls.Certificate{*pair}
+	}
+	if len(named) == 0 {
+		return config
+	}
+	given, own := map[string]*cryptotls.Certificate{}, map[string]*cryptotls.Certificate{}
+	for _, file := range slices.Backward(named) {
+		pair, names := file.present()
+		for _, name := range file.names {
+			given[name] = pair
+		}
+		if len(file.names) == 0 {
+			for _, name := range names {
+				own[name] = pair
+			}
+		}
+	}
+	maps.Copy(own, given)
+	if hello.ServerName == "" && hello.Conn != nil {
+		if host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String()); err == nil && own[host] != nil {
+			config.Certificates = []cryptotls.Certificate{*own[host]}
+			return config
+		}
+	}
+	//lint:ignore SA1019 crypto/tls looks for names with wildcards in it
+	config.NameToCertificate = own
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		config.Certificates = append(config.Certificates, *own[name])
+	}
+	return config
+}

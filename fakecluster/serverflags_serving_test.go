@@ -1,0 +1,216 @@
+package fakecluster_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// putCertificate writes a certificate that signs itself, and its key, and returns their paths as
+// --tls-sni-cert-key has them.
+func putCertificate(t *testing.T, folder, file, commonName string, names ...string) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: commonName}, DNSNames: names,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return put(t, folder, file+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))) + "," +
+		put(t, folder, file+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+}
+
+// shown returns the common name of the certificate that a server shows to who calls it by a name,
+// and the protocol that it chooses.
+func shown(t *testing.T, c *fakecluster.Cluster, name string) string {
+	t.Helper()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.URL(), "https://"), &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	state := conn.ConnectionState()
+	return state.PeerCertificates[0].Subject.CommonName + " " + state.NegotiatedProtocol
+}
+
+func TestTheCertificateIsOfTheNameThatAClientCalls(t *testing.T) {
+	folder := t.TempDir()
+	usual := strings.Split(putCertificate(t, folder, "usual", "usual", "usual.example"), ",")
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags(
+		"--tls-cert-file="+usual[0], "--tls-private-key-file="+usual[1],
+		"--tls-sni-cert-key="+putCertificate(t, folder, "own", "own.example", "also.example"),
+		"--tls-sni-cert-key="+putCertificate(t, folder, "given", "given.example")+":*.given.example,also.example",
+		"--tls-sni-cert-key="+putCertificate(t, folder, "address", "address")+":127.0.0.1",
+		"--tls-sni-cert-key="+putCertificate(t, folder, "late", "late", "own.example"),
+	))
+	for _, is := range []struct{ rule, name, want string }{
+		{"another name gets the usual one", "other.example", "usual h2"},
+		{"the common name counts", "own.example", "own.example h2"},
+		{"a name in a flag comes before one in a certificate", "also.example", "given.example h2"},
+		{"a name may have a wildcard", "a.given.example", "given.example h2"},
+		{"with names in the flag, those of the certificate do not count", "given.example", "usual h2"},
+		{"an address is called without a name", "127.0.0.1", "address h2"},
+	} {
+		if got := shown(t, c, is.name); got != is.want {
+			t.Errorf("%s: %s gets %s, want %s", is.rule, is.name, got, is.want)
+		}
+	}
+	if _, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("the cluster's own client: %v", err)
+	}
+
+	// Certificates may be renewed.
+	putCertificate(t, folder, "usual", "renewed")
+	putCertificate(t, folder, "own", "renewed.example")
+	if got := []string{shown(t, c, "other.example"), shown(t, c, "renewed.example"), shown(t, c, "own.example")}; strings.Join(got, ", ") != "renewed h2, renewed.example h2, late h2" {
+		t.Errorf("after the renewal: %q", got)
+	}
+	put(t, folder, "usual.key", "half of a key")
+	if got := shown(t, c, "other.example"); got != "renewed h2" {
+		t.Errorf("with half of a key: %s", got)
+	}
+
+	_, err := fakecluster.New(fakecluster.WithAPIServerFlags("--tls-sni-cert-key=" + filepath.Join(folder, "none.crt") + "," + filepath.Join(folder, "none.key")))
+	if err == nil || !strings.HasPrefix(err.Error(), "WithAPIServerFlags: failed to load SNI cert and key: open ") {
+		t.Errorf("without the files: %v", err)
+	}
+}
+
+func TestFlagsSayHowKeysAreExchanged(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--tls-curve-preferences=24"))
+	for curve, want := range map[tls.CurveID]string{tls.CurveP384: "", tls.X25519: "remote error: tls: handshake failure"} {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(c.URL(), "https://"), &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{curve}})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			conn.Close()
+		}
+		if got != want {
+			t.Errorf("by %s: %q, want %q", curve, got, want)
+		}
+	}
+	if _, err := fakecluster.New(fakecluster.WithAPIServerFlags("--tls-curve-preferences=1")); err == nil || err.Error() != "WithAPIServerFlags: curve preference 1 is not supported by the current Go version" {
+		t.Errorf("an unknown one: %v", err)
+	}
+}
+
+func TestFlagsSayWhichNodePortsThereAre(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--service-node-port-range=40000-40000"))
+	services := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Services("default")
+	create := func(name string, port int32) string {
+		s, err := services.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: port}}}}, metav1.CreateOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if got := s.Spec.Ports[0].NodePort; got != 40000 {
+			t.Errorf("%s has the node port %d", name, got)
+		}
+		return ""
+	}
+	for _, is := range []struct {
+		name string
+		port int32
+		want string
+	}{
+		{"usual", 30000, `Service "usual" is invalid: spec.ports[0].nodePort: Invalid value: 30000: provided port is not in the valid range. The range of valid ports is 40000-40000`},
+		{"first", 0, ""},
+		{"second", 0, `Internal error occurred: failed to allocate a nodePort: range is full`},
+	} {
+		if got := create(is.name, is.port); got != is.want {
+			t.Errorf("%s: %q, want %q", is.name, got, is.want)
+		}
+	}
+}
+
+func TestFlagsSayWhoseWebPagesMayReadAnswers(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--cors-allowed-origins=//page\\.example(:|$)"))
+	for _, is := range []struct{ rule, method, origin, want string }{
+		{"a page asks before it sends a request", http.MethodOptions, "https://page.example", "204 https://page.example"},
+		{"the answer may be read", http.MethodGet, "https://page.example:8443", "200 https://page.example:8443"},
+		{"another page is refused", http.MethodGet, "https://page.example.evil", "403 "},
+		{"a program sends no origin", http.MethodGet, "", "200 "},
+	} {
+		req, err := http.NewRequest(is.method, c.URL()+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.origin != "" {
+			req.Header.Set("Origin", is.origin)
+			req.Header.Set("Sec-Fetch-Site", "cross-site")
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if got := res.Status[:3] + " " + res.Header.Get("Access-Control-Allow-Origin"); got != is.want {
+			t.Errorf("%s: %s, want %s", is.rule, got, is.want)
+		}
+	}
+	_, err := fakecluster.New(fakecluster.WithAPIServerFlags("--cors-allowed-origins=page"))
+	if err == nil || !strings.Contains(err.Error(), "regular expression does not pin to start/end of host in the origin header") {
+		t.Errorf("a pattern without an end: %v", err)
+	}
+}
+
+func TestFlagsSayHowLongRequestsMayTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--request-timeout=5s", "--min-request-timeout=60"))
+		core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
+		for _, is := range []struct {
+			rule          string
+			timeout       *int64
+			least, atMost time.Duration
+		}{
+			{"a watch without a timeout gets one", nil, time.Minute, 2 * time.Minute},
+			{"a watch may have its own", ptr.To[int64](7), 7 * time.Second, 7 * time.Second},
+		} {
+			began := time.Now()
+			w, err := core.ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: is.timeout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range w.ResultChan() {
+			}
+			if took := time.Since(began); took < is.least || took > is.atMost {
+				t.Errorf("%s: it ended after %v", is.rule, took)
+			}
+		}
+	})
+	for flag, want := range map[string]string{
+		"--request-timeout=-1s":    "WithAPIServerFlags: --request-timeout can not be negative value",
+		"--min-request-timeout=-1": "WithAPIServerFlags: --min-request-timeout can not be negative value",
+	} {
+		if _, err := fakecluster.New(fakecluster.WithAPIServerFlags(flag)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", flag, err, want)
+		}
+	}
+}

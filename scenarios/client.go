@@ -282,7 +282,14 @@ func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 	if resource, ok := c.kinds[k]; ok {
 		return resource, nil
 	}
-	return metav1.APIResource{}, fmt.Errorf("the cluster does not serve the kind %s in %s, and never did in this scenario", k.kind, k.apiVersion)
+	return metav1.APIResource{}, notServed{k}
+}
+
+// notServed says that no request could be made, because nothing serves the kind.
+type notServed struct{ kind }
+
+func (e notServed) Error() string {
+	return fmt.Sprintf("the cluster does not serve the kind %s in %s, and never did in this scenario", e.kind.kind, e.apiVersion)
 }
 
 // isConstant tells whether what a group and version serves is the same as long as a server runs. The

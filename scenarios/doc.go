@@ -397,12 +397,21 @@
 //
 // # A cluster that runs already
 //
-// With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig, one after
-// the other: see [External]. Each scenario has namespaces and groups of definitions of its own,
-// which it sees under the names that it gives them, and all that it creates is deleted at its end.
-// Whatever else is in the cluster, scenarios see, too. Those are skipped that have webhooks, a
-// cluster of their own making, steps that need virtual time, faults or compaction, or users who
-// impersonate others.
+// With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig: see
+// [External]. Each scenario has namespaces and groups of definitions of its own, which it sees
+// under the names that it gives them, and all that it creates is deleted at its end. Whatever else
+// is in the cluster, scenarios see, too; so those that see or change more than their own namespaces
+// and definitions are played one after the other, and the rest together. Those are skipped that
+// have webhooks, a cluster of their own making, steps that need virtual time, faults or compaction,
+// or users who impersonate others.
+//
+// A real cluster does much of what follows a write a little later. The runner waits until a new
+// definition is served, until policies and bindings are in force (it writes a policy of its own
+// after them, and asks with dry runs until that one answers), and at the end until definitions are
+// gone. Where an answer is not the expected one, the step is played again, for as long as --grace
+// says (10s), but only if it has changed nothing: if it reads, or if the server has refused it. A
+// write that should be refused is sent as a dry run until that is refused. A write that was accepted and
+// has another answer fails at once.
 //
 // # Expectations from answers
 //

@@ -89,6 +89,8 @@ type external struct {
 	mu      sync.Mutex
 	groups  []string // those of definitions that requests have named, the longest first
 	created []string // paths of objects, in order
+	// markers are those that know when policies are in force, by what their resources begin with.
+	markers map[string]*marker
 }
 
 func (c *external) RESTConfig() *rest.Config {
@@ -116,23 +118,38 @@ func (c *external) Fork() (Cluster, error) {
 	return nil, fmt.Errorf("a cluster outside of this process cannot be forked: %w", errors.ErrUnsupported)
 }
 
-// judges is 1 for the path of a policy, a webhook or a binding of one, and else 0.
-func judges(path string) int { return strings.Count(path, "/apis/admissionregistration.k8s.io/") }
+// judges tells the path of a policy, a webhook or a binding of one.
+func judges(path string) bool { return strings.HasPrefix(path, "/apis/admissionregistration.k8s.io/") }
 
 // cleanupPeriod bounds each request of the clean-up.
 const cleanupPeriod = 30 * time.Second
 
-// Close deletes what the scenario has created, the last first.
+// Close deletes what the scenario has created, the last first. It returns when policies no longer have
+// a say, and definitions are gone.
 func (c *external) Close() error {
 	defer c.http.CloseIdleConnections()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	created := c.created
 	// What judges writes goes first, because it may forbid the others to go.
-	slices.SortStableFunc(c.created, func(a, b string) int { return judges(a) - judges(b) })
+	judging := slices.DeleteFunc(slices.Clone(created), func(path string) bool { return !judges(path) })
+	failed := []error{c.remove(judging)}
+	for _, path := range judging {
+		if policies := policyPath.FindStringSubmatch(path); policies != nil {
+			c.policiesWritten(policies[1])
+		}
+	}
+	failed = append(failed, c.inForce(context.Background()), c.unmark(), c.remove(slices.DeleteFunc(slices.Clone(created), judges)))
+	for _, path := range definitions(created) {
+		c.gone(context.Background(), path)
+	}
+	return errors.Join(failed...)
+}
+
+// remove deletes objects, the last first, as often as one goes that may have kept another.
+func (c *external) remove(paths []string) error {
 	for {
 		var left []string
 		var failed []error
-		for _, path := range slices.Backward(c.created) {
+		for _, path := range slices.Backward(paths) {
 			// A finalizer would keep it. Nobody else is there to take it off.
 			patch := c.do("PATCH", path, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 			// By default a Job waits until somebody has freed its Pods of it, and a Pod for its kubelet.
@@ -141,12 +158,12 @@ func (c *external) Close() error {
 				left, failed = append(left, path), append(failed, err, patch)
 			}
 		}
-		if len(left) == 0 || len(left) == len(c.created) {
+		if len(left) == 0 || len(left) == len(paths) {
 			return errors.Join(failed...)
 		}
 		// What kept it may be gone now.
 		slices.Reverse(left)
-		c.created = left
+		paths = left
 	}
 }
 
@@ -154,34 +171,44 @@ func (c *external) Close() error {
 func (c *external) do(method, path string, body any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupPeriod)
 	defer cancel()
+	code, text, err := c.ask(ctx, method, path, body)
+	if code >= http.StatusBadRequest && code != http.StatusNotFound {
+		return fmt.Errorf("%s %s: %s: %s", method, path, codeText(code), text)
+	}
+	return err
+}
+
+// ask makes a request of the runner itself and returns the answer. A patch with a fieldManager is an
+// apply.
+func (c *external) ask(ctx context.Context, method, path string, body any) (code int, text []byte, err error) {
 	var content io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		content = bytes.NewReader(data)
 	}
 	at, err := c.base.Parse(path)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, method, at.String(), content)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if method == http.MethodPatch {
+	switch {
+	case method == http.MethodPatch && at.Query().Has("fieldManager"):
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	case method == http.MethodPatch:
 		request.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if response.StatusCode >= http.StatusBadRequest && response.StatusCode != http.StatusNotFound {
-		return fmt.Errorf("%s %s: %s: %s", method, path, codeText(response.StatusCode), text)
-	}
-	return err
+	text, err = io.ReadAll(response.Body)
+	return response.StatusCode, text, err
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,7 +43,7 @@ func TestExternal(t *testing.T) {
 	}
 	played := 0
 	skipped := map[string]bool{}
-	Player{Start: External(c.RESTConfig()), External: true, Bubble: bubbleOf(t)}.PlayAll(t.Context(), all, func(r Result) {
+	Player{Start: External(c.RESTConfig()), External: true, Grace: time.Second, Bubble: bubbleOf(t)}.PlayAll(t.Context(), all, func(r Result) {
 		switch {
 		case r.Failure != nil && r.Scenario.Title() == "What is not there, and how many there are":
 			// The cluster has a ConfigMap in kube-system, as a real one has others.

@@ -42,6 +42,9 @@ func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.URL.RawQuery = query.Encode()
 	}
 	request.URL.RawQuery = c.inGroups(request.URL.RawQuery)
+	if err := v.awaitPolicies(request); err != nil {
+		return nil, err
+	}
 	response, err := v.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -50,6 +53,9 @@ func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err := v.keep(request, response); err != nil {
 			return nil, err
 		}
+	}
+	if policies := policyPath.FindStringSubmatch(request.URL.Path); policies != nil && isWrite(request) && response.StatusCode < http.StatusBadRequest {
+		v.of.policiesWritten(policies[1])
 	}
 	response.Body = &inwardReader{c: c, of: response.Body, lines: bufio.NewReader(response.Body)}
 	response.ContentLength = -1
@@ -60,6 +66,24 @@ func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return response, nil
+}
+
+// awaitPolicies waits until the policies that have been written are in force, if they may have a say
+// in a request.
+func (v *view) awaitPolicies(request *http.Request) error {
+	path := request.URL.Path
+	if policyPath.MatchString(path) || request.Method == http.MethodGet && !connection.MatchString(path) {
+		return nil
+	}
+	return v.of.inForce(request.Context())
+}
+
+// connection finds the paths of connections that admission judges, whatever the method.
+var connection = regexp.MustCompile(`/(exec|attach|portforward|proxy)(/|$)`)
+
+// isWrite tells whether a request may change something.
+func isWrite(request *http.Request) bool {
+	return request.Method != http.MethodGet && request.URL.Query().Get("dryRun") == ""
 }
 
 // metadataNamespace finds a namespace in a field selector.
@@ -91,7 +115,11 @@ func (v *view) keep(request *http.Request, response *http.Response) error {
 	if object["kind"] != "CustomResourceDefinition" {
 		return nil
 	}
-	return v.established(request, name)
+	if err := v.established(request, name); err != nil {
+		return err
+	}
+	v.of.serves(request.Context(), object)
+	return nil
 }
 
 // isCollection tells the path of a collection, in a namespace or not, from those of subresources.

@@ -27,11 +27,17 @@ type Player struct {
 	// is real, and scenarios with advance or settle are skipped.
 	Bubble func(func()) error
 	// Parallel is how many scenarios are played at the same time; 0: as many as there are
-	// processors, or with External one.
+	// processors, or with External 12. With External those are played one after the other, after all
+	// others, that see or change more of the cluster than their own namespaces and definitions.
 	Parallel int
 	// External says that the clusters of Start are views of one that runs outside of this process,
 	// as those of [External] are. Scenarios that need what it cannot do are skipped.
 	External bool
+	// Grace is, with External, how long a step may take until its answer is the expected one; 0: 10
+	// seconds. A real cluster does much of what follows a write a little later. So a step with another
+	// answer is played again if that has changed nothing: if it reads, or was refused. A write that
+	// should be refused is sent as a dry run until that is refused.
+	Grace time.Duration
 
 	// virtual: this is in a bubble.
 	virtual bool
@@ -90,7 +96,10 @@ func (s *Scenario) play(ctx, interrupted context.Context, with Player, of *base)
 	if failed != nil {
 		return failed, nil
 	}
-	p.interrupted, p.virtual = interrupted, with.virtual
+	p.interrupted, p.virtual, p.external = interrupted, with.virtual, with.External
+	if p.grace = with.Grace; p.grace == 0 {
+		p.grace = defaultGrace
+	}
 	defer func() {
 		log = p.log
 		if err := p.controller.end(); err != nil && failed == nil {
@@ -140,6 +149,10 @@ type playing struct {
 	controller *running
 	// virtual: time is that of a bubble.
 	virtual bool
+	// external: the cluster is outside of this process, and what follows a write may be late.
+	external bool
+	// grace is how long a step may take then.
+	grace time.Duration
 	// interrupted has ended if the whole run has been interrupted.
 	interrupted context.Context
 	// log are the lines that the scenario has written.
@@ -215,6 +228,8 @@ func (p *playing) step(ctx context.Context, s step) *Failure {
 		failure = p.settle(ctx, s)
 	case s.eventually > 0 || s.consistently > 0:
 		a, failure = p.lasting(ctx, s, answers)
+	case p.external:
+		a, failure = p.patient(ctx, s, answers)
 	default:
 		a, failure = s.play(ctx, p.client, answers)
 	}
@@ -250,10 +265,11 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 	case ctx.Err() != nil:
 		return fail("%s", ended(ctx))
 	case err != nil:
+		failure.accepted = !errors.As(err, new(notServed))
 		return fail("%v", err)
 	}
 	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
-		failure.judged = &judged{s, a, maps.Clone(answers)}
+		failure.judged, failure.accepted = &judged{s, a, maps.Clone(answers)}, !a.refused()
 		return answer{}, failure
 	}
 	return a, nil

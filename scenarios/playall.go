@@ -15,40 +15,67 @@ func (with Player) PlayAll(ctx context.Context, scenarios []*Scenario, report fu
 	if with.Start == nil {
 		with.Start = InProcess
 	}
-	players := with.Parallel
-	if players < 1 && with.External {
-		players = 1 // objects without a namespace are all of one cluster
-	}
-	if players < 1 {
-		players = runtime.GOMAXPROCS(0)
-	}
 	results := make([]chan Result, len(scenarios))
-	for i := range results {
+	var together, oneByOne []int
+	for i, s := range scenarios {
 		results[i] = make(chan Result, 1)
+		if with.External && !s.apart() {
+			oneByOne = append(oneByOne, i)
+		} else {
+			together = append(together, i)
+		}
 	}
 	bases := basesOf(scenarios)
-	var next atomic.Int64
-	var playing sync.WaitGroup
-	for range min(players, len(scenarios)) {
-		playing.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(scenarios) {
-					return
-				}
-				of := bases[scenarios[i].table]
-				result := with.play(ctx, scenarios[i], of)
-				if err := of.leave(); err != nil && result.Failure == nil {
-					result.Failure = &Failure{Position: scenarios[i].Position, Message: "closing the cluster of the setup: " + err.Error()}
-				}
-				results[i] <- result
-			}
-		})
+	play := func(i int) {
+		of := bases[scenarios[i].table]
+		result := with.play(ctx, scenarios[i], of)
+		if err := of.leave(); err != nil && result.Failure == nil {
+			result.Failure = &Failure{Position: scenarios[i].Position, Message: "closing the cluster of the setup: " + err.Error()}
+		}
+		results[i] <- result
 	}
+	var playing sync.WaitGroup
+	playing.Go(func() {
+		each(together, with.players(), play)
+		each(oneByOne, 1, play)
+	})
 	for _, result := range results {
 		report(<-result)
 	}
 	playing.Wait()
+}
+
+// externalPlayers is how many scenarios are played on a cluster outside of this process at the same
+// time. They wait for it most of the time.
+const externalPlayers = 12
+
+// players is how many scenarios are played at the same time.
+func (with Player) players() int {
+	switch {
+	case with.Parallel > 0:
+		return with.Parallel
+	case with.External:
+		return externalPlayers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// each calls do with each of the numbers, in their order, and with some at the same time.
+func each(numbers []int, concurrently int, do func(int)) {
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range min(concurrently, len(numbers)) {
+		running.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(numbers) {
+					return
+				}
+				do(numbers[i])
+			}
+		})
+	}
+	running.Wait()
 }
 
 // base is the cluster after the part of a setup that is the same for all cases. The first case

@@ -24,6 +24,8 @@ type Failure struct {
 
 	// judged is the answer that is not as expected, if that is the failure.
 	judged *judged
+	// accepted: the step may have changed something.
+	accepted bool
 }
 
 // judged is an answer and what it was held to.

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type playing struct {
 	update         bool
 	parallel       int
 	kubeconfig     string
+	grace          time.Duration
 }
 
 // gcPercent is by how much the heap of run may grow before it is collected. The process is short
@@ -62,8 +64,10 @@ func runCommand() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only failures and the last line")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, one after the other, in namespaces and groups
-of their own that are deleted afterwards; what it cannot do is skipped`)
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
+deleted afterwards; what it cannot do is skipped`)
+	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, for a real
+cluster does much of what follows a write a little later (default 10s)`)
 	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to what the cluster
 answers; comments, order and layout stay. Look at the difference before you keep it`)
 	flags.StringArrayVar(&f.reports, "report", nil, "write the results to a file, too (`junit FILE`, json FILE; also junit=FILE); may be repeated")
@@ -111,7 +115,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		if err != nil {
 			return fmt.Errorf("run: --kubeconfig: %w", err)
 		}
-		player.Start, player.External = scenarios.External(cfg), true
+		player.Start, player.External, player.Grace = scenarios.External(cfg), true, f.grace
 	}
 	report := func(r scenarios.Result) {
 		reporter.Report(r)

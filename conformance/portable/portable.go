@@ -8,15 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
-
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 	"github.com/fakecluster/fakecluster/scenarios"
@@ -25,43 +23,33 @@ import (
 // List is the list that results are compared with, seen from the folder conformance.
 var List = verdict.List{
 	Path: "portable.txt",
-	Comment: `What the scenarios of fakecluster answer on a bare API server, started by envtest from the programs in
-KUBEBUILDER_ASSETS: kube-apiserver and etcd, and no controllers. "fail" is what differs there from a
-cluster of a scenario's own, "n/a" what cannot be played on a cluster that runs already.
-No real programs could be had where this list was written: the programs were those of fakecluster
-envtest, so that the failures are what follows from having no controllers. On a real server any other
-failure is a difference of fakecluster's. Written by "go run . -only portable -update".`,
+	Comment: `What the scenarios of fakecluster answer on the real kube-apiserver and etcd, with those controllers of the real
+kube-controller-manager that act in a fakecluster by default. "fail" is a difference, and the line says which;
+"n/a" is what cannot be played on a cluster that runs already. The programs are built from Kubernetes'
+and etcd's published modules. Written by "go run . -only portable -update".`,
 }
 
-// ErrSkipped says that nothing was played, and why.
-var ErrSkipped = errors.New("skipped")
-
-// assets is the variable that names the folder of the programs.
-const assets = "KUBEBUILDER_ASSETS"
-
-// Run starts the programs and plays the scenarios in a folder.
-func Run(ctx context.Context, w io.Writer, folder string) (results []verdict.Result, err error) {
-	dir := os.Getenv(assets)
-	if dir == "" {
-		return nil, fmt.Errorf("%w: %s names no folder with kube-apiserver and etcd; to play the scenarios against a real API server, "+
-			"set it, for example with setup-envtest", ErrSkipped, assets)
-	}
-	for _, program := range []string{"kube-apiserver", "etcd"} {
-		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
-			return nil, fmt.Errorf("%w: %s: %v", ErrSkipped, assets, err)
-		}
+// Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS
+// names no folder with them; modules is the folder of the module that says in which versions.
+func Run(ctx context.Context, w io.Writer, folder, modules string) (results []verdict.Result, err error) {
+	dir, err := programsFolder(ctx, modules)
+	if err != nil {
+		return nil, err
 	}
 	crlog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	environment := &envtest.Environment{BinaryAssetsDirectory: dir}
-	cfg, err := environment.Start()
+	s, err := start(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("starting the programs in %s: %w", dir, err)
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
-	fmt.Fprintf(w, "the programs in %s serve %s\n", dir, cfg.Host)
-	return play(ctx, cfg, folder)
+	defer func() { err = errors.Join(err, s.stop()) }()
+	fmt.Fprintf(w, "the programs in %s serve %s\n", dir, s.cfg.Host)
+	return play(ctx, s.cfg, folder)
 }
+
+// grace is how long a real server may take with what follows a write: its policies learn of new kinds
+// every 30 seconds.
+const grace = 40 * time.Second
 
 // play plays the scenarios in a folder on a cluster.
 func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Result, error) {
@@ -70,7 +58,7 @@ func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Resul
 		return nil, err
 	}
 	var results []verdict.Result
-	scenarios.Player{Start: scenarios.External(cfg), External: true}.PlayAll(ctx, all, func(r scenarios.Result) {
+	scenarios.Player{Start: scenarios.External(cfg), External: true, Grace: grace}.PlayAll(ctx, all, func(r scenarios.Result) {
 		file, err := filepath.Rel(folder, r.Scenario.File)
 		if err != nil {
 			file = r.Scenario.File

@@ -1,10 +1,11 @@
-// Package programs builds the real programs, kube-apiserver, etcd and kubectl, from their published
-// modules. Their versions stand in ../modules/go.mod.
+// Package programs builds the real programs, kube-apiserver, kube-controller-manager, etcd and kubectl,
+// from their published modules. Their versions stand in ../modules/go.mod.
 package programs
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,9 +22,10 @@ const (
 
 // packages are what the programs are built from, by their names.
 var packages = map[string]string{
-	"kube-apiserver": kubernetes + "/cmd/kube-apiserver",
-	"kubectl":        kubernetes + "/cmd/kubectl",
-	"etcd":           etcd,
+	"kube-apiserver":          kubernetes + "/cmd/kube-apiserver",
+	"kube-controller-manager": kubernetes + "/cmd/kube-controller-manager",
+	"kubectl":                 kubernetes + "/cmd/kubectl",
+	"etcd":                    etcd,
 }
 
 // Folder returns a folder with the programs, for KUBEBUILDER_ASSETS. It builds them unless they have
@@ -44,21 +46,21 @@ func Folder(ctx context.Context, modules string) (string, error) {
 		return "", err
 	}
 	defer lock.Close()
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	// The folder gets its name when it is whole.
-	unfinished := dir + ".unfinished"
-	if err := os.RemoveAll(unfinished); err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(unfinished)
 	for name, pkg := range packages {
-		if _, err := gotool.Output(ctx, modules, "build", "-ldflags", linkerFlags(versions[kubernetes]), "-o", filepath.Join(unfinished, name), pkg); err != nil {
-			return "", fmt.Errorf("building %s: %w", name, err)
+		program := filepath.Join(dir, name)
+		if _, err := os.Stat(program); err == nil {
+			continue
+		}
+		// The go command may be interrupted while it writes.
+		unfinished := program + ".unfinished"
+		if _, err := gotool.Output(ctx, modules, "build", "-ldflags", linkerFlags(versions[kubernetes]), "-o", unfinished, pkg); err != nil {
+			return "", errors.Join(fmt.Errorf("building %s: %w", name, err), os.RemoveAll(unfinished))
+		}
+		if err := os.Rename(unfinished, program); err != nil {
+			return "", err
 		}
 	}
-	return dir, os.Rename(unfinished, dir)
+	return dir, nil
 }
 
 // versions returns those of the modules that the programs come from.

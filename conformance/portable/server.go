@@ -1,0 +1,91 @@
+package portable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/fakecluster/fakecluster/conformance/real/programs"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// assets is the variable that names the folder of the programs, if they are not to be built.
+const assets = "KUBEBUILDER_ASSETS"
+
+// programsFolder returns the folder of the real programs.
+func programsFolder(ctx context.Context, modules string) (string, error) {
+	dir := os.Getenv(assets)
+	if dir == "" {
+		return programs.Folder(ctx, modules)
+	}
+	for _, program := range []string{"kube-apiserver", "etcd", controllerManager} {
+		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
+			return "", fmt.Errorf("%s: %w; without it the programs are built", assets, err)
+		}
+	}
+	return dir, nil
+}
+
+const controllerManager = "kube-controller-manager"
+
+// server is a real control plane without a scheduler.
+type server struct {
+	environment *envtest.Environment
+	controllers *exec.Cmd
+	// dir has the kubeconfig of the controllers.
+	dir string
+	cfg *rest.Config
+}
+
+// start starts kube-apiserver and etcd as envtest does, and the controllers that act in a fakecluster
+// by default.
+func start(ctx context.Context, programs string) (_ *server, err error) {
+	s := &server{environment: &envtest.Environment{BinaryAssetsDirectory: programs}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("starting the programs in %s: %w", programs, err), s.stop())
+		}
+	}()
+	if s.cfg, err = s.environment.Start(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("", "fakecluster-portable-"); err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(s.dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, s.environment.KubeConfig, 0o600); err != nil {
+		return nil, err
+	}
+	var controllers []string
+	for _, c := range fakecluster.DefaultControllers() {
+		controllers = append(controllers, string(c))
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, controllerManager),
+		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--leader-elect=false", "--secure-port=0")
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.controllers = cmd
+	return s, nil
+}
+
+// stop ends the programs and returns when they are gone.
+func (s *server) stop() error {
+	if s.controllers != nil {
+		// It keeps nothing, and would wait for its watches.
+		_ = s.controllers.Process.Kill()
+		_ = s.controllers.Wait()
+	}
+	err := s.environment.Stop()
+	if s.dir != "" {
+		err = errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A real server does much of what follows a write a little later: it serves a definition, it asks a
+// policy, and it removes a definition. Here the view of a cluster waits for that, so that the requests
+// of a scenario find what they would find in a cluster of their own.
+
+// lateness bounds each of these waits. What has not happened then is for the scenario to see.
+const lateness = 10 * time.Second
+
+// late waits until try returns true, or the time is over.
+func late(ctx context.Context, try func() bool) { tries(ctx, lateness, try) }
+
+// serves waits until a definition is served: discovery has its versions, and its objects can be listed.
+func (c *external) serves(ctx context.Context, definition map[string]any) {
+	var it struct {
+		Spec struct {
+			Group    string
+			Names    struct{ Plural string }
+			Scope    string
+			Versions []struct {
+				Name   string
+				Served bool
+			}
+		}
+	}
+	data, err := json.Marshal(definition)
+	if err != nil || json.Unmarshal(data, &it) != nil {
+		return
+	}
+	late(ctx, func() bool {
+		for _, version := range it.Spec.Versions {
+			if !version.Served {
+				continue
+			}
+			path := "/apis/" + it.Spec.Group + "/" + version.Name
+			_, text, err := c.ask(ctx, http.MethodGet, path, nil)
+			if err != nil || !strings.Contains(string(text), `"name":"`+it.Spec.Names.Plural+`"`) {
+				return false
+			}
+			code, _, err := c.ask(ctx, http.MethodGet, path+"/"+it.Spec.Names.Plural+"?limit=1", nil)
+			if err != nil || code == http.StatusNotFound || code == http.StatusTooManyRequests {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// gone waits until there is nothing at a path.
+func (c *external) gone(ctx context.Context, path string) {
+	late(ctx, func() bool {
+		code, _, err := c.ask(ctx, http.MethodGet, path, nil)
+		return err != nil || code == http.StatusNotFound
+	})
+}
+
+// policyPath finds the paths of policies and their bindings.
+var policyPath = regexp.MustCompile(`^/apis/admissionregistration\.k8s\.io/[^/]+/((validating|mutating)admissionpolic)(ies|ybindings)(/|$)`)
+
+// marker is a policy with a binding that has a say in nothing but a dry run of the runner's. A server
+// learns of policies in the order in which they are written, and of bindings in theirs. So when it
+// follows what was written to the marker last, it follows all that was written before.
+type marker struct {
+	kind string // ValidatingAdmissionPolicy or MutatingAdmissionPolicy
+	// behind says that policies were written after the marker.
+	behind bool
+	count  int
+}
+
+// policiesWritten notes that policies or bindings were written, whose resources begin with prefix.
+func (c *external) policiesWritten(prefix string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.markers[prefix] == nil {
+		kind := "ValidatingAdmissionPolicy"
+		if prefix == "mutatingadmissionpolic" {
+			kind = "MutatingAdmissionPolicy"
+		}
+		if c.markers == nil {
+			c.markers = map[string]*marker{}
+		}
+		c.markers[prefix] = &marker{kind: kind}
+	}
+	c.markers[prefix].behind = true
+}
+
+// inForce waits until all policies that have been written are in force, and what was deleted is not.
+func (c *external) inForce(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.markers {
+		if !m.behind {
+			continue
+		}
+		m.behind = false
+		if err := c.mark(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark writes a marker anew and waits until it is in force.
+func (c *external) mark(ctx context.Context, m *marker) error {
+	m.count++
+	mark := fmt.Sprintf("%s-%d", c.word, m.count)
+	for kind, spec := range m.specs(mark, c.word) {
+		object := map[string]any{
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+			"metadata": map[string]any{"name": c.word + "-marker"}, "spec": spec,
+		}
+		at := "/apis/admissionregistration.k8s.io/v1/" + resourceOfPolicies(kind) + "/" + c.word + "-marker?fieldManager=marker&force=true"
+		if code, text, err := c.ask(ctx, http.MethodPatch, at, object); err != nil || code >= http.StatusBadRequest {
+			return errors.Join(fmt.Errorf("writing a policy to wait for others: %s: %s", codeText(code), text), err)
+		}
+	}
+	probe := map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": map[string]any{"name": c.word + "-marker", "labels": map[string]any{"marker": mark}},
+	}
+	late(ctx, func() bool {
+		_, text, err := c.ask(ctx, http.MethodPost, "/apis/coordination.k8s.io/v1/namespaces/"+c.word+"-default/leases?dryRun=All", probe)
+		return err != nil || strings.Contains(string(text), "marked "+mark)
+	})
+	return nil
+}
+
+// resourceOfPolicies is the plural of a kind of policies or bindings.
+func resourceOfPolicies(kind string) string {
+	kind = strings.ToLower(kind)
+	if policies, is := strings.CutSuffix(kind, "policy"); is {
+		return policies + "policies"
+	}
+	return kind + "s"
+}
+
+// specs are the policy and the binding of a marker, by their kinds.
+func (m *marker) specs(mark, name string) map[string]any {
+	selector := map[string]any{"matchLabels": map[string]any{"marker": mark}}
+	leases := map[string]any{
+		"objectSelector": selector,
+		"resourceRules": []any{map[string]any{
+			"apiGroups": []any{"coordination.k8s.io"}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"leases"},
+		}},
+	}
+	policy := map[string]any{"matchConstraints": leases, "failurePolicy": "Ignore"}
+	binding := map[string]any{"policyName": name + "-marker", "matchResources": map[string]any{"objectSelector": selector}}
+	if m.kind == "ValidatingAdmissionPolicy" {
+		policy["validations"] = []any{map[string]any{"expression": "false", "message": "marked " + mark}}
+		binding["validationActions"] = []any{"Deny"}
+	} else {
+		policy["reinvocationPolicy"] = "Never"
+		policy["mutations"] = []any{map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{
+			"expression": `Object{metadata: Object.metadata{annotations: {"marker": "marked ` + mark + `"}}}`,
+		}}}
+	}
+	return map[string]any{m.kind: policy, m.kind + "Binding": binding}
+}
+
+// unmark deletes the markers.
+func (c *external) unmark() error {
+	var failed []error
+	for _, m := range c.markers {
+		for kind := range m.specs("", "") {
+			failed = append(failed, c.do(http.MethodDelete, "/apis/admissionregistration.k8s.io/v1/"+resourceOfPolicies(kind)+"/"+c.word+"-marker", nil))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// definitions are the paths of definitions among those of created objects.
+func definitions(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return !strings.HasPrefix(path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/")
+	})
+}

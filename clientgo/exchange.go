@@ -95,7 +95,11 @@ func newExchange(t *Transport, req *http.Request) *exchange {
 
 // serve runs the handler, on the exchange's own goroutine.
 func (x *exchange) serve() {
-	growStack()
+	if m := x.request.Method; m == http.MethodGet || m == http.MethodHead {
+		growStack()
+	} else {
+		growStackMore()
+	}
 	defer x.transport.remove(x)
 	normal := false
 	defer func() {
@@ -125,6 +129,14 @@ func (x *exchange) serve() {
 //go:noinline
 func growStack() {
 	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// growStackMore is growStack for a write, whose handler goes deeper: it validates objects by reflection.
+//
+//go:noinline
+func growStackMore() {
+	var room [16 << 10]byte
 	runtime.KeepAlive(&room)
 }
 

@@ -239,7 +239,7 @@ func (r reactions) ForgetQuota(c lifecycle.Change) {
 
 // QuotasLater implements lifecycle.Server.
 func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time) {
-	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") || !gjson.Get(c.Record.Value, "metadata.deletionTimestamp").Exists() {
+	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") || !isBeingDeleted(c.Record.Value) {
 		return nil, at
 	}
 	list, err := r.store.List(r.quotas.resource.PrefixOf(c.Namespace), store.ListOptions{})
@@ -259,6 +259,12 @@ func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time)
 		}
 	}
 	return keys, at
+}
+
+// isBeingDeleted tells whether the JSON of an object says when it is deleted. Most objects do not have the
+// word at all, and are not parsed.
+func isBeingDeleted(text string) bool {
+	return strings.Contains(text, `"deletionTimestamp"`) && gjson.Get(text, "metadata.deletionTimestamp").Exists()
 }
 
 // QuotasConcerned implements lifecycle.Server.

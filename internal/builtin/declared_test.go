@@ -21,9 +21,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
-// TestRulesThatAreDeclaredAreCheckedAsByUpstream holds the shorter way of declarative
-// validation to upstream's, with random objects of every kind in every version: it finds the
-// same errors, and alters neither object.
+// TestRulesThatAreDeclaredAreCheckedAsByUpstream holds the shorter way of validation to
+// upstream's, with random objects of every kind in every version: it finds the same errors,
+// of the rules that are declared and of all others, and leaves both objects as upstream does.
 func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
 	c := declaredCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, allModels()}}
 	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
@@ -31,14 +31,13 @@ func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
 			if v.Informed == nil || r.Group == apiServices.name {
 				continue
 			}
-			ours := v.Informed(resource.Informed{}).(declared)
+			ours := v.Informed(resource.Informed{})
 			for range 12 {
-				c.play(v, "", ours.DeclarativeValidationStrategy, ours)
+				c.play(v, "", v.Strategy, ours)
 			}
 			if s := v.Subresource["status"]; s != nil && s.Informed != nil {
-				ours := s.Informed(resource.Informed{}).(declaredStatus)
 				for range 4 {
-					c.play(v, "status", ours.DeclarativeValidationStrategy, ours)
+					c.play(v, "status", s.Strategy, s.Informed(resource.Informed{}))
 				}
 			}
 		}
@@ -54,8 +53,8 @@ type declaredCases struct {
 	passed, refused int
 }
 
-// play compares a create and an update.
-func (c *declaredCases) play(v *resource.Version, subresource string, upstream, ours registryrest.DeclarativeValidationStrategy) {
+// play compares a create and updates.
+func (c *declaredCases) play(v *resource.Version, subresource string, upstream, ours registryrest.RESTUpdateStrategy) {
 	name, err := resource.ModelName(legacyscheme.Scheme, v.Kind())
 	if err != nil || c.models[name] == nil {
 		c.Fatalf("%s has no model: %v", v.Kind(), err)
@@ -71,10 +70,10 @@ func (c *declaredCases) play(v *resource.Version, subresource string, upstream, 
 		APIGroup: v.Resource.Group, APIVersion: v.Name, Resource: v.Resource.Names.Plural, Subresource: subresource,
 	})
 	if subresource == "" {
-		c.compare(ctx, v, operation.Create, obj, nil, upstream, ours)
+		c.creates(ctx, v, obj, upstream.(registryrest.DeclarativeValidationStrategy), ours.(registryrest.DeclarativeValidationStrategy))
 	}
-	c.compare(ctx, v, operation.Update, obj, old, upstream, ours)
-	c.compare(ctx, v, operation.Update, old.DeepCopyObject(), old, upstream, ours)
+	c.updates(ctx, v, obj, old, upstream, ours)
+	c.updates(ctx, v, old.DeepCopyObject(), old, upstream, ours)
 }
 
 // object is an object as the strategy of a version sees it; nil: the tree is none.
@@ -94,23 +93,44 @@ func (c *declaredCases) object(v *resource.Version, tree map[string]any) runtime
 	return hub
 }
 
-func (c *declaredCases) compare(ctx context.Context, v *resource.Version, op operation.Type, obj, old runtime.Object,
-	upstream, ours registryrest.DeclarativeValidationStrategy) {
+// creates compares the errors of declared rules about a new object.
+func (c *declaredCases) creates(ctx context.Context, v *resource.Version, obj runtime.Object, upstream, ours registryrest.DeclarativeValidationStrategy) {
 	c.Helper()
-	check := func(s registryrest.DeclarativeValidationStrategy) (errs field.ErrorList) {
-		of, from := obj.DeepCopyObject(), old
-		if old != nil {
-			from = old.DeepCopyObject()
-		}
-		errs = s.ValidateDeclaratively(ctx, of, from, nil, op, s.DeclarativeValidationConfig(ctx, of, from))
-		if !reflect.DeepEqual(of, obj) || !reflect.DeepEqual(from, old) {
-			c.Errorf("%s: %v %T altered an object", v.Kind(), op, s)
+	check := func(s registryrest.DeclarativeValidationStrategy) field.ErrorList {
+		of := obj.DeepCopyObject()
+		errs := s.ValidateDeclaratively(ctx, of, nil, nil, operation.Create, s.DeclarativeValidationConfig(ctx, of, nil))
+		if !reflect.DeepEqual(of, obj) {
+			c.Errorf("%s: %T altered an object", v.Kind(), s)
 		}
 		return errs
 	}
-	want, got := check(upstream), check(ours)
+	c.same(v, "a create", check(upstream), check(ours))
+}
+
+// updates compares the errors of all rules about an update.
+func (c *declaredCases) updates(ctx context.Context, v *resource.Version, obj, old runtime.Object, upstream, ours registryrest.RESTUpdateStrategy) {
+	c.Helper()
+	check := func(s registryrest.RESTUpdateStrategy) (field.ErrorList, runtime.Object) {
+		of, from := obj.DeepCopyObject(), old.DeepCopyObject()
+		errs := registryrest.ValidateUpdate(ctx, of, from, s)
+		if !reflect.DeepEqual(from, old) {
+			c.Errorf("%s: %T altered the old object", v.Kind(), s)
+		}
+		return errs, of
+	}
+	want, wanted := check(upstream)
+	got, is := check(ours)
+	c.same(v, "an update", want, got)
+	if !reflect.DeepEqual(wanted, is) {
+		c.Errorf("%s: an update leaves (-upstream +ours):\n%s", v.Kind(), cmp.Diff(wanted, is))
+	}
+}
+
+// same compares the errors of an operation.
+func (c *declaredCases) same(v *resource.Version, operation string, want, got field.ErrorList) {
+	c.Helper()
 	if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
-		c.Errorf("%s: %v (-upstream +ours):\n%s", v.Kind(), op, diff)
+		c.Errorf("%s: %s (-upstream +ours):\n%s", v.Kind(), operation, diff)
 	}
 	if len(want) == 0 {
 		c.passed++

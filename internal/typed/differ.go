@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // ErrUnsettled says that two lists may have the same JSON and differ as Go values.
@@ -238,39 +239,27 @@ func (d *comparison) differInItems(p *plan, a, b reflect.Value) (any, any, bool,
 	}
 	d.lists++
 	defer func() { d.lists-- }()
-	same := make([]bool, 0, 16)
 	all := a.Len() == b.Len()
 	for i := range n {
 		_, _, differ, err := d.differ(p.elem, a.Index(i), b.Index(i))
 		if err != nil {
 			return nil, nil, false, err
 		}
-		same = append(same, !differ)
-		all = all && !differ
+		if differ {
+			all = false
+			break
+		}
 	}
 	if all {
 		return nil, nil, false, nil
 	}
 	// Items may be compared with items at other places.
-	d.unsettled = d.unsettled || !p.isAsRead(a) || !p.isAsRead(b)
-	l, r := make([]any, a.Len()), make([]any, b.Len())
-	for i := range l {
-		var err error
-		if l[i], err = p.elem.tree(a.Index(i)); err != nil {
-			return nil, nil, false, err
-		}
+	x, y, same, err := p.itemTrees(a, b)
+	if err != nil {
+		return nil, nil, false, err
 	}
-	for i := range r {
-		if i < n && same[i] {
-			r[i] = l[i]
-			continue
-		}
-		var err error
-		if r[i], err = p.elem.tree(b.Index(i)); err != nil {
-			return nil, nil, false, err
-		}
-	}
-	return l, r, true, nil
+	d.unsettled = d.unsettled || !p.itemsAreAsRead(a, nil) || !p.itemsAreAsRead(b, same)
+	return x, y, true, nil
 }
 
 // CheckLists returns ErrUnsettled if a list in an object has a value that Differ could not
@@ -344,23 +333,9 @@ func (p *plan) isAsRead(v reflect.Value) bool {
 			}
 		}
 	case isList:
-		if p.elem.isSettled() || p.elem.kind == isText {
-			return true
-		}
-		for i := range v.Len() {
-			if !p.elem.isAsRead(v.Index(i)) {
-				return false
-			}
-		}
+		return p.itemsAreAsRead(v, nil)
 	case isMap:
-		if p.elem.isSettled() || p.elem.kind == isText {
-			return true
-		}
-		for entries := v.MapRange(); entries.Next(); {
-			if !p.elem.isAsRead(entries.Value()) {
-				return false
-			}
-		}
+		return p.entriesAreAsRead(v)
 	case isTime:
 		t := timeOf(v)
 		return t == time.Time{} || t == t.Truncate(time.Second).Local()
@@ -368,12 +343,48 @@ func (p *plan) isAsRead(v reflect.Value) bool {
 		t := timeOf(v)
 		return t == time.Time{} || t == t.Truncate(time.Microsecond).Local()
 	case isQuantity:
-		q := quantityOf(v)
-		own := q
-		read, err := apiresource.ParseQuantity(own.String())
-		return err == nil && isSameQuantity(q, read)
+		return quantityIsAsRead(v)
+	case isIntOrString:
+		switch is := intOrStringOf(v); is.Type {
+		case intstr.Int:
+			return is.StrVal == ""
+		default:
+			return is.IntVal == 0
+		}
 	case isItself, isFieldsV1:
 		return false
 	}
 	return true
+}
+
+// itemsAreAsRead tells whether the items of a list are settled, but for those that are known to be.
+func (p *plan) itemsAreAsRead(v reflect.Value, known []bool) bool {
+	if p.elem.isSettled() || p.elem.kind == isText {
+		return true
+	}
+	for i := range v.Len() {
+		if (i >= len(known) || !known[i]) && !p.elem.isAsRead(v.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *plan) entriesAreAsRead(v reflect.Value) bool {
+	if p.elem.isSettled() || p.elem.kind == isText {
+		return true
+	}
+	for entries := v.MapRange(); entries.Next(); {
+		if !p.elem.isAsRead(entries.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+func quantityIsAsRead(v reflect.Value) bool {
+	q := quantityOf(v)
+	own := q
+	read, err := apiresource.ParseQuantity(own.String())
+	return err == nil && isSameQuantity(q, read)
 }

@@ -76,6 +76,26 @@ func (f *field) isUnset(of unsafe.Pointer) bool {
 	return false
 }
 
+// setFields returns how many fields the JSON of the struct at an address has, about. The address may
+// be nil.
+func (p *plan) setFields(of unsafe.Pointer) int {
+	if of == nil {
+		return len(p.fields)/2 + 1
+	}
+	n := 0
+	for i := range p.fields {
+		if f := &p.fields[i]; !f.omitEmpty || !f.isUnset(of) {
+			n++
+		}
+	}
+	return n
+}
+
+// isSameMap tells whether two maps are one.
+func isSameMap(a, b map[string]any) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
+}
+
 // isSame tells whether a field of two structs is known to have the same value: the same bits, or
 // the same text.
 func (f *field) isSame(a, b unsafe.Pointer) bool {

@@ -60,8 +60,8 @@ func (p *plan) tree(v reflect.Value) (any, error) {
 		}
 		return p.elem.tree(v.Elem())
 	case isStruct:
-		m := make(map[string]any, len(p.fields)/2+1)
 		memory := memoryOf(v)
+		m := make(map[string]any, p.setFields(memory))
 		for i := range p.fields {
 			f := &p.fields[i]
 			if f.omitEmpty && f.isUnset(memory) {

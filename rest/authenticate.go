@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -8,7 +9,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // authenticate puts the user of a request into its context, and refuses requests without a
@@ -17,17 +17,28 @@ import (
 func authenticate(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			began := time.Now()
+			done := trackAuthentication(req.Context())
 			by, ok, err := users.Authenticate(req)
-			apirequest.TrackAuthenticationLatency(req.Context(), time.Since(began))
+			done()
 			if err != nil || !ok {
 				writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 				return
 			}
 			logUser(req, by)
-			history.From(req.Context()).By(by.GetName())
-			contextOf(req).user = by
+			c := contextOf(req)
+			c.entry.By(by.GetName())
+			c.user = by
 			next.ServeHTTP(w, req)
 		})
 	}
+}
+
+// trackAuthentication begins to measure how long the authentication of a request takes, if its audit
+// event wants to say so, and returns the function that ends it.
+func trackAuthentication(ctx context.Context) (done func()) {
+	if _, tracked := apirequest.LatencyTrackersFrom(ctx); !tracked {
+		return func() {}
+	}
+	began := time.Now()
+	return func() { apirequest.TrackAuthenticationLatency(ctx, time.Since(began)) }
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
@@ -39,6 +40,11 @@ var (
 	userKey      = keyOf(func(ctx context.Context) { apirequest.UserFrom(ctx) })
 	namespaceKey = keyOf(func(ctx context.Context) { apirequest.NamespaceFrom(ctx) })
 	warningsKey  = keyOf(func(ctx context.Context) { warning.AddWarning(ctx, "", "") })
+
+	// The filter that writes the audit trail puts what it has into contexts that it makes of this
+	// one. Whoever asks this one is not in such a context.
+	auditKey   = keyOf(func(ctx context.Context) { audit.AuditContextFrom(ctx) })
+	latencyKey = keyOf(func(ctx context.Context) { apirequest.LatencyTrackersFrom(ctx) })
 )
 
 // keyOf returns the key by which a function looks into a context. The types of such keys are not
@@ -100,6 +106,8 @@ func (c *requestContext) Value(key any) any {
 		return c.entry
 	case warningsKey:
 		return &c.warnings
+	case auditKey, latencyKey, answerKey{}:
+		return nil
 	}
 	// The context of the limit is one of package context, which looks for it here.
 	if limited := c.limit.made(); limited != nil {

@@ -74,8 +74,7 @@ func (r *recorded) end() {
 	if p != nil && p != http.ErrAbortHandler {
 		r.entry.Panic(fmt.Sprint(p))
 	}
-	r.tellSent()
-	r.entry.End()
+	r.entry.EndAfter(r.sent)
 	if p != nil {
 		panic(p)
 	}

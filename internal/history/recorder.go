@@ -30,6 +30,8 @@ type Recorder struct {
 	bytes   int // of the texts in kept
 	running *Entry
 	counts  map[Counted]*Counts
+	counted Counted // of the request that was counted last
+	latest  *Counts // of counted, in counts; nil: none was counted
 	agents  map[string]string
 	writers writers
 	calls   map[Hook]int64
@@ -81,6 +83,7 @@ func (r *Recorder) Forget() {
 	r.began = now
 	r.kept, r.bytes, r.number, r.known = ring{}, 0, 0, r.newest
 	clear(r.counts)
+	r.latest = nil
 	for e := r.running; e != nil; e = e.next {
 		e.kept = false
 	}
@@ -296,11 +299,13 @@ func (e *Entry) Sent(bytes, events int) {
 }
 
 // End says that nothing more happens for the request, and counts it.
-func (e *Entry) End() {
+func (e *Entry) End() { e.EndAfter(0) }
+
+// EndAfter is Sent and End at once: so many more bytes of the answer have been sent.
+func (e *Entry) EndAfter(bytes int) {
 	if e == nil {
 		return
 	}
-	took := time.Since(e.began)
 	r := e.of
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -308,9 +313,10 @@ func (e *Entry) End() {
 		return
 	}
 	e.running = false
+	e.is.Sent += int64(bytes)
 	r.wake()
 	if e.is.Running {
-		e.is.Running, e.is.Latency = false, took
+		e.is.Running, e.is.Latency = false, time.Since(e.began)
 	}
 	if e.next != nil {
 		e.next.previous = e.previous
@@ -321,7 +327,7 @@ func (e *Entry) End() {
 		r.running = e.next
 	}
 	e.previous, e.next = nil, nil
-	r.count(r.counts, &e.is)
+	r.countEnded(&e.is)
 }
 
 // Number returns the number of the request; 0 for nil.

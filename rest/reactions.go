@@ -10,20 +10,15 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
@@ -34,29 +29,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
-
-// aftermath does what follows a commit. It first brings admission up to date with its
-// configuration; then the controllers react.
-type aftermath struct {
-	chain     *admissionChain
-	aggregate *aggregation.Registry
-	reactor   *lifecycle.Reactor
-}
-
-// React implements write.Reactor.
-func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
-	if c.Resource.ConfiguresAdmission {
-		if err := a.chain.refresh(); err != nil {
-			klog.ErrorS(err, "The configuration of admission cannot be read")
-		}
-	}
-	if c.Resource.Group == apiregistrationv1.GroupName && (aggregation.PointsToService(c.Record.Value) || aggregation.PointsToService(c.Previous.Value)) {
-		if err := a.aggregate.Refresh(); err != nil {
-			klog.ErrorS(err, "The APIServices cannot be read")
-		}
-	}
-	a.reactor.React(ctx, c)
-}
 
 // reactions implements lifecycle.Server: it carries out the writes of the server's own
 // controllers.
@@ -283,79 +255,6 @@ func (r reactions) Available(ctx context.Context, a *apiregistrationv1.APIServic
 
 func (r reactions) APIServicesOf(namespace, service string) []string {
 	return r.aggregate.Of(namespace, service)
-}
-
-// controller is the identity of one of the server's own controllers.
-type controller struct {
-	user    user.Info
-	manager string // of the fields that it sets; also the program that it is part of
-	agent   string // its user agent
-	// prefers says that the controller writes in the preferred version of a kind, as a
-	// client does that learns kinds from discovery. Otherwise it writes in the stored one.
-	prefers bool
-}
-
-var (
-	// apiServer is the server itself.
-	apiServer = (controller{manager: "kube-apiserver", user: &user.DefaultInfo{
-		Name:   "system:apiserver",
-		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
-	}}).named()
-	garbageCollector    = managed("generic-garbage-collector")
-	namespaceController = managed("namespace-controller")
-	migrator            = managed("storage-version-migrator-controller")
-	policyController    = managed("validatingadmissionpolicy-status-controller")
-	quotaController     = managed("resourcequota-controller")
-)
-
-// managed returns a controller of kube-controller-manager, which has a service account of
-// its own.
-func managed(serviceAccount string) controller {
-	return (controller{manager: "kube-controller-manager", prefers: true, user: &user.DefaultInfo{
-		Name:   "system:serviceaccount:kube-system:" + serviceAccount,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", user.AllAuthenticated},
-	}}).named()
-}
-
-// keeperOf returns the controller that writes to the objects of a resource.
-func (r reactions) keeperOf(res *resource.Resource) controller {
-	switch res.GroupResource() {
-	case r.namespaces.GroupResource():
-		return namespaceController
-	case schema.GroupResource{Group: storagemigrationv1.GroupName, Resource: "storageversionmigrations"}:
-		return migrator
-	case schema.GroupResource{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:
-		return policyController
-	case r.quotas.resource.GroupResource():
-		return quotaController
-	}
-	return apiServer
-}
-
-// write is the request for a write of the controller. The caller adds the change.
-func (c controller) write(res *resource.Resource, namespace, name string) write.Request {
-	w := write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: c.manager}
-	if c.prefers {
-		w.Version = preferred(res)
-	}
-	return w
-}
-
-// preferred returns the version that a client uses if it learns kinds from discovery.
-func preferred(res *resource.Resource) *resource.Version {
-	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
-		return res.Versions[i]
-	}
-	return res.Storage
-}
-
-// written returns the version that the server itself writes in: the stored one, if it is
-// served.
-func written(res *resource.Resource) *resource.Version {
-	if res.Storage.Served {
-		return res.Storage
-	}
-	return preferred(res)
 }
 
 // inform adds to the context of a write what the code of a kind expects in the context of

@@ -3,7 +3,6 @@ package crd
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +15,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/metrics"
 )
 
@@ -84,137 +81,6 @@ func newRules(s *structuralschema.Structural) *rules {
 		return nil
 	}
 	return &rules{upstream: func() *cel.Validator { return v }}
-}
-
-// rulePaths leads to those nodes of a schema that have rules.
-type rulePaths struct {
-	inAllOf    bool // a part of allOf has a rule
-	items      *rulePaths
-	values     *rulePaths
-	properties map[string]*rulePaths
-}
-
-// pathsOfRules returns the paths to the rules of a schema; nil: there are none.
-func pathsOfRules(s *structuralschema.Structural) *rulePaths {
-	if s == nil {
-		return nil
-	}
-	p := &rulePaths{
-		inAllOf: s.ValueValidation != nil && slices.ContainsFunc(s.ValueValidation.AllOf, nestedHasRules),
-		items:   pathsOfRules(s.Items),
-	}
-	if s.AdditionalProperties != nil {
-		p.values = pathsOfRules(s.AdditionalProperties.Structural)
-	}
-	for name, property := range s.Properties {
-		if below := pathsOfRules(&property); below != nil {
-			if p.properties == nil {
-				p.properties = map[string]*rulePaths{}
-			}
-			p.properties[name] = below
-		}
-	}
-	if len(s.XValidations) == 0 && !p.inAllOf && p.items == nil && p.values == nil && p.properties == nil {
-		return nil
-	}
-	return p
-}
-
-// nestedHasRules tells whether a part of allOf has rules.
-func nestedHasRules(n structuralschema.NestedValueValidation) bool {
-	if len(n.XValidations) > 0 || n.Items != nil && nestedHasRules(*n.Items) || slices.ContainsFunc(n.AllOf, nestedHasRules) ||
-		n.AdditionalProperties != nil && nestedHasRules(*n.AdditionalProperties) {
-		return true
-	}
-	for _, property := range n.Properties {
-		if nestedHasRules(property) {
-			return true
-		}
-	}
-	return false
-}
-
-// compileRules compiles the rules of a node and of those below, to which the paths lead; nil if
-// upstream looks at none of them. Ok is false if upstream has to judge all objects: there is a rule
-// that does not compile, or one in allOf. The type is the node's in CEL; nil if it has none.
-func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, of *apiservercel.DeclType) (n *ruleNode, ok bool) {
-	if paths.inAllOf || of == nil {
-		return nil, false
-	}
-	n = &ruleNode{structural: &knownSchema{Structural: model.Structural{Structural: s}}}
-	if n.schema = n.structural; isRoot {
-		n.schema = n.structural.WithTypeAndObjectMeta()
-	}
-	if !n.compile(s, of) {
-		return nil, false
-	}
-	ok = true
-	below := func(s *structuralschema.Structural, paths *rulePaths, of *apiservercel.DeclType) *ruleNode {
-		if paths == nil {
-			return nil
-		}
-		child, compiled := compileRules(s, paths, s.XEmbeddedResource, of)
-		ok = ok && compiled
-		n.readsOld = n.readsOld || child != nil && child.readsOld
-		return child
-	}
-	n.items = below(s.Items, paths.items, of.ElemType)
-	if s.AdditionalProperties != nil {
-		n.values = below(s.AdditionalProperties.Structural, paths.values, of.ElemType)
-	}
-	for name, path := range paths.properties {
-		property := s.Properties[name]
-		its, known := typeOf(name, &property, of)
-		if !known {
-			continue // upstream has no rules for what has no type
-		}
-		if child := below(&property, path, its); child != nil {
-			n.properties = append(n.properties, ruledProperty{name, child})
-		}
-	}
-	if ok && len(s.XValidations) == 0 && n.items == nil && n.values == nil && len(n.properties) == 0 {
-		return nil, true
-	}
-	return n, ok
-}
-
-// typeOf returns the type in CEL of a property of an object that has a type. Known is false if the
-// property has none.
-func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, known bool) {
-	if escaped, ok := apiservercel.Escape(name); ok {
-		if f := of.Fields[escaped]; f != nil {
-			return f.Type, true
-		}
-		return nil, false
-	}
-	// No rule can write the name, and so the type of the object has no such field.
-	its = model.SchemaDeclType(property, property.XEmbeddedResource)
-	return its, its != nil
-}
-
-// compile compiles the rules of the node itself, and tells whether all of them compile.
-func (n *ruleNode) compile(s *structuralschema.Structural, of *apiservercel.DeclType) bool {
-	if len(s.XValidations) == 0 {
-		return true
-	}
-	compiled, err := cel.Compile(s, of, celconfig.PerCallLimit, environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
-	if err != nil {
-		return false
-	}
-	for i, c := range compiled {
-		if c.Error != nil {
-			return false
-		}
-		if c.Program == nil { // it is empty
-			continue
-		}
-		optional := s.XValidations[i].OptionalOldSelf
-		n.rules = append(n.rules, rule{
-			program: c.Program, readsOld: c.UsesOldSelf, optional: optional != nil && *optional, short: c.MaxCost <= shortCost,
-		})
-		n.readsOld = n.readsOld || c.UsesOldSelf
-	}
-	return true
 }
 
 // Validate returns what rules an object does not keep. Old is the current object, or nil. The
@@ -378,64 +244,3 @@ func (s *selves) ResolveName(name string) (any, bool) {
 
 // Parent implements interpreter.Activation.
 func (*selves) Parent() interpreter.Activation { return nil }
-
-// knownSchema is a schema as CEL sees it. It makes the schemas below it once.
-type knownSchema struct {
-	model.Structural
-
-	once       sync.Once
-	properties map[string]common.Schema
-	items      common.Schema
-	values     common.SchemaOrBool
-}
-
-// known makes the schemas below.
-func (s *knownSchema) known() *knownSchema {
-	s.once.Do(func() {
-		of := s.Structural.Structural
-		if of.Properties != nil {
-			s.properties = make(map[string]common.Schema, len(of.Properties))
-			for name, property := range of.Properties {
-				s.properties[name] = &knownSchema{Structural: model.Structural{Structural: &property}}
-			}
-		}
-		if of.Items != nil {
-			s.items = &knownSchema{Structural: model.Structural{Structural: of.Items}}
-		}
-		if v := of.AdditionalProperties; v != nil {
-			values := &knownValues{StructuralOrBool: model.StructuralOrBool{StructuralOrBool: v}}
-			if v.Structural != nil {
-				values.schema = &knownSchema{Structural: model.Structural{Structural: v.Structural}}
-			}
-			s.values = values
-		}
-	})
-	return s
-}
-
-// Properties implements common.Schema. Nobody changes the map.
-func (s *knownSchema) Properties() map[string]common.Schema { return s.known().properties }
-
-// Items implements common.Schema.
-func (s *knownSchema) Items() common.Schema { return s.known().items }
-
-// AdditionalProperties implements common.Schema.
-func (s *knownSchema) AdditionalProperties() common.SchemaOrBool { return s.known().values }
-
-// WithTypeAndObjectMeta implements common.Schema.
-func (s *knownSchema) WithTypeAndObjectMeta() common.Schema {
-	whole := model.WithTypeAndObjectMeta(s.Structural.Structural)
-	if whole == s.Structural.Structural {
-		return s
-	}
-	return &knownSchema{Structural: model.Structural{Structural: whole}}
-}
-
-// knownValues is the schema of the values of a map.
-type knownValues struct {
-	model.StructuralOrBool
-	schema common.Schema
-}
-
-// Schema implements common.SchemaOrBool.
-func (v *knownValues) Schema() common.Schema { return v.schema }

@@ -1,0 +1,143 @@
+package crd
+
+import (
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// rulePaths leads to those nodes of a schema that have rules.
+type rulePaths struct {
+	inAllOf    bool // a part of allOf has a rule
+	items      *rulePaths
+	values     *rulePaths
+	properties map[string]*rulePaths
+}
+
+// pathsOfRules returns the paths to the rules of a schema; nil: there are none.
+func pathsOfRules(s *structuralschema.Structural) *rulePaths {
+	if s == nil {
+		return nil
+	}
+	p := &rulePaths{
+		inAllOf: s.ValueValidation != nil && slices.ContainsFunc(s.ValueValidation.AllOf, nestedHasRules),
+		items:   pathsOfRules(s.Items),
+	}
+	if s.AdditionalProperties != nil {
+		p.values = pathsOfRules(s.AdditionalProperties.Structural)
+	}
+	for name, property := range s.Properties {
+		if below := pathsOfRules(&property); below != nil {
+			if p.properties == nil {
+				p.properties = map[string]*rulePaths{}
+			}
+			p.properties[name] = below
+		}
+	}
+	if len(s.XValidations) == 0 && !p.inAllOf && p.items == nil && p.values == nil && p.properties == nil {
+		return nil
+	}
+	return p
+}
+
+// nestedHasRules tells whether a part of allOf has rules.
+func nestedHasRules(n structuralschema.NestedValueValidation) bool {
+	if len(n.XValidations) > 0 || n.Items != nil && nestedHasRules(*n.Items) || slices.ContainsFunc(n.AllOf, nestedHasRules) ||
+		n.AdditionalProperties != nil && nestedHasRules(*n.AdditionalProperties) {
+		return true
+	}
+	for _, property := range n.Properties {
+		if nestedHasRules(property) {
+			return true
+		}
+	}
+	return false
+}
+
+// compileRules compiles the rules of a node and of those below, to which the paths lead; nil if
+// upstream looks at none of them. Ok is false if upstream has to judge all objects: there is a rule
+// that does not compile, or one in allOf. The type is the node's in CEL; nil if it has none.
+func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, of *apiservercel.DeclType) (n *ruleNode, ok bool) {
+	if paths.inAllOf || of == nil {
+		return nil, false
+	}
+	n = &ruleNode{structural: &knownSchema{Structural: model.Structural{Structural: s}}}
+	if n.schema = n.structural; isRoot {
+		n.schema = n.structural.WithTypeAndObjectMeta()
+	}
+	if !n.compile(s, of) {
+		return nil, false
+	}
+	ok = true
+	below := func(s *structuralschema.Structural, paths *rulePaths, of *apiservercel.DeclType) *ruleNode {
+		if paths == nil {
+			return nil
+		}
+		child, compiled := compileRules(s, paths, s.XEmbeddedResource, of)
+		ok = ok && compiled
+		n.readsOld = n.readsOld || child != nil && child.readsOld
+		return child
+	}
+	n.items = below(s.Items, paths.items, of.ElemType)
+	if s.AdditionalProperties != nil {
+		n.values = below(s.AdditionalProperties.Structural, paths.values, of.ElemType)
+	}
+	for name, path := range paths.properties {
+		property := s.Properties[name]
+		its, known := typeOf(name, &property, of)
+		if !known {
+			continue // upstream has no rules for what has no type
+		}
+		if child := below(&property, path, its); child != nil {
+			n.properties = append(n.properties, ruledProperty{name, child})
+		}
+	}
+	if ok && len(s.XValidations) == 0 && n.items == nil && n.values == nil && len(n.properties) == 0 {
+		return nil, true
+	}
+	return n, ok
+}
+
+// typeOf returns the type in CEL of a property of an object that has a type. Known is false if the
+// property has none.
+func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, known bool) {
+	if escaped, ok := apiservercel.Escape(name); ok {
+		if f := of.Fields[escaped]; f != nil {
+			return f.Type, true
+		}
+		return nil, false
+	}
+	// No rule can write the name, and so the type of the object has no such field.
+	its = model.SchemaDeclType(property, property.XEmbeddedResource)
+	return its, its != nil
+}
+
+// compile compiles the rules of the node itself, and tells whether all of them compile.
+func (n *ruleNode) compile(s *structuralschema.Structural, of *apiservercel.DeclType) bool {
+	if len(s.XValidations) == 0 {
+		return true
+	}
+	compiled, err := cel.Compile(s, of, celconfig.PerCallLimit, environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
+	if err != nil {
+		return false
+	}
+	for i, c := range compiled {
+		if c.Error != nil {
+			return false
+		}
+		if c.Program == nil { // it is empty
+			continue
+		}
+		optional := s.XValidations[i].OptionalOldSelf
+		n.rules = append(n.rules, rule{
+			program: c.Program, readsOld: c.UsesOldSelf, optional: optional != nil && *optional, short: c.MaxCost <= shortCost,
+		})
+		n.readsOld = n.readsOld || c.UsesOldSelf
+	}
+	return true
+}

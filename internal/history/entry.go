@@ -1,0 +1,230 @@
+package history
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Entry is a request on its way. Its methods may be called by several goroutines, and a nil Entry
+// ignores them.
+type Entry struct {
+	of      *Recorder
+	is      Request // guarded by of.mu
+	began   time.Time
+	kept    bool
+	running bool
+	reached int64 // the revision up to which a watch has delivered everything; 0: nobody knows
+	streams bool  // the answer has begun, and goes on
+
+	previous, next *Entry // among those that run
+}
+
+// keep adds an entry to those that are remembered.
+func (e *Entry) keep() {
+	r := e.of
+	if e.is.Number != 0 {
+		return
+	}
+	r.number++
+	e.is.Number, e.is.Running, e.kept, e.running = r.number, true, true, true
+	e.is.UserAgent, e.is.Verb = r.once(bounded(e.is.UserAgent)), bounded(e.is.Verb)
+	if e.next = r.running; e.next != nil {
+		e.next.previous = e
+	}
+	r.running = e
+	r.bytes += e.is.texts()
+	r.kept.push(e)
+	r.drop()
+	r.wake()
+}
+
+// bounded returns the beginning of a name, so that nobody fills the memory with long ones.
+func bounded(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.Clone(strings.ToValidUTF8(name[:maxName], ""))
+}
+
+// By says who makes the request.
+func (e *Entry) By(user string) {
+	if e != nil {
+		e.of.mu.Lock()
+		e.is.User = bounded(user)
+		e.of.mu.Unlock()
+	}
+}
+
+// Fail says what the answer says of a failure, before the answer begins.
+func (e *Entry) Fail(reason, message string) {
+	if e == nil {
+		return
+	}
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	e.is.Reason = reason
+	e.setText(&e.is.Message, message)
+}
+
+// Struck says which fault has struck the request.
+func (e *Entry) Struck(fault string) {
+	if e != nil {
+		e.of.mu.Lock()
+		defer e.of.mu.Unlock()
+		e.setText(&e.is.Fault, fault)
+	}
+}
+
+// Panicked is the Reason of a request whose handler has panicked.
+const Panicked = "Panic"
+
+// Panic says that the handler of the request has panicked.
+func (e *Entry) Panic(what string) {
+	e.Fail(Panicked, what)
+	e.Answer(500, false)
+}
+
+// setText sets a text and keeps account of its length.
+func (e *Entry) setText(text *string, to string) {
+	more := len(to) - len(*text)
+	*text = to
+	if e.kept {
+		e.of.bytes += more
+		e.of.drop()
+	}
+}
+
+// Answer says that the answer begins. A request that streams goes on.
+func (e *Entry) Answer(code int, streams bool) {
+	if e == nil {
+		return
+	}
+	took := time.Since(e.began)
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	if e.streams && code < 400 {
+		return // net/http knows of no answer over a connection that was taken over
+	}
+	e.is.Code, e.streams = code, streams
+	e.of.wake()
+	if !streams {
+		e.is.Latency, e.is.Running = took, false
+	}
+}
+
+// Repeat says that a write has found the object as it was to be.
+func (e *Entry) Repeat() {
+	if e != nil {
+		e.of.mu.Lock()
+		e.is.Repeats = e.is.Revisions == 0
+		e.of.mu.Unlock()
+	}
+}
+
+// Made says that the request makes a revision.
+func (e *Entry) Made(revision int64) {
+	if e == nil {
+		return
+	}
+	r := e.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.keep()
+	r.newest = revision
+	r.wake()
+	e.is.Revision, e.is.Repeats = revision, false
+	e.is.Revisions++
+	r.writers.note(revision, Writer{
+		Time: e.is.Time, User: e.is.User, UserAgent: e.is.UserAgent, Verb: e.is.Verb, Patch: e.is.Patch, Subresource: strings.Clone(e.is.Subresource), Request: e.is.Number,
+	}, r.oldest())
+}
+
+// Called says that the request has had a webhook called.
+func (e *Entry) Called(c Call) {
+	if e == nil {
+		return
+	}
+	if len(c.Message) > maxMessage {
+		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "…"
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	if hook := (Hook{c.Configuration, c.Webhook}); e.of.calls[hook] > 0 || len(e.of.calls) < maxNames {
+		e.of.calls[hook]++
+	}
+	e.is.Webhooks = append(e.is.Webhooks[:len(e.is.Webhooks):len(e.is.Webhooks)], c)
+	if e.kept {
+		e.of.bytes += len(c.Message)
+		e.of.drop()
+	}
+}
+
+// Sent says that bytes of the answer have been sent, with so many events of a watch.
+func (e *Entry) Sent(bytes, events int) {
+	if e != nil {
+		e.of.mu.Lock()
+		e.is.Sent += int64(bytes)
+		e.is.Events += int64(events)
+		e.of.mu.Unlock()
+	}
+}
+
+// End says that nothing more happens for the request, and counts it.
+func (e *Entry) End() { e.EndAfter(0) }
+
+// EndAfter is Sent and End at once: so many more bytes of the answer have been sent.
+func (e *Entry) EndAfter(bytes int) {
+	if e == nil {
+		return
+	}
+	r := e.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !e.running {
+		return
+	}
+	e.running = false
+	e.is.Sent += int64(bytes)
+	r.wake()
+	if e.is.Running {
+		e.is.Running, e.is.Latency = false, time.Since(e.began)
+	}
+	if e.next != nil {
+		e.next.previous = e.previous
+	}
+	if e.previous != nil {
+		e.previous.next = e.next
+	} else {
+		r.running = e.next
+	}
+	e.previous, e.next = nil, nil
+	r.countEnded(&e.is)
+}
+
+// Number returns the number of the request; 0 for nil.
+func (e *Entry) Number() int64 {
+	if e == nil {
+		return 0
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	return e.is.Number
+}
+
+// Key is the key of an Entry in the context of its request.
+type Key struct{}
+
+// With returns a context of a request with its entry.
+func With(ctx context.Context, e *Entry) context.Context {
+	return context.WithValue(ctx, Key{}, e)
+}
+
+// From returns the entry of a request; nil if there is none.
+func From(ctx context.Context) *Entry {
+	e, _ := ctx.Value(Key{}).(*Entry)
+	return e
+}

@@ -1,0 +1,34 @@
+package rest
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+)
+
+// aftermath does what follows a commit. It first brings admission up to date with its
+// configuration; then the controllers react.
+type aftermath struct {
+	chain     *admissionChain
+	aggregate *aggregation.Registry
+	reactor   *lifecycle.Reactor
+}
+
+// React implements write.Reactor.
+func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
+	if c.Resource.ConfiguresAdmission {
+		if err := a.chain.refresh(); err != nil {
+			klog.ErrorS(err, "The configuration of admission cannot be read")
+		}
+	}
+	if c.Resource.Group == apiregistrationv1.GroupName && (aggregation.PointsToService(c.Record.Value) || aggregation.PointsToService(c.Previous.Value)) {
+		if err := a.aggregate.Refresh(); err != nil {
+			klog.ErrorS(err, "The APIServices cannot be read")
+		}
+	}
+	a.reactor.React(ctx, c)
+}

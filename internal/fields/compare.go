@@ -1,8 +1,7 @@
 package fields
 
 import (
-	"unsafe"
-
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
@@ -159,7 +158,7 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
 			return w.compareWhole(p, l, r)
 		}
-		if isSame(was, is) {
+		if json.IsSameMap(was, is) { // an apply shares what it does not change
 			w.check(p, l)
 			return change{}
 		}
@@ -193,11 +192,6 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 		return change{w.compareItems(p, was, is), presence(l, r)}
 	}
 	return w.compareWhole(p, l, r)
-}
-
-// isSame tells whether two maps are the same map: an apply shares what it does not change.
-func isSame(a, b map[string]any) bool {
-	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
 }
 
 // presence says whether a value was added or removed, if only one object has it.

@@ -242,7 +242,7 @@ func (m *Managed) IsTree(tree []any) bool {
 	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
 		is, ok1 := a.(map[string]any)
 		was, ok2 := b.(map[string]any)
-		return ok1 && ok2 && isSame(is, was)
+		return ok1 && ok2 && json.IsSameMap(is, was)
 	})
 }
 

@@ -36,7 +36,7 @@ func Same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && isSameMap(a, b)
+		return ok && IsSameMap(a, b)
 	case []any:
 		b, ok := b.([]any)
 		return ok && isSameList(a, b)
@@ -46,7 +46,8 @@ func Same(a, b any) bool {
 	return false
 }
 
-func isSameMap(a, b map[string]any) bool {
+// IsSameMap tells whether two maps are one map, not only equal ones.
+func IsSameMap(a, b map[string]any) bool {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
 }
 
@@ -58,7 +59,7 @@ func equal(a, b any, strict bool) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		if ok && isSameMap(a, b) {
+		if ok && IsSameMap(a, b) {
 			return true
 		}
 		if !ok || len(a) != len(b) || strict && (a == nil) != (b == nil) {

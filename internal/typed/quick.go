@@ -91,11 +91,6 @@ func (p *plan) setFields(of unsafe.Pointer) int {
 	return n
 }
 
-// isSameMap tells whether two maps are one.
-func isSameMap(a, b map[string]any) bool {
-	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
-}
-
 // isSame tells whether a field of two structs is known to have the same value: the same bits, or
 // the same text.
 func (f *field) isSame(a, b unsafe.Pointer) bool {

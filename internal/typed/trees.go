@@ -3,6 +3,8 @@ package typed
 import (
 	"maps"
 	"reflect"
+
+	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // trees returns the trees of two values. What is exactly the same in both is one value in both
@@ -46,7 +48,7 @@ func (p *plan) fieldTrees(a, b reflect.Value) (any, any, bool, error) {
 	r := l // as long as they are the same
 	same := !p.partial
 	differ := func() {
-		if same = false; isSameMap(l, r) {
+		if same = false; json.IsSameMap(l, r) {
 			r = maps.Clone(l)
 		}
 	}

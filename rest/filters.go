@@ -13,7 +13,7 @@ type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.
-func (s *Server) filters(cluster builtin.Cluster) []filter {
+func (s *Server) filters(cluster builtin.Cluster, counts *requestCounts) []filter {
 	return []filter{
 		recoverPanics,
 		refuseOnceClosed(s.closing),
@@ -24,7 +24,7 @@ func (s *Server) filters(cluster builtin.Cluster) []filter {
 		record(s.history),
 		s.trail.audit(s.options.Now),
 		allowOrigins(s.options.AllowedOrigins),
-		answerHealth(s.users),
+		answerHealth(s.users, counts),
 		authenticate(s.users),
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		impersonate(s.authorizer),

@@ -43,23 +43,28 @@ var health = sync.OnceValue(func() *http.ServeMux {
 // A real server lets everybody ask, by a ClusterRole, unless its configuration names the paths for
 // which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
-func answerHealth(users *auth.Authenticator) filter {
+func answerHealth(users *auth.Authenticator, counts *requestCounts) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			switch req.URL.Path {
-			case "/healthz", "/livez", "/readyz":
-				// A copy, because authentication removes the token from the request.
-				if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok || !users.MayBeAnonymous(req.URL.Path) {
-					break
-				}
-				logUser(req, auth.Anonymous)
-				logDecision(req.Context(), "allow", "")
-				health().ServeHTTP(w, req)
+			if !isHealthRoot(req.URL.Path) {
+				next.ServeHTTP(w, req)
 				return
 			}
-			next.ServeHTTP(w, req)
+			// A copy, because authentication removes the token from the request.
+			if _, ok, err := users.Authenticate(req.Clone(req.Context())); err != nil || ok || !users.MayBeAnonymous(req.URL.Path) {
+				next.ServeHTTP(w, req)
+				return
+			}
+			logUser(req, auth.Anonymous)
+			logDecision(req.Context(), "allow", "")
+			counts.health(w, req)
 		})
 	}
+}
+
+// isHealthRoot tells whether a path asks for all checks.
+func isHealthRoot(path string) bool {
+	return path == "/healthz" || path == "/livez" || path == "/readyz"
 }
 
 // isHealthCheck tells whether a path is one of the health checks, or of a single check.

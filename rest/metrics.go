@@ -31,8 +31,9 @@ type requestCounts struct {
 
 // requestLabels tell requests apart, as upstream's metric does.
 type requestLabels struct {
-	verb, dryRun, group, version, resource, subresource, scope string
-	code                                                       int
+	verb, dryRun, group, version, resource, subresource, scope, component string
+
+	code int
 }
 
 // add counts a request.
@@ -89,7 +90,7 @@ func (c *requestCounts) family() *dto.MetricFamily {
 func (l requestLabels) metric(count int64) *dto.Metric {
 	m := &dto.Metric{Counter: &dto.Counter{Value: new(float64(count))}}
 	for _, pair := range [][2]string{
-		{"code", strconv.Itoa(l.code)}, {"component", "apiserver"}, {"dry_run", l.dryRun}, {"group", l.group}, {"resource", l.resource},
+		{"code", strconv.Itoa(l.code)}, {"component", l.component}, {"dry_run", l.dryRun}, {"group", l.group}, {"resource", l.resource},
 		{"scope", l.scope}, {"subresource", l.subresource}, {"verb", l.verb}, {"version", l.version},
 	} {
 		m.Label = append(m.Label, &dto.LabelPair{Name: &pair[0], Value: &pair[1]})
@@ -100,7 +101,7 @@ func (l requestLabels) metric(count int64) *dto.Metric {
 // labelsOf are the labels of a request for a resource that is served.
 func labelsOf(r *request, code int) requestLabels {
 	labels := requestLabels{
-		verb: metricVerb(r.http, r.info), group: r.info.APIGroup, version: r.info.APIVersion, resource: r.version.Resource.Names.Plural, code: code,
+		component: "apiserver", verb: metricVerb(r.http, r.info), group: r.info.APIGroup, version: r.info.APIVersion, resource: r.version.Resource.Names.Plural, code: code,
 	}
 	if r.info.Subresource != "" && r.version.Subresource[r.info.Subresource] != nil {
 		labels.subresource = r.info.Subresource
@@ -134,6 +135,15 @@ func metricVerb(req *http.Request, info *apirequest.RequestInfo) string {
 		}
 	}
 	return strings.ToUpper(info.Verb)
+}
+
+// health answers a request that asks whether the server is up, and counts it, unless it asks for a
+// single check.
+func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
+	if isHealthRoot(req.URL.Path) && req.Method == http.MethodGet {
+		c.add(requestLabels{verb: http.MethodGet, subresource: req.URL.Path, code: http.StatusOK}) // all checks pass
+	}
+	health().ServeHTTP(w, req)
 }
 
 // counted is an answer that is counted as soon as its code is known: before the client can know

@@ -32,7 +32,10 @@ func TestMetricsCountTheRequestsToTheServer(t *testing.T) {
 	c.do(http.MethodPost, "/api/v1/namespaces/default/configmaps?dryRun=All", jsonBody, `{"metadata":{"name":"a"}}`)
 	c.do(http.MethodGet, "/api/v1/namespaces/default/configmaps", nil, "")
 	c.do(http.MethodGet, "/api/v1/unknown", nil, "")
+	c.do(http.MethodGet, "/healthz", nil, "")
+	c.do(http.MethodGet, "/healthz/ping", nil, "")
 	want := []string{
+		`{code="200",component="",dry_run="",group="",resource="",scope="",subresource="/healthz",verb="GET",version=""} 1`,
 		`{code="200",component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="LIST",version="v1"} 1`,
 		`{code="200",component="apiserver",dry_run="",group="",resource="namespaces",scope="resource",subresource="",verb="GET",version="v1"} 2`,
 		`{code="201",component="apiserver",dry_run="All",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1`,

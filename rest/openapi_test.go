@@ -138,3 +138,29 @@ func TestOpenAPIForms(t *testing.T) {
 		t.Errorf("the index does not have the hash %s: %s", hash, index)
 	}
 }
+
+// A definition whose group becomes the name of one of Kubernetes' own packages has a type of the
+// same name as a built-in one. The built-in one keeps it.
+func TestOpenAPIRenamesWhatOverlaps(t *testing.T) {
+	c := start(t)
+	const group, name = "apiextensions.apis.pkg.apiextensions-apiserver.k8s.io", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
+	before := c.must("GET", "/openapi/v2", "")
+	c.must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"customresourcedefinitions.`+group+`",
+		"annotations":{"api-approved.kubernetes.io":"unapproved, test-only"}},
+		"spec":{"group":"`+group+`","scope":"Cluster","names":{"plural":"customresourcedefinitions","singular":"customresourcedefinition","kind":"CustomResourceDefinition"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"probe":{"type":"boolean"}}}}}]}}`)
+	after := c.must("GET", "/openapi/v2", "")
+	definition := func(document, name string) string {
+		return gjson.Get(document, "definitions."+strings.ReplaceAll(name, ".", `\.`)).Raw
+	}
+	if definition(after, name) != definition(before, name) {
+		t.Errorf("the built-in type has changed: %s", definition(after, name))
+	}
+	if got := gjson.Get(definition(after, name+"_v2"), "properties.probe.type").String(); got != "boolean" {
+		t.Errorf("the custom type under another name: %s", definition(after, name+"_v2"))
+	}
+	path := gjson.Get(after, `paths./apis/`+strings.ReplaceAll(group, ".", `\.`)+`/v1/customresourcedefinitions.post.parameters.0.schema.$ref`).String()
+	if path != "#/definitions/"+name+"_v2" {
+		t.Errorf("its create refers to %s", path)
+	}
+}

@@ -55,7 +55,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	case req.URL.Path == "/metrics":
 		p.counts.serveMetrics(w, req)
 	case isHealthCheck(req.URL.Path) || req.URL.Path == "/metrics/slis":
-		health().ServeHTTP(w, req)
+		p.counts.health(w, req)
 	case isIssuerPath(req.URL.Path):
 		serveIssuer(w, req, p.tokens)
 	case parts[0] == "openapi":

@@ -310,7 +310,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		}
 	}
 	counts := &requestCounts{}
-	server.handler = behind(server.filters(inside), paths{
+	server.handler = behind(server.filters(inside, counts), paths{
 		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs(), server.gaps, counts},
 		catalogue: server.catalogue.Load,
 		openAPI:   &openAPI{},

@@ -6,7 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
 )
 
 // RuntimeConfig says which versions are served although they are off by default, and which
@@ -87,6 +92,8 @@ func (c RuntimeConfig) set(name string, served bool) error {
 	switch {
 	case optional()[gv]:
 		c.versions[gv] = served
+	case !servedByDefault(gv) && isRemoved(gv):
+		// A real server takes the setting, and serves nothing.
 	case !servedByDefault(gv):
 		return fmt.Errorf("%q: fakecluster has no such version; of those that are off by default it has %s", name, strings.Join(OptionalVersions(), ", "))
 	case served:
@@ -115,6 +122,31 @@ func servedByDefault(gv schema.GroupVersion) bool {
 		}
 	}
 	return false
+}
+
+// isRemoved says whether a version is one of a former release, of which nothing is left in this
+// one. Kubernetes' types say so themselves.
+func isRemoved(gv schema.GroupVersion) bool {
+	release := version.MustParse(servedversion.Version.GitVersion)
+	removed := false
+	for kind := range legacyscheme.Scheme.KnownTypes(gv) {
+		obj, err := legacyscheme.Scheme.New(gv.WithKind(kind))
+		if err != nil {
+			return false
+		}
+		if _, isKind := obj.(metav1.ObjectMetaAccessor); !isKind {
+			continue // a list, or options
+		}
+		until, limited := obj.(interface{ APILifecycleRemoved() (major, minor int) })
+		if !limited {
+			return false
+		}
+		if major, minor := until.APILifecycleRemoved(); release.LessThan(version.MajorMinor(uint(major), uint(minor))) {
+			return false
+		}
+		removed = true
+	}
+	return removed
 }
 
 // optional returns the versions that are off by default.

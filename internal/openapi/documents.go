@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
@@ -228,38 +230,75 @@ func HandlerV2(service *handler.OpenAPIService) http.Handler {
 
 // everything returns the OpenAPI v2 document of all that is served.
 func (d *Documents) everything() (*spec.Swagger, error) {
-	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger: "2.0", Info: info(),
-		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
-		Definitions: spec.Definitions{},
-	}}
-	add := func(one *resource.OpenAPI) error {
-		document, err := one.V2()
-		if err != nil {
-			return err
-		}
-		maps.Copy(merged.Definitions, document.Definitions)
-		if document.Paths != nil {
-			maps.Copy(merged.Paths.Paths, document.Paths.Paths)
-		}
-		return nil
-	}
+	builtin, custom := swagger(), swagger()
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {
+			into := builtin
+			if r.Definition.Key != "" {
+				into = custom
+			}
 			for _, v := range r.Versions {
 				if g.Published(r, v.Name) == nil || v.OpenAPI == nil {
 					continue
 				}
-				if err := add(v.OpenAPI); err != nil {
+				if err := add(into, v.OpenAPI); err != nil {
 					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
 				}
 			}
 		}
 	}
-	if err := add(ofVersion); err != nil {
+	if err := add(builtin, ofVersion); err != nil {
 		return nil, fmt.Errorf("OpenAPI of /version: %w", err)
 	}
-	return merged, nil
+	if !overlap(builtin, custom) {
+		maps.Copy(builtin.Definitions, custom.Definitions)
+		maps.Copy(builtin.Paths.Paths, custom.Paths.Paths)
+		return builtin, nil
+	}
+	// What is built in stays as it is. A definition of the same name gets another one.
+	if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(builtin, custom); err != nil {
+		return nil, fmt.Errorf("failed to build merge specs: %w", err)
+	}
+	return builtin, nil
+}
+
+// swagger is an empty document of OpenAPI v2.
+func swagger() *spec.Swagger {
+	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger: "2.0", Info: info(),
+		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
+		Definitions: spec.Definitions{},
+	}}
+}
+
+// add adds the OpenAPI v2 of a resource to a document.
+func add(to *spec.Swagger, one *resource.OpenAPI) error {
+	document, err := one.V2()
+	if err != nil {
+		return err
+	}
+	maps.Copy(to.Definitions, document.Definitions)
+	if document.Paths != nil {
+		maps.Copy(to.Paths.Paths, document.Paths.Paths)
+	}
+	return nil
+}
+
+// overlap tells whether two documents have different things under the same name, as when the
+// group of a custom resource is apiextensions.apis.pkg.apiextensions-apiserver.k8s.io, which
+// becomes the name of a package of Kubernetes. Types that both refer to are the same.
+func overlap(a, b *spec.Swagger) bool {
+	for path := range b.Paths.Paths {
+		if _, both := a.Paths.Paths[path]; both {
+			return true
+		}
+	}
+	for name, definition := range b.Definitions {
+		if other, both := a.Definitions[name]; both && !reflect.DeepEqual(definition, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // muxer lets kube-openapi register its handlers with a ServeMux.

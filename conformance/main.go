@@ -1,7 +1,7 @@
 // Command conformance runs suites and clients that were not written here against
 // fakecluster. From this folder:
 //
-//	go run .                               # all parts, of Kubernetes' tests the fast half
+//	go run .                               # all parts, of Kubernetes' tests the fast folders
 //	go run . -only kubectl,operator        # some
 //	go run . -update                       # and write the results to the lists
 //
@@ -63,7 +63,7 @@ var parts = []part{
 	}},
 }
 
-// fastList is what the list has of the fast half of Kubernetes' tests.
+// fastList is what the list has of the fast folders of Kubernetes' tests.
 func fastList() verdict.List {
 	list := kubernetes.List
 	list.Match = kubernetes.Fast.Has

@@ -32,13 +32,18 @@ func fixture(name, path string) integration.Change {
 	return integration.File(module, path, content)
 }
 
-// fast are the packages beneath test/integration that take little time, slow the others.
+// fast are the packages beneath test/integration that take little time, slow the others. All of them
+// pass as a whole, but for tests that are not applicable.
 var (
 	fast = []string{
 		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",
 	}
 	slow = []string{
 		"client", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
+		// In these, controllers of Kubernetes run in the test and talk to the server.
+		"deployment", "replicaset", "replicationcontroller", "statefulset", "daemonset", "job", "cronjob", "podgc", "disruption", "evictions",
+		"endpoints", "endpointslice", "quota", "ttlcontroller", "volume", "volumescheduling", "serving",
+		"service", "dualstack", "pods", "events", "storageclasses", "clustertrustbundles", "podcertificaterequests",
 	}
 )
 

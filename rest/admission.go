@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
+	"github.com/fakecluster/fakecluster/explain"
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
@@ -36,10 +37,16 @@ type judge struct{ Admission }
 
 // Mutate implements restadmission.Plugin.
 func (j judge) Mutate(ctx context.Context, w *restadmission.Write) error {
-	return j.Admission.Mutate(ctx, w)
+	if w.Explained == nil {
+		return j.Admission.Mutate(ctx, w)
+	}
+	return w.Explain(explain.Function, restadmission.Mutating, "", func() error { return j.Admission.Mutate(ctx, w) })
 }
 
 // Validate implements restadmission.Plugin.
 func (j judge) Validate(ctx context.Context, w *restadmission.Write) error {
-	return j.Admission.Validate(ctx, w)
+	if w.Explained == nil {
+		return j.Admission.Validate(ctx, w)
+	}
+	return w.Explain(explain.Function, restadmission.Validating, "", func() error { return j.Admission.Validate(ctx, w) })
 }

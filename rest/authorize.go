@@ -50,6 +50,9 @@ func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool)
 	began := time.Now()
 	decision, reason, err := s.authorizer.Authorize(ctx, a)
 	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
+	if tell {
+		explainAccess(ctx, decision == authorizer.DecisionAllow, reason)
+	}
 	s.access.Note(a, decision == authorizer.DecisionAllow)
 	switch {
 	case decision == authorizer.DecisionAllow:

@@ -84,6 +84,9 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 		serializer = info.Serializer
 	}
 	obj, kind, err := v.Codec.Decode(body, serializer)
+	if r.explained != nil && obj.Object != nil {
+		r.explainBody(v, body, info.Serializer, obj.Object)
+	}
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
 		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
@@ -29,8 +30,9 @@ type requestContext struct {
 	warnings  warnings
 	longest   time.Duration // what a request may take
 	limit     limit
-	entry     *history.Entry // in the history of requests; nil: none yet
-	struck    *faults.Struck // what goes wrong with it on purpose; nil: no fault was in force
+	entry     *history.Entry      // in the history of requests; nil: none yet
+	struck    *faults.Struck      // what goes wrong with it on purpose; nil: no fault was in force
+	explained *explained.Recorder // nil: the client asks for no explanation
 }
 
 // The keys of upstream's packages, and of ours, for what a requestContext has.

@@ -43,8 +43,14 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		defer struck.Done()
 		entry := contextOf(req).entry
 		struck.Tell = entry.Struck
+		if to := contextOf(req).explained; to != nil {
+			struck.Tell = func(what string) {
+				entry.Struck(what)
+				to.Struck(what)
+			}
+		}
 		if struck.Latency > 0 {
-			entry.Struck(fmt.Sprintf("latency of %v", struck.Latency))
+			struck.Tell(fmt.Sprintf("latency of %v", struck.Latency))
 		}
 		contextOf(req).struck = struck
 		req = req.WithContext(faults.With(req.Context(), struck))

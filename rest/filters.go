@@ -26,6 +26,7 @@ func (s *Server) filters(cluster builtin.Cluster, counts *requestCounts) []filte
 		allowOrigins(s.options.AllowedOrigins),
 		answerHealth(s.users, counts),
 		authenticate(s.users),
+		s.explainWrites,
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		impersonate(s.authorizer),
 		s.injectFaults,

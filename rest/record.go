@@ -122,6 +122,9 @@ func (r *recorded) Flush() {
 func tellFailure(ctx context.Context, status *metav1.Status) {
 	if status != nil && status.Status != metav1.StatusSuccess {
 		history.From(ctx).Fail(string(status.Reason), status.Message)
+		if to := explainedOf(ctx); to != nil {
+			to.Fails(string(status.Reason), status.Message)
+		}
 	}
 }
 

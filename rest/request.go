@@ -6,6 +6,7 @@ import (
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -31,6 +32,9 @@ type request struct {
 	form      view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faults.Struck
+
+	// explained takes down the explanation that the client asks for; nil: it asks for none.
+	explained *explained.Recorder
 
 	body     []byte
 	bodyRead bool

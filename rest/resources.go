@@ -61,7 +61,8 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
-	r.struck = contextOf(req).struck
+	known := contextOf(req)
+	r.struck, r.explained = known.struck, known.explained
 	err := s.serve(r)
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -22,6 +23,8 @@ type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
 	Cluster Cluster
+	// Explained takes down what plugins say; nil: nobody wants to know.
+	Explained *explained.Recorder
 
 	audit    *audit.AuditContext
 	ctx      context.Context
@@ -88,6 +91,7 @@ func (w *Write) AddAnnotationWithLevel(key, value string, level auditinternal.Le
 	if err := w.Attributes.AddAnnotationWithLevel(key, value, level); err != nil {
 		return err
 	}
+	w.Explained.Annotate(key, value)
 	if w.audit != nil && w.audit.GetEventLevel().GreaterOrEqual(level) {
 		audit.AddAuditAnnotation(w.ctx, key, value)
 	}

@@ -207,6 +207,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 			}
 		}
 	}
+	out.Explain = strategy.explain
 	out.Strategy, out.Informed, out.MetadataIsValid = strategy, strategy.inform, strategy.MetadataIsValid
 	if strategy.scale != nil {
 		view, err := newScaleView(r)

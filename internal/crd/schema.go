@@ -29,6 +29,8 @@ type compiledSchema struct {
 	// node is the schema as one tree, and statusNode is the part for .status; nil if that
 	// has no schema.
 	node, statusNode *schema.Node
+	// explained returns the rules one by one, for explanations.
+	explained func() []oneRule
 	// owned returns the tree for field ownership.
 	owned func() *fields.Tree
 }
@@ -82,6 +84,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 		}
 	}
 	s.rules = newRules(s.structural)
+	s.explained = sync.OnceValue(func() []oneRule { return rulesOneByOne(s.structural) })
 	return s, nil
 }
 

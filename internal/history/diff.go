@@ -154,7 +154,7 @@ func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		at := join(path, name)
+		at := Join(path, name)
 		if counted[at] {
 			continue
 		}
@@ -162,8 +162,8 @@ func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
 	}
 }
 
-// join adds the name of a field to a path.
-func join(path, name string) string {
+// Join adds the name of a field to a path.
+func Join(path, name string) string {
 	switch {
 	case strings.ContainsAny(name, `./[]"= `) || name == "":
 		return fmt.Sprintf("%s[%q]", path, name)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/fakecluster/fakecluster/explain"
 	objectschema "github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -84,6 +85,10 @@ type Version struct {
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
+
+	// Explain says more about how the strategy has judged an object than its errors do, if a
+	// client wants to know. It may take long. Nil: there is no more to say.
+	Explain func(ctx context.Context, j *Judged)
 
 	// Review answers a create without storing the object, and Action carries out the object
 	// that is sent. Both nil: the object is stored.
@@ -233,6 +238,18 @@ type Informed struct {
 	Was objectschema.Parts
 	// ValidMetadata says that MetadataIsValid has accepted the metadata of the object.
 	ValidMetadata bool
+}
+
+// Judged is an object that a strategy has judged.
+type Judged struct {
+	// Subresource is the part that was written, and Old the object before; nil for a create.
+	// Neither object is to be altered.
+	Subresource string
+	Object, Old runtime.Object
+	// Refused are the errors. Version.Explain completes them, and adds the rest.
+	Refused   []explain.Refusal
+	Ratcheted []explain.Refusal
+	Rules     []explain.Rule
 }
 
 // ContentFirst is for kinds whose objects have content that must be deleted before the

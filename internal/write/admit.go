@@ -45,6 +45,7 @@ func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (
 	out := admitted{require: a.unlessRedefined()}
 	namespace, err := a.namespaceLifecycle(operation, obj, old)
 	if err != nil {
+		a.explainPlugin("NamespaceLifecycle", err)
 		return admitted{}, err
 	}
 	if namespace.Key != "" && operation == admission.Create {
@@ -137,7 +138,9 @@ func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *
 		namespace = a.name
 	}
 	as := a.shownAs()
-	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
+	w := restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
+	w.Explained = a.request.Explained
+	return w
 }
 
 // attributes describe the write to admission.

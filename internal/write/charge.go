@@ -116,6 +116,7 @@ func (a attempt) chargeOnce(u use) (charge, error) {
 			asked.Judged = a.asked(admission.Update, u.obj, u.current)
 		}
 		if c.Account, err = q.Account(a.ctx, asked, list.Records); err != nil {
+			a.explainPlugin("ResourceQuota", err)
 			return c, err
 		}
 	} else if all, err := a.p.Store.Scan(q.Resource.Prefix, store.ListOptions{Limit: 1}); err == nil && all.Len() == 0 {

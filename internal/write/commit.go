@@ -99,6 +99,9 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 	if err != nil {
 		return record, err
 	}
+	if text == record.Value {
+		a.request.Explained.Unchanged()
+	}
 	if a.request.isDryRun() || text == record.Value {
 		if !a.request.isDryRun() && a.p.Repeats != nil {
 			a.p.Repeats(a.ctx)

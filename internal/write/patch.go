@@ -55,7 +55,7 @@ func (a attempt) checkPatched(obj runtime.Object) error {
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
 func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded, error) {
 	version := a.shownAs()
-	if p.Type == types.MergePatchType && version.Patches.Merge != nil {
+	if p.Type == types.MergePatchType && version.Patches.Merge != nil && a.request.Explained == nil {
 		if obj, ok := mergeObjects(p, version, current); ok {
 			return obj, nil
 		}
@@ -80,6 +80,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 		serializer = info.StrictSerializer
 	}
 	obj, _, err := version.Codec.Decode(after, serializer)
+	a.request.Explained.Read(after, version.Codec, obj.Object)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj.Object == nil {
@@ -199,8 +200,9 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, asksForComplaints(p.Validation))
 	shown := fmt.Sprintf("%+v", patch)
+	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, asksForComplaints(p.Validation))
+	a.explainMerge(current, patch, obj, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		complaints = append(complaints, strict.Errors()...)
 	} else if err != nil {

@@ -102,6 +102,7 @@ func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version)
 
 // run makes the attempt.
 func (a attempt) run() (Result, error) {
+	a.explainAttempt()
 	switch change := a.request.Change.(type) {
 	case Create:
 		obj, err := change.Object(a.version)
@@ -204,12 +205,15 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		metadata.SetName(a.p.Random.Name(metadata.GetGenerateName()))
 	}
 	committed := false
+	was := a.snapshot(n.Object)
 	settle, err := a.claim(n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	if err := a.beforeCreate(&n.Decoded); err != nil {
+	err = a.beforeCreate(&n.Decoded)
+	a.explainStrategy(was, n.Object, nil, err)
+	if err != nil {
 		return Result{}, err
 	}
 	if n.updates {
@@ -229,6 +233,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
 		}
 	}
+	a.explainChange(nil, n.Object)
 	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
 	committed = err == nil
 	return result, err
@@ -312,12 +317,15 @@ func (a attempt) update(e edit) (Result, error) {
 	// The metadata that the server sets, what the object claims of the cluster, then the
 	// kind's strategy, then validation.
 	committed := false
+	was := a.snapshot(obj.Object)
 	settle, err := a.claim(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	if err := a.beforeUpdate(&obj, current); err != nil {
+	err = a.beforeUpdate(&obj, current)
+	a.explainStrategy(was, obj.Object, current.Object, err)
+	if err != nil {
 		return Result{}, err
 	}
 	if obj.Object, err = a.keepTimestamps(obj.Object, current.Object); err != nil {
@@ -329,6 +337,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
+	a.explainChange(current.Object, obj.Object)
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)
 	}

@@ -40,6 +40,7 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 	case seen == uint64(record.Revision):
 		return nil
 	case seen != 0:
+		a.request.Explained.Overtaken(int64(seen), record.Revision)
 		return apierrors.NewConflict(gr, a.request.Name, errModified)
 	case a.updateStrategy().AllowUnconditionalUpdate(a.ctx):
 		return versioner.UpdateObject(obj, uint64(record.Revision))

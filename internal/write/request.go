@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -52,6 +53,9 @@ type Request struct {
 	// SettlesLater says that many objects are deleted together: their quotas are measured once,
 	// after the last delete, and not updated with each.
 	SettlesLater bool
+
+	// Explained takes down what the stages of the write find; nil: nobody wants to know.
+	Explained *explained.Recorder
 
 	// unmanaged stores the object without its managedFields, because with them it is too
 	// large.

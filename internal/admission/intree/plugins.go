@@ -8,6 +8,7 @@ import (
 	upstream "k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
+	"github.com/fakecluster/fakecluster/explain"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -27,12 +28,28 @@ type made struct {
 
 type mutating struct {
 	upstream.MutationInterface
+	name  string
 	every bool
 }
 
 type validating struct {
 	upstream.ValidationInterface
+	name  string
 	every bool
+}
+
+func (m mutating) admit(ctx context.Context, w *admission.Write) error {
+	if w.Explained == nil {
+		return m.Admit(ctx, w, w)
+	}
+	return w.Explain(explain.Plugin, admission.Mutating, m.name, func() error { return m.Admit(ctx, w, w) })
+}
+
+func (v validating) validate(ctx context.Context, w *admission.Write) error {
+	if w.Explained == nil {
+		return v.Validate(ctx, w, w)
+	}
+	return w.Explain(explain.Plugin, admission.Validating, v.name, func() error { return v.Validate(ctx, w, w) })
 }
 
 // newPlugins returns the plugins for a cluster. They are made when the first write needs
@@ -62,10 +79,10 @@ func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, er
 			plugin = accountPlugin{accounts, cluster.GenerateName}
 		}
 		if m, ok := plugin.(upstream.MutationInterface); ok {
-			out.mutating = append(out.mutating, mutating{m, p.every})
+			out.mutating = append(out.mutating, mutating{m, p.name, p.every})
 		}
 		if v, ok := plugin.(upstream.ValidationInterface); ok {
-			out.validating = append(out.validating, validating{v, p.every})
+			out.validating = append(out.validating, validating{v, p.name, p.every})
 		}
 	}
 	return out, nil
@@ -85,7 +102,7 @@ func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
 		if !builtIn && !m.every || !m.Handles(w.GetOperation()) {
 			continue
 		}
-		if err := m.Admit(ctx, w, w); err != nil {
+		if err := m.admit(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -103,7 +120,7 @@ func (p *plugins) Validate(ctx context.Context, w *admission.Write) error {
 		if !builtIn && !v.every || !v.Handles(w.GetOperation()) {
 			continue
 		}
-		if err := v.Validate(ctx, w, w); err != nil {
+		if err := v.validate(ctx, w); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,8 @@ type annotation struct{ key, value, err string }
 type result struct {
 	decisions   []decision
 	annotations []annotation
+	cost        int64  // of the validations
+	unmet       string // the match condition that is not true; empty: all are
 }
 
 // evaluate evaluates the expressions. Validations and messages share one cost budget, audit
@@ -53,7 +55,7 @@ func (p *validatingPolicy) evaluate(ctx context.Context, as schema.GroupVersionR
 		case outcome.Error != nil:
 			return failed(outcome.Error)
 		case !outcome.Matches:
-			return result{}
+			return result{unmet: outcome.FailedConditionName}
 		}
 	}
 	request := plugincel.CreateAdmissionRequest(versioned.Attributes, metav1.GroupVersionResource(as), metav1.GroupVersionKind(versioned.VersionedKind))
@@ -69,7 +71,7 @@ func (p *validatingPolicy) evaluate(ctx context.Context, as schema.GroupVersionR
 	if p.hasMessages {
 		messages, _, messageErr = p.messages.ForInput(ctx, versioned, request, bindings, namespace, left)
 	}
-	out := result{decisions: make([]decision, len(values))}
+	out := result{decisions: make([]decision, len(values)), cost: celconfig.RuntimeCELCostBudget - left}
 	for i, value := range values {
 		var message plugincel.EvaluationResult
 		if i < len(messages) {

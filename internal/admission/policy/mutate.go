@@ -97,6 +97,11 @@ func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mutationError) {
 	misconfigured := func(b *mutatingBinding, what string, err error) {
 		failed = append(failed, mutationError{policy: p, binding: b, err: fmt.Errorf("failed to configure %s: %w", what, err)})
+		name := ""
+		if b != nil {
+			name = b.Name
+		}
+		r.explainFailed(p.Name, name, admission.Mutating, err)
 	}
 	as, matches, err := p.constraints.matches(r)
 	if err != nil {
@@ -104,6 +109,7 @@ func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mut
 		return nil, failed
 	}
 	if !matches {
+		r.explainSkipped(p.Name, "", admission.Mutating, "its matchConstraints do not match")
 		return nil, nil
 	}
 	source, err := paramVersion(p.Spec.ParamKind, r)
@@ -119,6 +125,9 @@ func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mut
 				misconfigured(b, "binding", err)
 			}
 			if err != nil || !matches {
+				if err == nil {
+					r.explainSkipped(p.Name, b.Name, admission.Mutating, "the matchResources of its binding do not match")
+				}
 				continue
 			}
 		}
@@ -168,13 +177,14 @@ func (r *request) invoke(ctx context.Context, invocations []invocation) (failed 
 				continue
 			}
 			if !outcome.Matches {
+				r.explainSkipped(i.policy.Name, i.binding.Name, admission.Mutating, "its match condition is not true: "+outcome.FailedConditionName)
 				continue
 			}
 		}
 		if again.skips(i) {
 			continue
 		}
-		before := versioned.VersionedObject.Object()
+		before, known := versioned.VersionedObject.Object(), len(failed)
 		for _, patcher := range i.policy.patchers {
 			last = versioned
 			if before == nil {
@@ -189,6 +199,7 @@ func (r *request) invoke(ctx context.Context, invocations []invocation) (failed 
 				failed = append(failed, mutationError{i.policy, i.binding, err, metav1.StatusReasonInvalid})
 			}
 		}
+		r.explainMutation(i, before, versioned.VersionedObject.Object(), failed[known:])
 		again.invoked(i, !equality.Semantic.DeepEqual(before, versioned.VersionedObject.Object()))
 	}
 	if last == nil || !last.Dirty {

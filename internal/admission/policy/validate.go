@@ -39,7 +39,8 @@ type verdict struct {
 
 // misconfigured denies the request for a policy that cannot be evaluated, if its failurePolicy
 // is Fail.
-func (v *verdict) misconfigured(p *validatingPolicy, b *validatingBinding, err error) {
+func (v *verdict) misconfigured(r *request, p *validatingPolicy, b *validatingBinding, err error) {
+	r.explainMisconfigured(p, b, err)
 	what := "policy"
 	if b != nil {
 		what = "binding"
@@ -82,15 +83,16 @@ func (p *plugin) Validate(ctx context.Context, w *admission.Write) error {
 func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict) error {
 	as, matches, err := p.constraints.matches(r)
 	if err != nil {
-		v.misconfigured(p, nil, err)
+		v.misconfigured(r, p, nil, err)
 		return nil
 	}
 	if !matches {
+		r.explainSkipped(p.Name, "", admission.Validating, "its matchConstraints do not match")
 		return nil
 	}
 	source, err := paramVersion(p.Spec.ParamKind, r)
 	if err != nil {
-		v.misconfigured(p, nil, err)
+		v.misconfigured(r, p, nil, err)
 		return nil
 	}
 	var collected annotations
@@ -99,23 +101,27 @@ func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict)
 		if b.match != nil {
 			_, matches, err := b.match.matches(r)
 			if err != nil {
-				v.misconfigured(p, b, err)
+				v.misconfigured(r, p, b, err)
 			}
 			if err != nil || !matches {
+				if err == nil {
+					r.explainSkipped(p.Name, b.Name, admission.Validating, "the matchResources of its binding do not match")
+				}
 				continue
 			}
 		}
 		params, err := paramsOf(p.Spec.ParamKind, source, b.Spec.ParamRef, r)
 		if err != nil {
-			v.misconfigured(p, b, err)
+			v.misconfigured(r, p, b, err)
 			continue
 		}
 		if len(params) == 0 {
+			r.explainSkipped(p.Name, b.Name, admission.Validating, "there are no params")
 			continue
 		}
 		versioned, err := r.as(as.kind)
 		if err != nil {
-			v.misconfigured(p, b, fmt.Errorf("failed to convert object version: %w", err))
+			v.misconfigured(r, p, b, fmt.Errorf("failed to convert object version: %w", err))
 			continue
 		}
 		var namespace *corev1.Namespace
@@ -127,6 +133,7 @@ func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict)
 		for _, param := range params {
 			result := p.evaluate(ctx, as.resource, versioned, param, namespace, r.authorizer())
 			v.enforce(ctx, p, b, result.decisions)
+			r.explainResult(p, b, param, result)
 			for _, a := range result.annotations {
 				if a.err != "" {
 					v.denials = append(v.denials, denial{p, b, decision{message: a.err}})

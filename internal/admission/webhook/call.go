@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	upstream "k8s.io/apiserver/pkg/admission"
 	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
@@ -20,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
-// call calls the webhook and returns its verdict, or an error if the webhook refuses the
+// call calls the webhook and returns its verdict, and an error if the webhook refuses the
 // write. If the call itself fails, the error is an ErrCallingWebhook, and the failure policy
 // decides.
 func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*verdict, error) {
@@ -48,7 +49,7 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 		warning.AddWarning(ctx, "", text)
 	}
 	if !said.Allowed {
-		return nil, webhookerrors.ToStatusErr(w.Name, said.Result)
+		return said, webhookerrors.ToStatusErr(w.Name, said.Result)
 	}
 	return said, nil
 }
@@ -99,19 +100,32 @@ func roundUp(d time.Duration) time.Duration {
 	return d
 }
 
-// tell tells the history of the request what a call has come to.
-func (w *webhook) tell(ctx context.Context, began time.Time, changed bool, err error) {
-	c := history.Call{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(began)}
+// call is a call that has been made.
+type call struct {
+	began     time.Time
+	validates bool
+	again     bool           // in the second round
+	said      *verdict       // nil: there is no answer
+	was, is   runtime.Object // the object before and after, if the webhook may change it
+	changed   bool
+}
+
+// tell tells the history of the request, and its explanation, what a call has come to.
+func (w *webhook) tell(ctx context.Context, write *admission.Write, made call, err error) {
+	c := history.Call{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
 	var failed *webhookutil.ErrCallingWebhook
 	switch {
 	case errors.As(err, &failed):
 		c.Outcome, c.Message = "failed", failed.Reason.Error()
 	case err != nil:
 		c.Outcome, c.Message = "refused", err.Error()
-	case changed:
+	case made.changed:
 		c.Outcome = "changed"
 	}
 	history.From(ctx).Called(c)
+	if write.Explained != nil {
+		write.Explained.Step(made.step(c))
+	}
 }
 
 func (w *webhook) failed(reason error) error {

@@ -30,42 +30,59 @@ type versions interface {
 
 // match returns the invocation of the webhook for the write that attr describes, or nil if the
 // webhook does not match it.
-func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (*invocation, error) {
+func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions, phase string) (*invocation, error) {
+	to, why, err := w.matches(ctx, write, attr, v)
+	if to == nil && err == nil && write.Explained != nil {
+		write.Explained.Step(w.notCalled(attr, phase, why))
+	}
+	return to, err
+}
+
+// Why a webhook does not match a write.
+const (
+	byNamespace = "its namespaceSelector does not match"
+	byObject    = "its objectSelector does not match"
+	byRules     = "its rules do not match"
+	byCondition = "its match condition is not true: "
+)
+
+// matches is match, and says why the webhook does not match.
+func (w *webhook) matches(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (to *invocation, why string, err error) {
 	selected, namespaceErr := w.matchNamespace(write, attr)
 	if !selected && namespaceErr == nil {
-		return nil, nil
+		return nil, byNamespace, nil
 	}
 	objects := object.Matcher{}
 	selected, objectErr := objects.MatchObjectSelector(w, attr)
 	if !selected && objectErr == nil {
-		return nil, nil
+		return nil, byObject, nil
 	}
 	call := w.matchRules(write, attr)
 	if call == nil {
-		return nil, nil
+		return nil, byRules, nil
 	}
 	// An invalid selector matters only to webhooks whose rules match.
 	if namespaceErr != nil {
-		return nil, namespaceErr
+		return nil, "", namespaceErr
 	}
 	if objectErr != nil {
-		return nil, objectErr
+		return nil, "", objectErr
 	}
 	if w.conditions == nil {
-		return call, nil
+		return call, "", nil
 	}
 	versioned, err := v.in(call.kind)
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, "", apierrors.NewInternalError(err)
 	}
 	result := w.conditions.Match(ctx, versioned, nil, write.Cluster.Authorizer())
 	if result.Error != nil {
-		return nil, apierrors.NewForbidden(attr.GetResource().GroupResource(), attr.GetName(), result.Error)
+		return nil, "", apierrors.NewForbidden(attr.GetResource().GroupResource(), attr.GetName(), result.Error)
 	}
 	if !result.Matches {
-		return nil, nil
+		return nil, byCondition + result.FailedConditionName, nil
 	}
-	return call, nil
+	return call, "", nil
 }
 
 // matchNamespace applies the namespaceSelector to the labels of the namespace of the object.

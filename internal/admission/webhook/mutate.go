@@ -71,7 +71,7 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 	if m.versioned != nil {
 		attr = m.versioned
 	}
-	to, err := hook.match(ctx, m.write, attr, m)
+	to, err := hook.match(ctx, m.write, attr, m, admission.Mutating)
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,14 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 
 // call calls the webhook and applies its patch.
 func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.VersionedAttributes, to *invocation, note annotator) (changed bool, err error) {
-	began := time.Now()
+	c := call{began: time.Now(), was: attr.VersionedObject.Object(), again: m.rounds.second}
 	defer func() {
 		note.mutated(changed)
-		hook.tell(ctx, began, changed, err)
+		c.is, c.changed = attr.VersionedObject.Object(), changed
+		hook.tell(ctx, m.write, c, err)
 	}()
 	said, err := hook.call(ctx, m.write, attr, to, true)
+	c.said = said
 	if err != nil || len(said.Patch) == 0 {
 		return false, err
 	}

@@ -22,7 +22,7 @@ func (w *Webhooks) Validate(ctx context.Context, write *admission.Write) error {
 	seen := cached{write: write, versioned: map[schema.GroupVersionKind]*upstream.VersionedAttributes{}}
 	var calls []*validation
 	for _, hook := range w.validating {
-		to, err := hook.match(ctx, write, write, seen)
+		to, err := hook.match(ctx, write, write, seen, admission.Validating)
 		if err != nil {
 			return err
 		}
@@ -95,9 +95,10 @@ func (c *validation) do(ctx context.Context, write *admission.Write) {
 			c.err = apierrors.NewInternalError(fmt.Errorf("ValidatingAdmissionWebhook/%v has panicked: %v", c.hook.Name, p))
 		}
 	}()
-	began := time.Now()
-	_, err := c.hook.call(ctx, write, c.attr, c.to, false)
-	c.hook.tell(ctx, began, false, err)
+	made := call{began: time.Now(), validates: true}
+	var err error
+	made.said, err = c.hook.call(ctx, write, c.attr, c.to, false)
+	c.hook.tell(ctx, write, made, err)
 	if err == nil {
 		return
 	}

@@ -1,0 +1,223 @@
+package explain
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Explanation says what a server made of one write, and who had a say in it. Its zero fields say
+// that there was nothing of the sort.
+type Explanation struct {
+	Request Request `json:"request"`
+	// Access says who lets the user send the request; nil: nobody was asked.
+	Access *Access `json:"access,omitempty"`
+	// Fault is what a fault on purpose has done to the request.
+	Fault string `json:"fault,omitempty"`
+	// Attempts is how often the server tried, because other writes came in between. What follows is
+	// of the last attempt.
+	Attempts int `json:"attempts,omitempty"`
+
+	// Pruned are the fields that were sent and are not in the schema, with their values. Defaulted
+	// are those that were not sent and have a default. Read are those that read otherwise than they
+	// were sent, for example 1000m as 1.
+	Pruned    []Value  `json:"pruned,omitempty"`
+	Defaulted []Value  `json:"defaulted,omitempty"`
+	Read      []Change `json:"read,omitempty"`
+
+	// Conflicts are the fields that an apply may not change, because others own them.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Overtaken says who wrote the object since the client read it; nil: the client has sent no
+	// resourceVersion, or the present one.
+	Overtaken *Overtaken `json:"overtaken,omitempty"`
+
+	// Admission has the plugins, policies, webhooks and functions that had a say, in their order,
+	// and the policies and webhooks that were not asked. Plugins that are compiled into the server
+	// are there if they changed or refused something.
+	Admission []Step `json:"admission,omitempty"`
+
+	// Prepared is what the kind itself changed before it validated the object: a status that a
+	// write of the object cannot set, a cluster IP that was allocated.
+	Prepared []Change `json:"prepared,omitempty"`
+	// Refused is what is wrong with the object, field by field.
+	Refused []Refusal `json:"refused,omitempty"`
+	// Ratcheted is what is wrong with the object and is accepted, because the update has not
+	// changed it. It is known of custom objects.
+	Ratcheted []Refusal `json:"ratcheted,omitempty"`
+	// Rules are the CEL rules of the schema, and what each has cost. They are not evaluated if the
+	// schema refuses the type of a value, or if something is missing.
+	Rules []Rule `json:"rules,omitempty"`
+
+	// Changes is what the write changes of the object, and who owns these fields, if it was not
+	// refused. Of a new object they are its fields.
+	Changes []Change `json:"changes,omitempty"`
+	// Unchanged says that an update would change nothing, so that nothing is written.
+	Unchanged bool `json:"unchanged,omitempty"`
+
+	// Warnings are those of the answer, and Annotations those of the audit event.
+	Warnings    []string          `json:"warnings,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Answer      Answer            `json:"answer"`
+
+	// Omitted says why there is nothing but the request and the answer.
+	Omitted string `json:"omitted,omitempty"`
+}
+
+// Request is the write that is explained.
+type Request struct {
+	User      string `json:"user"`
+	UserAgent string `json:"userAgent,omitempty"`
+	// Verb is create, update, patch or delete, and Patch the type of a patch: apply, json, merge or
+	// strategic.
+	Verb  string `json:"verb"`
+	Patch string `json:"patch,omitempty"`
+	// Object names what is written, such as websites.example.com/status default/blog, and Version
+	// the version of its group.
+	Object  string `json:"object"`
+	Version string `json:"version,omitempty"`
+	// Manager becomes the owner of the fields that the write sets.
+	Manager string `json:"manager,omitempty"`
+	DryRun  bool   `json:"dryRun,omitempty"`
+}
+
+// Access says whether the user of a request may make it.
+type Access struct {
+	Allowed bool `json:"allowed"`
+	// Reason is that of the authorizer, which names the binding and the role that allow it.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Value is the value of a field.
+type Value struct {
+	// Path names the field, such as spec.containers[name=web].image.
+	Path string `json:"path"`
+	// Value is as of JSON.
+	Value any `json:"value"`
+}
+
+// Change is what became of a field.
+type Change struct {
+	Path string `json:"path"`
+	// Was and Is are as of JSON. Nil: there was none, or is none any more.
+	Was any `json:"was,omitempty"`
+	Is  any `json:"is,omitempty"`
+	// OwnersBefore and Owners are the managers that own the field, or something in it, before the
+	// write and after it. They are known of Explanation.Changes.
+	OwnersBefore []string `json:"ownersBefore,omitempty"`
+	Owners       []string `json:"owners,omitempty"`
+}
+
+// Conflict is a field that an apply may not change without force.
+type Conflict struct {
+	Path string `json:"path"`
+	// Manager owns the field. Owner names it as the server does: with its operation, its version
+	// and its subresource.
+	Manager string `json:"manager"`
+	Owner   string `json:"owner"`
+}
+
+// Overtaken is an update of a state that is not the present one.
+type Overtaken struct {
+	// Sent is the resourceVersion that the client has sent, and Is the present one.
+	Sent int64 `json:"sent"`
+	Is   int64 `json:"is"`
+	// By are the writes in between, the oldest first, as far as the history has them.
+	By []Revision `json:"by,omitempty"`
+}
+
+// Revision is a write that has been made before.
+type Revision struct {
+	Revision int64    `json:"revision"`
+	By       string   `json:"by,omitempty"` // the program, or the user
+	Verb     string   `json:"verb,omitempty"`
+	Changes  []Change `json:"changes,omitempty"`
+}
+
+// The kinds of a Step.
+const (
+	Plugin   = "plugin"   // compiled into the server
+	Policy   = "policy"   // with one binding and one parameter
+	Webhook  = "webhook"  // one call
+	Function = "function" // of the option WithAdmission
+)
+
+// The outcomes of a Step.
+const (
+	Allowed = "allowed"
+	Changed = "changed"
+	Denied  = "refused"
+	Failed  = "failed"     // there is no answer; the failurePolicy says what becomes of the write
+	Skipped = "not called" // it was not asked; the message says why
+)
+
+// Step is what one plugin, policy, webhook or function has said in admission.
+type Step struct {
+	Kind  string `json:"kind"`
+	Phase string `json:"phase"` // mutating or validating
+	Name  string `json:"name"`
+	// Configuration is the object that a webhook stands in. Binding and Params are those of a
+	// policy; Params is empty if it has none.
+	Configuration string `json:"configuration,omitempty"`
+	Binding       string `json:"binding,omitempty"`
+	Params        string `json:"params,omitempty"`
+	// Again says that it was asked a second time, because others have changed the object since.
+	Again bool `json:"again,omitempty"`
+
+	// Outcome is allowed, changed, refused, failed or not called. The validationActions of a
+	// binding may let a write pass that its policy refuses.
+	Outcome string `json:"outcome"`
+	// Message is why.
+	Message string   `json:"message,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+	// Patch, Warnings and Annotations are those that a webhook has answered.
+	Patch       json.RawMessage   `json:"patch,omitempty"`
+	Warnings    []string          `json:"warnings,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Expressions are the validations of a policy, Cost what they have cost together, and Actions
+	// what its binding does with a refusal.
+	Expressions []Expression `json:"expressions,omitempty"`
+	Cost        int64        `json:"cost,omitempty"`
+	Actions     []string     `json:"actions,omitempty"`
+	// Latency is the time that a call has taken, in nanoseconds.
+	Latency time.Duration `json:"latency,omitempty"`
+}
+
+// Expression is one validation of a policy.
+type Expression struct {
+	Index      int    `json:"index"`
+	Expression string `json:"expression"`
+	True       bool   `json:"true"`
+	Message    string `json:"message,omitempty"` // of a refusal or of an error
+}
+
+// Refusal is what is wrong with a field.
+type Refusal struct {
+	Path    string `json:"path"`
+	Type    string `json:"type,omitempty"` // of the cause, such as FieldValueInvalid
+	Message string `json:"message"`
+	// Node is the node of the schema that says so, such as
+	// openAPIV3Schema.properties.spec.properties.replicas, and Schema the part of it that is not
+	// about fields below. Both are empty for kinds without a schema, and for metadata.
+	Node   string          `json:"node,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Rule is the CEL rule that refuses the value; empty: it is something else.
+	Rule string `json:"rule,omitempty"`
+	// Cost is what the rule has cost.
+	Cost int64 `json:"cost,omitempty"`
+}
+
+// Rule is a CEL rule of a schema.
+type Rule struct {
+	Node string `json:"node"`
+	Rule string `json:"rule"`
+	// Cost is what the rule has cost for the whole object; 0: there was no value to evaluate it for.
+	Cost int64 `json:"cost"`
+	// Refuses are the fields that break the rule.
+	Refuses []string `json:"refuses,omitempty"`
+}
+
+// Answer is that of the server.
+type Answer struct {
+	Code    int    `json:"code"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}

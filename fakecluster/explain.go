@@ -1,0 +1,214 @@
+package fakecluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientrest "k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// Write is a write for [Cluster.Explain].
+type Write struct {
+	// Verb is create, update, patch, apply or delete; empty: create.
+	Verb string
+	// Object is what is created, updated or applied, typed or unstructured. For a patch and a delete
+	// it names the object, and nothing else of it matters. A namespaced object without a namespace is
+	// in the namespace default.
+	Object runtime.Object
+	// Manifest is the same as YAML or JSON, sent as it is, so that it may have fields that no type
+	// has. A Write has an Object or a Manifest.
+	Manifest string
+	// Subresource is what is written of the object, such as "status"; empty: the object itself.
+	Subresource string
+
+	// Patch is what the verb patch sends, and PatchType how it is meant; empty:
+	// types.MergePatchType.
+	Patch     string
+	PatchType types.PatchType
+
+	// FieldManager becomes the owner of the fields; empty: the program, as its user agent begins.
+	// The verb apply needs one. With Force it takes over what others own.
+	FieldManager string
+	Force        bool
+	// FieldValidation is Ignore, Warn or Strict; empty: Warn, the default of the server. kubectl asks
+	// for Strict.
+	FieldValidation string
+
+	// As is who writes, for example ConfigFor("jane"); nil: the administrator of RESTConfig.
+	As *clientrest.Config
+	// Commit makes the write. Without it, it is a dry run: it goes through all stages, admission and
+	// its webhooks too, and nothing is stored.
+	Commit bool
+}
+
+// Explain says what the cluster makes of a write, stage by stage: what it prunes and defaults, which
+// plugin, policy, webhook, schema or CEL rule has what to say, who owns a field that an apply
+// conflicts about, and what changes. It is a dry run, unless the Write says Commit. A write that is
+// refused is no error: the Answer of the explanation says so. The errors are about a Write that
+// cannot be sent, or not be answered.
+//
+// The write is a request as any other, which faults strike and Requests tells of. A dry run is
+// refused if it would call a webhook whose sideEffects are not None or NoneOnDryRun.
+//
+//	e, err := c.Explain(fakecluster.Write{Verb: "apply", Object: website, FieldManager: "my-operator"})
+//	fmt.Print(e)
+func (c *Cluster) Explain(w Write) (explain.Explanation, error) {
+	e, err := c.explain(w)
+	if err != nil {
+		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
+	}
+	return e, nil
+}
+
+func (c *Cluster) explain(w Write) (e explain.Explanation, err error) {
+	u, body, err := c.written(w)
+	if err != nil {
+		return e, err
+	}
+	kind := u.GroupVersionKind()
+	mapping, err := c.clients.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return e, err
+	}
+	as := w.As
+	if as == nil {
+		as = c.RESTConfig()
+	}
+	request, err := w.request(c.URL(), mapping, u, body)
+	if err != nil {
+		return e, err
+	}
+	request.Header.Set(rest.ExplainHeader, "json")
+	if as.UserAgent == "" {
+		request.Header.Set("User-Agent", "fakecluster-explain")
+	}
+	client, err := clientrest.HTTPClientFor(as)
+	if err != nil {
+		return e, err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return e, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(text, &e); err != nil || e.Answer.Code == 0 {
+		return e, fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text)) // it is not known who asks
+	}
+	return e, nil
+}
+
+// written returns the object of a write, and the body of the request.
+func (c *Cluster) written(w Write) (u *unstructured.Unstructured, body []byte, err error) {
+	switch {
+	case (w.Object == nil) == (w.Manifest == ""):
+		return nil, nil, errors.New("a Write has either an Object or a Manifest")
+	case w.Object != nil:
+		if u, err = c.settings.toUnstructured(w.Object); err != nil {
+			return nil, nil, err
+		}
+		body, err = json.Marshal(u.Object)
+		return u, body, err
+	}
+	u = &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(w.Manifest), &u.Object); err != nil {
+		return nil, nil, fmt.Errorf("the Manifest: %w", err)
+	}
+	if u.GetKind() == "" || u.GetAPIVersion() == "" {
+		return nil, nil, errors.New("the Manifest has no apiVersion or no kind")
+	}
+	return u, []byte(w.Manifest), nil
+}
+
+// request makes the HTTP request.
+func (w Write) request(to string, of *meta.RESTMapping, u *unstructured.Unstructured, body []byte) (*http.Request, error) {
+	if w.Verb != "patch" && (w.Patch != "" || w.PatchType != "") {
+		return nil, errors.New("a Patch is for the verb patch")
+	}
+	method, mediaType, named := http.MethodPost, "application/json", true
+	if w.Manifest != "" {
+		mediaType = "application/yaml"
+	}
+	switch w.Verb {
+	case "", "create":
+		named = w.Subresource != ""
+	case "update":
+		method = http.MethodPut
+	case "patch":
+		method, mediaType, body = http.MethodPatch, string(types.MergePatchType), []byte(w.Patch)
+		if w.PatchType != "" {
+			mediaType = string(w.PatchType)
+		}
+	case "apply":
+		method, mediaType = http.MethodPatch, string(types.ApplyYAMLPatchType)
+	case "delete":
+		method, body = http.MethodDelete, nil
+	default:
+		return nil, fmt.Errorf("the verb %q is none of create, update, patch, apply, delete", w.Verb)
+	}
+	path := []string{"apis", of.Resource.Group, of.Resource.Version}
+	if of.Resource.Group == "" {
+		path = []string{"api", of.Resource.Version}
+	}
+	if of.Scope.Name() == meta.RESTScopeNameNamespace {
+		namespace := u.GetNamespace()
+		if namespace == "" {
+			namespace = metav1.NamespaceDefault
+		}
+		path = append(path, "namespaces", namespace)
+	}
+	path = append(path, of.Resource.Resource)
+	if named {
+		if u.GetName() == "" {
+			return nil, fmt.Errorf("the object has no name, which the verb %s needs", w.Verb)
+		}
+		path = append(path, u.GetName())
+	}
+	if w.Subresource != "" {
+		path = append(path, w.Subresource)
+	}
+	for i := range path {
+		path[i] = url.PathEscape(path[i])
+	}
+	query := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if !w.Commit {
+		set("dryRun", metav1.DryRunAll)
+	}
+	if method != http.MethodDelete {
+		set("fieldManager", w.FieldManager)
+		set("fieldValidation", w.FieldValidation)
+	}
+	if w.Force {
+		set("force", "true")
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, to+"/"+strings.Join(path, "/")+"?"+query.Encode(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", mediaType)
+	return request, nil
+}

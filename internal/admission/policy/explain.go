@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/explained"
+)
+
+// The functions of this file tell the explanation of a write, if somebody wants one, what policies
+// have said.
+
+// explainSkipped tells that a policy was not evaluated.
+func (r *request) explainSkipped(policy, binding, phase, why string) {
+	if r.Explained != nil {
+		r.Explained.Step(explain.Step{Kind: explain.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: explain.Skipped, Message: why})
+	}
+}
+
+// explainFailed tells that a policy could not be evaluated.
+func (r *request) explainFailed(policy, binding, phase string, err error) {
+	if r.Explained != nil {
+		r.Explained.Step(explain.Step{Kind: explain.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: explain.Failed, Message: err.Error()})
+	}
+}
+
+func (r *request) explainMisconfigured(p *validatingPolicy, b *validatingBinding, err error) {
+	name := ""
+	if b != nil {
+		name = b.Name
+	}
+	r.explainFailed(p.Name, name, admission.Validating, err)
+}
+
+// explainResult tells what a ValidatingAdmissionPolicy has found with one binding and parameter.
+func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param runtime.Object, of result) {
+	if r.Explained == nil {
+		return
+	}
+	s := explain.Step{
+		Kind: explain.Policy, Phase: admission.Validating, Name: p.Name, Binding: b.Name, Params: nameOf(param),
+		Outcome: explain.Allowed, Cost: of.cost,
+	}
+	if of.unmet != "" {
+		s.Outcome, s.Message = explain.Skipped, "its match condition is not true: "+of.unmet
+	}
+	for i, d := range of.decisions {
+		if len(of.decisions) == len(p.Spec.Validations) { // else the policy could not be evaluated
+			s.Expressions = append(s.Expressions, explain.Expression{
+				Index: i, Expression: p.Spec.Validations[i].Expression, True: d.admits && d.message == "", Message: d.message,
+			})
+		}
+		if !d.admits && s.Outcome == explain.Allowed {
+			s.Outcome, s.Message = explain.Denied, d.message
+		}
+	}
+	for _, a := range of.annotations {
+		if a.err != "" && s.Outcome == explain.Allowed {
+			s.Outcome, s.Message = explain.Denied, a.err
+		}
+		if a.err == "" {
+			if s.Annotations == nil {
+				s.Annotations = map[string]string{}
+			}
+			s.Annotations[a.key] = a.value
+		}
+	}
+	for _, action := range b.Spec.ValidationActions {
+		s.Actions = append(s.Actions, string(action))
+	}
+	r.Explained.Step(s)
+}
+
+// explainMutation tells what a MutatingAdmissionPolicy has made of an object.
+func (r *request) explainMutation(i invocation, was, is runtime.Object, failed []mutationError) {
+	if r.Explained == nil {
+		return
+	}
+	s := explain.Step{
+		Kind: explain.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
+		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: explain.Allowed,
+		Changes: explained.Changes(explained.Map(was), explained.Map(is)),
+	}
+	switch {
+	case len(failed) > 0:
+		s.Outcome, s.Message = explain.Failed, failed[0].err.Error()
+	case len(s.Changes) > 0:
+		s.Outcome = explain.Changed
+	}
+	r.Explained.Step(s)
+}
+
+// nameOf names a parameter; empty: there is none.
+func nameOf(param runtime.Object) string {
+	if param == nil {
+		return ""
+	}
+	metadata, err := meta.Accessor(param)
+	if err != nil {
+		return ""
+	}
+	if metadata.GetNamespace() == "" {
+		return metadata.GetName()
+	}
+	return metadata.GetNamespace() + "/" + metadata.GetName()
+}

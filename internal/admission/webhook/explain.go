@@ -1,0 +1,49 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+
+	upstream "k8s.io/apiserver/pkg/admission"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// step is what an explanation says of a call.
+func (c call) step(of history.Call) explain.Step {
+	s := explain.Step{
+		Kind: explain.Webhook, Phase: admission.Mutating, Name: of.Webhook, Configuration: of.Configuration, Again: c.again,
+		Outcome: of.Outcome, Message: of.Message, Latency: of.Latency,
+	}
+	if c.validates {
+		s.Phase = admission.Validating
+	}
+	if c.said != nil {
+		s.Warnings, s.Annotations = c.said.Warnings, c.said.AuditAnnotations
+		if json.Valid(c.said.Patch) {
+			s.Patch = c.said.Patch
+		}
+	}
+	if c.changed {
+		s.Changes = explained.Changes(explained.Map(c.was), explained.Map(c.is))
+	}
+	return s
+}
+
+// notCalled is what an explanation says of a webhook that does not match a write.
+func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) explain.Step {
+	if why == byRules {
+		of := attr.GetResource()
+		what := of.Resource
+		if sub := attr.GetSubresource(); sub != "" {
+			what += "/" + sub
+		}
+		why += fmt.Sprintf(" %s of %s in %s", attr.GetOperation(), what, of.GroupVersion())
+	}
+	return explain.Step{
+		Kind: explain.Webhook, Phase: phase, Name: w.Name, Configuration: w.configuration, Outcome: explain.Skipped, Message: why,
+	}
+}

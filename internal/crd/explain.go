@@ -1,0 +1,265 @@
+package crd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// oneRule is a CEL rule of a schema by itself, so that it can be told what it alone has cost.
+type oneRule struct {
+	node, rule string
+	validator  *cel.Validator // of the schema with this rule only; nil: the schema has been stored with a rule that does not compile
+}
+
+// rulesOneByOne compiles each rule of a schema by itself.
+func rulesOneByOne(s *structuralschema.Structural) []oneRule {
+	if s == nil {
+		return nil
+	}
+	var all []oneRule
+	for n := 0; ; n++ {
+		only := s.DeepCopy()
+		k := keeper{number: n}
+		k.structural(schemaRoot, only)
+		if k.node == "" {
+			return all
+		}
+		all = append(all, oneRule{k.node, k.rule, cel.NewValidator(only, true, celconfig.PerCallLimit)})
+	}
+}
+
+// schemaRoot is where the schema stands in a version of a definition.
+const schemaRoot = "openAPIV3Schema"
+
+// keeper takes all rules but one out of a schema.
+type keeper struct {
+	number int    // of the rule that stays
+	seen   int    // rules until now
+	node   string // of the rule that stays
+	rule   string
+}
+
+func (k *keeper) keep(node string, rules *structuralschema.ValidationExtensions) {
+	all := rules.XValidations
+	rules.XValidations = nil
+	for i := range all {
+		if k.seen == k.number {
+			rules.XValidations = all[i : i+1]
+			k.node, k.rule = node, all[i].Rule
+		}
+		k.seen++
+	}
+}
+
+func (k *keeper) structural(node string, s *structuralschema.Structural) {
+	k.keep(node, &s.ValidationExtensions)
+	if s.Items != nil {
+		k.structural(node+".items", s.Items)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		k.structural(node+".additionalProperties", s.AdditionalProperties.Structural)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		k.structural(node+".properties."+name, &property)
+		s.Properties[name] = property
+	}
+	if s.ValueValidation != nil {
+		k.values(node, s.ValueValidation)
+	}
+}
+
+// values goes through the nested schemas of a node. Definitions can have rules in those of allOf.
+func (k *keeper) values(node string, v *structuralschema.ValueValidation) {
+	for i := range v.AllOf {
+		k.nested(node+".allOf["+strconv.Itoa(i)+"]", &v.AllOf[i])
+	}
+}
+
+func (k *keeper) nested(node string, n *structuralschema.NestedValueValidation) {
+	k.keep(node, &n.ValidationExtensions)
+	if n.Items != nil {
+		k.nested(node+".items", n.Items)
+	}
+	if n.AdditionalProperties != nil {
+		k.nested(node+".additionalProperties", n.AdditionalProperties)
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
+		property := n.Properties[name]
+		k.nested(node+".properties."+name, &property)
+		n.Properties[name] = property
+	}
+	k.values(node, &n.ValueValidation)
+}
+
+// explain is resource.Version.Explain.
+func (s customStrategy) explain(ctx context.Context, j *resource.Judged) {
+	if j.Subresource != "" && j.Subresource != "status" && j.Subresource != "scale" {
+		return
+	}
+	u, ok := j.Object.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	was, _ := j.Old.(*unstructured.Unstructured)
+	if !slices.ContainsFunc(j.Refused, func(r explain.Refusal) bool { return stopsRules[field.ErrorType(r.Type)] }) {
+		s.explainRules(ctx, j, u, was)
+	}
+	if was != nil {
+		s.explainRatcheting(ctx, j, u, was)
+	}
+	for _, of := range [][]explain.Refusal{j.Refused, j.Ratcheted} {
+		for i := range of {
+			if of[i].Node == "" {
+				of[i].Node, of[i].Schema = s.schema.nodeOf(of[i].Path, of[i].Type)
+			}
+		}
+	}
+}
+
+// stopsRules are the errors after which the rules are not evaluated.
+var stopsRules = map[field.ErrorType]bool{
+	field.ErrorTypeNotSupported: true, field.ErrorTypeRequired: true, field.ErrorTypeTooLong: true, field.ErrorTypeTooMany: true, field.ErrorTypeTypeInvalid: true,
+}
+
+// explainRules evaluates the rules one by one, and says which refuses what. They judge what they
+// would of an object that is new in all its parts, and so find what is ratcheted, too.
+func (s customStrategy) explainRules(ctx context.Context, j *resource.Judged, u, was *unstructured.Unstructured) {
+	var old any
+	if was != nil {
+		old = was.Object
+	}
+	for _, r := range s.schema.explained() {
+		if r.validator == nil {
+			continue
+		}
+		errs, left := r.validator.Validate(ctx, nil, s.schema.structural, u.Object, old, celconfig.RuntimeCELCostBudget)
+		told := explain.Rule{Node: r.node, Rule: r.rule, Cost: celconfig.RuntimeCELCostBudget - left}
+		for _, err := range errs {
+			told.Refuses = append(told.Refuses, pathOf(err))
+			found := refusal(err)
+			found.Node, found.Rule, found.Cost = r.node, r.rule, told.Cost
+			if i := indexOf(j.Refused, found); i >= 0 {
+				if j.Refused[i].Rule == "" {
+					j.Refused[i] = found
+				}
+			} else if was != nil {
+				j.Ratcheted = append(j.Ratcheted, found)
+			}
+		}
+		j.Rules = append(j.Rules, told)
+	}
+}
+
+// explainRatcheting says what the schema would have refused if all of the object were new.
+func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Judged, u, was *unstructured.Unstructured) {
+	var errs field.ErrorList
+	if j.Subresource != "status" {
+		errs = validation.ValidateCustomResource(nil, u.Object, s.schema.validator)
+	} else if status, ok := u.Object["status"]; ok {
+		errs = validation.ValidateCustomResource(field.NewPath("status"), status, s.schema.status)
+	}
+	if len(s.validateLists(was)) > 0 {
+		errs = append(errs, s.validateLists(u)...)
+	}
+	for _, err := range errs {
+		if found := refusal(err); indexOf(j.Refused, found) < 0 {
+			j.Ratcheted = append(j.Ratcheted, found)
+		}
+	}
+}
+
+// refusal is an error as the Status of an answer has it.
+func refusal(err *field.Error) explain.Refusal {
+	return explain.Refusal{Path: pathOf(err), Type: string(metav1.CauseType(err.Type)), Message: err.ErrorBody()}
+}
+
+func pathOf(err *field.Error) string { return strings.TrimPrefix(err.Field, "<nil>") }
+
+func indexOf(all []explain.Refusal, of explain.Refusal) int {
+	return slices.IndexFunc(all, func(r explain.Refusal) bool { return r.Path == of.Path && r.Message == of.Message })
+}
+
+// nodeOf finds the node of the schema for a field, and the part of it that is about the field alone.
+func (s *compiledSchema) nodeOf(path, kind string) (node string, about json.RawMessage) {
+	if s.structural == nil || path == "" || path == "metadata" || strings.HasPrefix(path, "metadata.") {
+		return "", nil
+	}
+	node = schemaRoot
+	at, last := s.structural, s.structural
+	parent := node
+	for rest := path; rest != ""; {
+		name, below, found := step(at, &rest)
+		if !found {
+			return "", nil
+		}
+		parent, node = node, node+name
+		last, at = at, below
+	}
+	if field.ErrorType(kind) == field.ErrorTypeRequired && at != s.structural {
+		node, at = parent, last
+	}
+	only := *at
+	only.Items, only.Properties, only.AdditionalProperties, only.XValidations = nil, nil, nil, nil
+	only.Description, only.Title = "", ""
+	text, err := json.Marshal(only.ToKubeOpenAPI())
+	if err != nil || string(text) == "{}" {
+		return node, nil
+	}
+	return node, text
+}
+
+// step takes the first field off a path, which it leaves the rest of, and goes to its node.
+func step(at *structuralschema.Structural, path *string) (name string, below *structuralschema.Structural, found bool) {
+	text := *path
+	if item, ok := strings.CutPrefix(text, "["); ok {
+		_, rest, closed := strings.Cut(item, "]")
+		if !closed {
+			return "", nil, false
+		}
+		*path = rest
+		if at.Items != nil {
+			return ".items", at.Items, true
+		}
+		return valuesOf(at)
+	}
+	text = strings.TrimPrefix(text, ".")
+	// A name may have dots in it.
+	names := slices.SortedFunc(maps.Keys(at.Properties), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, name := range names {
+		if rest, ok := strings.CutPrefix(text, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			*path = rest
+			property := at.Properties[name]
+			return ".properties." + name, &property, true
+		}
+	}
+	end := strings.IndexAny(text, ".[")
+	if end < 0 {
+		end = len(text)
+	}
+	*path = text[end:]
+	return valuesOf(at)
+}
+
+func valuesOf(at *structuralschema.Structural) (string, *structuralschema.Structural, bool) {
+	if at.AdditionalProperties == nil || at.AdditionalProperties.Structural == nil {
+		return "", nil, false
+	}
+	return ".additionalProperties", at.AdditionalProperties.Structural, true
+}

@@ -1,0 +1,324 @@
+package explained
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// Map returns an object as JSON has it, or nil if it has no JSON.
+func Map(obj runtime.Object) map[string]any {
+	if obj == nil {
+		return nil
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return runtime.DeepCopyJSON(u.Object)
+	}
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil
+	}
+	return MapOf(text)
+}
+
+// MapOf reads an object in JSON.
+func MapOf(text []byte) map[string]any {
+	var m map[string]any
+	if utiljson.Unmarshal(text, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+// Encoder encodes objects as JSON of a version.
+type Encoder interface {
+	Encode(obj runtime.Object) ([]byte, error)
+}
+
+// Read is Sent for an object that was sent as JSON.
+func (r *Recorder) Read(sent []byte, of Encoder, read runtime.Object) {
+	if r == nil || read == nil {
+		return
+	}
+	if text, err := of.Encode(read); err == nil {
+		r.Sent(MapOf(sent), MapOf(text))
+	}
+}
+
+// Sent says how the object that the client has sent was read: what is not in it any more was
+// pruned, and what was not in it is a default.
+func (r *Recorder) Sent(sent, read map[string]any) {
+	if r == nil || sent == nil || read == nil {
+		return
+	}
+	for _, c := range history.Diff(sent, read) {
+		switch {
+		case c.Is == nil:
+			r.pruned(c.Path, c.Was)
+		case c.Was == nil:
+			r.defaulted(c.Path, c.Is)
+		default:
+			r.note(func(e *explain.Explanation) {
+				e.Read = append(e.Read, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+			})
+		}
+	}
+}
+
+// Merged says what became of a patch that names only the fields that it sets, as the configuration
+// of an apply: what is in neither the patch nor the former state is a default, and what is in the
+// patch only was pruned.
+func (r *Recorder) Merged(was, patch, is map[string]any) {
+	if r == nil || is == nil {
+		return
+	}
+	for _, c := range history.Diff(was, is) {
+		if c.Was != nil || byServer[c.Path] {
+			continue
+		}
+		for _, v := range leaves(c.Path, c.Is) {
+			if !byServer[v.Path] && !strings.HasPrefix(v.Path, "metadata.managedFields") && !names(patch, v.Path) {
+				r.defaulted(v.Path, v.Value)
+			}
+		}
+	}
+	r.lost("", patch, is)
+}
+
+// lost finds the fields of a patch that are not in the object.
+func (r *Recorder) lost(path string, patch, is map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		value := patch[name]
+		if value == nil || strings.HasPrefix(name, "$") {
+			continue
+		}
+		at := join(path, name)
+		below, isMap := value.(map[string]any)
+		switch now, ok := is[name]; {
+		case !ok && !(isMap && len(leaves(at, below)) == 0):
+			r.pruned(at, value)
+		case isMap:
+			if now, ok := now.(map[string]any); ok {
+				r.lost(at, below, now)
+			}
+		}
+	}
+}
+
+// names tells whether a patch has a field, or something below it, or all of what the field is in.
+// It does not look into lists, whose items a patch merges in its own ways.
+func names(patch map[string]any, path string) bool {
+	for name, value := range patch {
+		rest, ok := strings.CutPrefix(path, join("", name))
+		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+			continue
+		}
+		below, isMap := value.(map[string]any)
+		if !isMap || rest == "" {
+			return true
+		}
+		return names(below, strings.TrimPrefix(rest, "."))
+	}
+	return false
+}
+
+func (r *Recorder) pruned(path string, value any) {
+	r.note(func(e *explain.Explanation) { e.Pruned = append(e.Pruned, explain.Value{Path: path, Value: value}) })
+}
+
+func (r *Recorder) defaulted(path string, value any) {
+	values := leaves(path, value)
+	r.note(func(e *explain.Explanation) { e.Defaulted = append(e.Defaulted, values...) })
+}
+
+// leaves are the fields of a value that are no maps. Empty maps, which objects of Go types have
+// where there is nothing, are none.
+func leaves(path string, value any) []explain.Value {
+	m, ok := value.(map[string]any)
+	if !ok {
+		if value == nil {
+			return nil
+		}
+		return []explain.Value{{Path: path, Value: value}}
+	}
+	var all []explain.Value
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, leaves(join(path, name), m[name])...)
+	}
+	return all
+}
+
+// join adds the name of a field to a path, as package history does.
+func join(path, name string) string { return history.Join(path, name) }
+
+// changesOf returns what differs between two states of an object.
+func changesOf(was, is map[string]any) []explain.Change {
+	var all []explain.Change
+	for _, c := range history.Diff(was, is) {
+		if strings.HasPrefix(c.Path, "metadata.managedFields") {
+			continue
+		}
+		if c.Was == nil {
+			for _, v := range leaves(c.Path, c.Is) {
+				all = append(all, explain.Change{Path: v.Path, Is: v.Value})
+			}
+			continue
+		}
+		if c.Is == nil && len(leaves(c.Path, c.Was)) == 0 {
+			continue
+		}
+		all = append(all, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+	}
+	return all
+}
+
+// Changes returns what differs between two states of an object.
+func Changes(was, is map[string]any) []explain.Change { return changesOf(was, is) }
+
+// byServer are the fields of which nobody has to be told: the server makes them, or they stand in
+// the request.
+var byServer = map[string]bool{
+	"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true, "metadata.uid": true,
+	"metadata.creationTimestamp": true, "metadata.generation": true, "metadata.resourceVersion": true,
+}
+
+// Changed says what the write makes of the object, and who owns the fields.
+func (r *Recorder) Changed(was, is map[string]any) {
+	if r == nil {
+		return
+	}
+	before, after := ownersOf(was), ownersOf(is)
+	changes := slices.DeleteFunc(changesOf(was, is), func(c explain.Change) bool {
+		return byServer[c.Path] || strings.HasPrefix(c.Path, "metadata.managedFields")
+	})
+	for i := range changes {
+		c := &changes[i]
+		c.OwnersBefore, c.Owners = before.of(c.Path), after.of(c.Path)
+	}
+	name, _, _ := unstructured.NestedString(is, "metadata", "name")
+	r.Named(name)
+	r.note(func(e *explain.Explanation) { e.Changes = changes })
+}
+
+// owners are the fields that managers own, by their paths.
+type owners map[string][]string
+
+// ownersOf reads the managedFields of an object.
+func ownersOf(obj map[string]any) owners {
+	o := owners{}
+	all, _, _ := unstructured.NestedSlice(obj, "metadata", "managedFields")
+	for _, one := range all {
+		entry, _ := one.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		if sub, _ := entry["subresource"].(string); sub != "" {
+			manager += " (" + sub + ")"
+		}
+		if fields, ok := entry["fieldsV1"].(map[string]any); ok {
+			o.read("", manager, fields)
+		}
+	}
+	return o
+}
+
+func (o owners) read(path, manager string, fields map[string]any) {
+	leaf := true
+	for name, value := range fields {
+		below, _ := value.(map[string]any)
+		at := path
+		switch kind, rest, _ := strings.Cut(name, ":"); kind {
+		case ".":
+			continue
+		case "f":
+			at = join(path, rest)
+		case "k":
+			at = path + "[" + keys(rest) + "]"
+		case "v":
+			at = path + "[]"
+		case "i":
+			at = path + "[" + rest + "]"
+		}
+		leaf = false
+		o.read(at, manager, below)
+	}
+	if leaf && path != "" && !slices.Contains(o[path], manager) {
+		o[path] = append(o[path], manager)
+	}
+}
+
+// keys shows the keys of an item as package history does.
+func keys(text string) string {
+	m := MapOf([]byte(text))
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, m[name]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// of returns the managers of a field: of itself, of fields below it, or else of the field that it
+// is a part of.
+func (o owners) of(path string) []string {
+	found := map[string]bool{}
+	within := ""
+	for at, managers := range o {
+		switch {
+		case at == path || isBelow(at, path):
+			for _, m := range managers {
+				found[m] = true
+			}
+		case isBelow(path, at) && len(at) > len(within):
+			within = at
+		}
+	}
+	if len(found) == 0 && within != "" {
+		for _, m := range o[within] {
+			found[m] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// isBelow tells whether a path leads to a part of another one.
+func isBelow(path, of string) bool {
+	rest, ok := strings.CutPrefix(path, of)
+	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
+}
+
+// Conflicts says which fields an apply may not change, by the causes of its refusal.
+func (r *Recorder) Conflicts(causes []metav1.StatusCause) {
+	for _, c := range causes {
+		if c.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		owner := strings.TrimPrefix(c.Message, "conflict with ")
+		manager := owner
+		if quoted, err := strconv.QuotedPrefix(owner); err == nil {
+			if name, err := strconv.Unquote(quoted); err == nil {
+				manager = name
+			}
+		}
+		r.note(func(e *explain.Explanation) {
+			e.Conflicts = append(e.Conflicts, explain.Conflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
+		})
+	}
+}
+
+// Refusals returns the causes of a refusal, field by field.
+func Refusals(causes []metav1.StatusCause) []explain.Refusal {
+	var all []explain.Refusal
+	for _, c := range causes {
+		all = append(all, explain.Refusal{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
+	}
+	return all
+}

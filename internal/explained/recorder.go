@@ -1,0 +1,134 @@
+package explained
+
+import (
+	"sync"
+
+	"github.com/fakecluster/fakecluster/explain"
+)
+
+// Recorder takes down the explanation of one write. Its methods may be called by several
+// goroutines, and a nil Recorder ignores them.
+type Recorder struct {
+	mu sync.Mutex
+	is explain.Explanation
+}
+
+// note changes the explanation. Methods that are called for every write do not use it, because what
+// the function needs is allocated even if there is no Recorder.
+func (r *Recorder) note(change func(*explain.Explanation)) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.is)
+}
+
+// Explanation returns what has been taken down.
+func (r *Recorder) Explanation() explain.Explanation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.is
+}
+
+// Asks says what the request is; name names the object that it is for, if that is known.
+func (r *Recorder) Asks(q explain.Request, name func(of string) string) {
+	r.note(func(e *explain.Explanation) {
+		q.Manager, q.DryRun, q.Object = e.Request.Manager, e.Request.DryRun, name(e.Request.Object)
+		e.Request = q
+	})
+}
+
+// Named says what the name of a new object is.
+func (r *Recorder) Named(name string) {
+	r.note(func(e *explain.Explanation) {
+		if name != "" {
+			e.Request.Object = name
+		}
+	})
+}
+
+// Writes says which manager writes, and whether it is a dry run.
+func (r *Recorder) Writes(manager string, dryRun bool) {
+	r.note(func(e *explain.Explanation) { e.Request.Manager, e.Request.DryRun = manager, dryRun })
+}
+
+// May says whether the user may make the request. The last decision counts.
+func (r *Recorder) May(allowed bool, reason string) {
+	r.note(func(e *explain.Explanation) { e.Access = &explain.Access{Allowed: allowed, Reason: reason} })
+}
+
+// Struck says what a fault on purpose does to the request.
+func (r *Recorder) Struck(what string) {
+	r.note(func(e *explain.Explanation) {
+		if e.Fault != "" {
+			what = e.Fault + ", " + what
+		}
+		e.Fault = what
+	})
+}
+
+// Attempt says that an attempt at the write begins. What the last one found counts no more.
+func (r *Recorder) Attempt() {
+	r.note(func(e *explain.Explanation) {
+		*e = explain.Explanation{Request: e.Request, Access: e.Access, Fault: e.Fault, Attempts: e.Attempts + 1}
+	})
+}
+
+// Step says what somebody has said in admission.
+func (r *Recorder) Step(s explain.Step) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.is.Admission = append(r.is.Admission, s)
+}
+
+// Annotate says what the audit event of the request is told.
+func (r *Recorder) Annotate(key, value string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.is.Annotations == nil {
+		r.is.Annotations = map[string]string{}
+	}
+	r.is.Annotations[key] = value
+}
+
+// Prepared says what the kind itself has changed of the object.
+func (r *Recorder) Prepared(was, is map[string]any) {
+	changes := changesOf(was, is)
+	r.note(func(e *explain.Explanation) { e.Prepared = append(e.Prepared, changes...) })
+}
+
+// Judged says what is wrong with the object, what would be if it had changed, and what the rules
+// have cost.
+func (r *Recorder) Judged(refused, ratcheted []explain.Refusal, rules []explain.Rule) {
+	r.note(func(e *explain.Explanation) { e.Refused, e.Ratcheted, e.Rules = refused, ratcheted, rules })
+}
+
+// Overtaken says that the object has been written since the client read it.
+func (r *Recorder) Overtaken(sent, is int64) {
+	r.note(func(e *explain.Explanation) { e.Overtaken = &explain.Overtaken{Sent: sent, Is: is} })
+}
+
+// Since says who has written it since then.
+func (r *Recorder) Since(by []explain.Revision) {
+	r.note(func(e *explain.Explanation) { e.Overtaken.By = by })
+}
+
+// Unchanged says that nothing is written.
+func (r *Recorder) Unchanged() { r.note(func(e *explain.Explanation) { e.Unchanged = true }) }
+
+// Fails says what the answer says of a failure.
+func (r *Recorder) Fails(reason, message string) {
+	r.note(func(e *explain.Explanation) { e.Answer.Reason, e.Answer.Message = reason, message })
+}
+
+// Answers says what the client gets.
+func (r *Recorder) Answers(code int, warnings []string) {
+	r.note(func(e *explain.Explanation) { e.Answer.Code, e.Warnings = code, warnings })
+}

@@ -1,0 +1,244 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/findings"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// ExplainHeader is the header by which a client asks for the explanation of a write. With the value
+// text or json, the explanation is the body of the answer, in place of the object or the Status; the
+// code of the answer stays. With the value header, the answer is as always, and has the explanation
+// as JSON in its header ExplanationHeader. The write is made as without it; ?dryRun=All makes it a
+// dry run.
+const (
+	ExplainHeader     = "Fakecluster-Explain"
+	ExplanationHeader = "Fakecluster-Explanation"
+)
+
+// maxExplanationHeader is how long an explanation in a header may be, because clients do not read
+// any header: curl reads 100 KiB.
+const maxExplanationHeader = 64 << 10
+
+// explainWrites has the writes explained whose clients ask for it.
+func (s *Server) explainWrites(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if as := req.Header[ExplainHeader]; len(as) > 0 {
+			s.explain(next, w, req, as[0])
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Request, as string) {
+	if info := infoOf(req); !info.IsResourceRequest || !explainable[info.Verb] {
+		writeError(w, req, apierrors.NewBadRequest(ExplainHeader+": only a create, an update, a patch and a delete of one object are explained"))
+		return
+	}
+	e := &explanation{server: s, to: &explained.Recorder{}}
+	contextOf(req).explained = e.to
+	switch as {
+	case "header":
+		next.ServeHTTP(&inHeader{ResponseWriter: w, of: e, req: req}, req)
+	case "json", "text":
+		kept := &keptAnswer{header: w.Header()}
+		next.ServeHTTP(kept, req)
+		is := e.end(req, kept.code, w.Header())
+		text, mediaType := []byte(is.String()), "text/plain; charset=utf-8"
+		if as == "json" {
+			var err error
+			if text, err = json.Marshal(is); err != nil {
+				writeError(w, req, apierrors.NewInternalError(err))
+				return
+			}
+			text, mediaType = append(text, '\n'), "application/json"
+		}
+		w.Header().Del("Content-Encoding")
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		w.WriteHeader(kept.code)
+		_, _ = w.Write(text) // the client may have gone
+	default:
+		writeError(w, req, apierrors.NewBadRequest(fmt.Sprintf("%s: %q is none of header, json, text", ExplainHeader, as)))
+	}
+}
+
+// explainable are the verbs that write one object.
+var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
+
+// explainedOf returns what takes down the explanation of a request; nil: nothing does.
+func explainedOf(ctx context.Context) *explained.Recorder {
+	c, _ := ctx.Value(requestContextKey{}).(*requestContext)
+	if c == nil {
+		return nil
+	}
+	return c.explained
+}
+
+// explainAccess tells the explanation of a request whether its user may make it.
+func explainAccess(ctx context.Context, allowed bool, reason string) {
+	if to := explainedOf(ctx); to != nil {
+		to.May(allowed, reason)
+	}
+}
+
+// explanation is the explanation of one request.
+type explanation struct {
+	server *Server
+	to     *explained.Recorder
+}
+
+// end completes the explanation of a request whose answer is known.
+func (e *explanation) end(req *http.Request, code int, header http.Header) explain.Explanation {
+	c, info := contextOf(req), infoOf(req)
+	q := explain.Request{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
+	if c.user != nil {
+		q.User = c.user.GetName()
+	}
+	if info.Verb == "patch" {
+		q.Patch = patchWord(req.Header.Get("Content-Type"))
+	}
+	e.to.Asks(q, func(name string) string {
+		if info.Name != "" {
+			name = info.Name
+		}
+		return findings.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, name)
+	})
+	parsed, _ := utilnet.ParseWarningHeaders(header["Warning"])
+	var warnings []string
+	for _, w := range parsed {
+		warnings = append(warnings, w.Text)
+	}
+	e.to.Answers(code, warnings)
+	is := e.to.Explanation()
+	if is.Overtaken != nil {
+		is.Overtaken.By = e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, is.Overtaken.Sent)
+	}
+	return is
+}
+
+// since returns the writes of an object after a revision, as far as they are known.
+func (s *Server) since(group, plural, version, namespace, name string, revision int64) []explain.Revision {
+	of := s.catalogue.Load().Resource(group, plural)
+	if of == nil {
+		return nil
+	}
+	v := of.Version(version)
+	if v == nil {
+		return nil
+	}
+	known, err := s.ObjectHistory(v.Kind(), namespace, name)
+	if err != nil {
+		return nil // the definition has gone
+	}
+	var all []explain.Revision
+	for _, r := range known {
+		if r.Revision <= revision {
+			continue
+		}
+		told := explain.Revision{Revision: r.Revision, By: r.Client(), Verb: r.Verb}
+		if r.Patch == "apply" {
+			told.Verb = r.Patch
+		}
+		if r.Subresource != "" {
+			told.Verb += " " + r.Subresource
+		}
+		for _, c := range r.Changes {
+			told.Changes = append(told.Changes, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+		}
+		all = append(all, told)
+	}
+	return all
+}
+
+// inHeader is an answer that has the explanation in its header.
+type inHeader struct {
+	http.ResponseWriter
+	of      *explanation
+	req     *http.Request
+	written bool
+}
+
+// Unwrap is for http.ResponseController.
+func (a *inHeader) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *inHeader) WriteHeader(code int) {
+	if !a.written && code >= http.StatusOK {
+		a.written = true
+		is := a.of.end(a.req, code, a.Header())
+		text, err := json.Marshal(is)
+		if err == nil && len(text) > maxExplanationHeader {
+			text, err = json.Marshal(explain.Explanation{
+				Request: is.Request, Answer: is.Answer,
+				Omitted: fmt.Sprintf("the explanation has %d bytes, too many for a header; %s: json has all of it", len(text), ExplainHeader),
+			})
+		}
+		if err == nil {
+			a.Header().Set(ExplanationHeader, ascii(string(text)))
+		}
+	}
+	a.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (a *inHeader) Write(p []byte) (int, error) {
+	if !a.written {
+		a.WriteHeader(http.StatusOK)
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// ascii writes a JSON text in characters that a header can carry.
+func ascii(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// explainBody tells the explanation of the request how its body was read.
+func (r *request) explainBody(v *resource.Version, body []byte, serializer runtime.Serializer, read runtime.Object) {
+	if metadata, err := meta.Accessor(read); err == nil {
+		r.explained.Named(metadata.GetName())
+	}
+	text, err := v.Codec.Encode(read)
+	if err != nil {
+		return
+	}
+	sent := explained.MapOf(body)
+	if sent == nil && v.Typed && strings.Contains(r.http.Header.Get("Content-Type"), "protobuf") {
+		if obj, _, err := serializer.Decode(body, nil, nil); err == nil {
+			sent = explained.Map(obj)
+		}
+	} else if sent == nil {
+		if asJSON, err := yaml.YAMLToJSON(body); err == nil {
+			sent = explained.MapOf(asJSON)
+		}
+	}
+	r.explained.Sent(sent, explained.MapOf(text))
+}

@@ -256,7 +256,7 @@ func TestAReviewKnowsTokens(t *testing.T) {
 	robot := authenticationv1.UserInfo{Username: "system:serviceaccount:default:robot", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"}}
 	equal(t, "for its audience", review(request.Status.Token, "vault"), authenticationv1.TokenReviewStatus{Authenticated: true, User: robot, Audiences: []string{"vault"}})
 	equal(t, "for the server", review(request.Status.Token), authenticationv1.TokenReviewStatus{
-		Error: `token audiences ["vault"] is invalid for the target audiences ["` + issuer + `"]`,
+		Error: `[invalid bearer token, token audiences ["vault"] is invalid for the target audiences ["` + issuer + `"]]`,
 	})
 	equal(t, "a user", review(c.ConfigFor("jane", "dev").BearerToken), authenticationv1.TokenReviewStatus{
 		Authenticated: true, User: authenticationv1.UserInfo{Username: "jane", Groups: []string{"dev", "system:authenticated"}}, Audiences: []string{issuer},
@@ -326,7 +326,7 @@ func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
 	_, err = admin.RbacV1().Roles("default").Create(t.Context(), role("more", "delete"), metav1.CreateOptions{})
 	must(t, err)
 	fails(t, "a binding to a role with more", bind("more"), `rolebindings.rbac.authorization.k8s.io "more" is forbidden: `+escalation)
-	fails(t, "a binding to a role that is not there", bind("none"), `roles.rbac.authorization.k8s.io "none" not found`)
+	fails(t, "a binding to a role that is not there", bind("none"), `rolebindings.rbac.authorization.k8s.io "none" not found`)
 	grant(t, admin, "binder", jane, rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"bind", "escalate"}})
 	must(t, bind("more"))
 	must(t, bind("none"))

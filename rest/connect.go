@@ -40,6 +40,10 @@ func connect(r *request) error {
 	if err != nil {
 		return err
 	}
+	if text == "" {
+		r.w.WriteHeader(http.StatusNoContent) // as a real server answers where there is nothing to stream
+		return nil
+	}
 	r.w.Header().Set("Content-Type", "text/plain")
 	r.w.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(r.w, text) // the client may have gone

@@ -99,7 +99,8 @@ type known struct {
 // Secret has been used. The context closing ends with the cluster.
 func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time, patch Patcher) (*Authenticator, error) {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, patch: patch, known: map[string]known{}}
-	bearers := []authenticator.Token{authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))}
+	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
+	bearers := []authenticator.Token{own}
 	if o.Tokens != nil {
 		bearers = append(bearers, authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), o.Tokens))
 	}
@@ -118,7 +119,9 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o O
 		bearers = append(bearers, o.Webhook)
 	}
 	tokens := tokenunion.New(bearers...)
-	var requests []authenticator.Request
+	// The cluster's own token is looked for by itself first, like that of the loopback client of a real
+	// server: errors about another token begin with what this has to say.
+	requests := []authenticator.Request{bearertoken.New(own)}
 	if o.FrontProxy != nil {
 		requests = append(requests, authenticator.WrapAudienceAgnosticRequest(issuer.Audiences(), o.FrontProxy))
 	}

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	rbacvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 )
@@ -109,18 +110,22 @@ func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return res
 
 type resolver struct{ rules *Rules }
 
-func (r resolver) of(u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
+func (r resolver) of(ctx context.Context, u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
 	known, err := r.rules.load()
 	if err != nil {
 		return nil, err
 	}
-	v := view{known, u, nil, "roles", "clusterroles"} // as upstream's storages call them
+	v := view{known, u, nil, "roles", "clusterroles"}
+	if info, ok := apirequest.RequestInfoFrom(ctx); ok && info.Resource != "" {
+		// Upstream's storages call a role that is not there what the request is for.
+		v.roleName, v.clusterRoleName = info.Resource, info.Resource
+	}
 	return rbacvalidation.NewDefaultRuleResolver(v, v, v, v), nil
 }
 
 // GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.
 func (r resolver) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	of, err := r.of(&user.DefaultInfo{})
+	of, err := r.of(ctx, &user.DefaultInfo{})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +134,7 @@ func (r resolver) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef,
 
 // RulesFor implements upstream's AuthorizationRuleResolver.
 func (r resolver) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	of, err := r.of(u)
+	of, err := r.of(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +143,7 @@ func (r resolver) RulesFor(ctx context.Context, u user.Info, namespace string) (
 
 // VisitRulesFor implements upstream's AuthorizationRuleResolver.
 func (r resolver) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
-	of, err := r.of(u)
+	of, err := r.of(ctx, u)
 	if err != nil {
 		visitor(nil, nil, err)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -130,7 +131,7 @@ func (o *openAPI) of(c *resource.Catalogue) *openapi.Documents {
 	if before != nil && before.Of(c) {
 		return before
 	}
-	documents := openapi.New(c, before)
+	documents := openapi.New(c, before, builtin.OpenAPITypes)
 	o.last.Store(documents)
 	return documents
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -28,7 +29,10 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	"k8s.io/kubernetes/pkg/registry/core/node"
+	noderest "k8s.io/kubernetes/pkg/registry/core/node/rest"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
+	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
+	"k8s.io/kubernetes/pkg/registry/core/service"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 	nodeutil "k8s.io/kubernetes/pkg/util/node"
 
@@ -45,12 +49,14 @@ type connection struct {
 	proxy   bool                  // the path behind the subresource is one of the options
 	read    bool                  // it is a read, which admission is not asked about
 	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
+	storage registryrest.Storage // upstream's, which is never called: it says which methods there are
 }
 
 // of makes the connection of a version, at a subresource that speaks the kind.
 func (c *connection) of(v *resource.Version, kind schema.GroupVersionKind) *resource.Connection {
 	out := &resource.Connection{
 		Connect: c.connect,
+		Storage: c.storage,
 		Options: func(query url.Values, path string) (runtime.Object, error) {
 			if c.proxy {
 				query["path"] = []string{path}
@@ -73,14 +79,15 @@ type locate[O any] func(ctx context.Context, pods pod.ResourceGetter, kubelets k
 	*url.URL, *kubelet.ConnectionInfo, error)
 
 var (
-	podExec        = stream(pod.ExecLocation, func() *api.PodExecOptions { return &api.PodExecOptions{} })
-	podAttach      = stream(pod.AttachLocation, func() *api.PodAttachOptions { return &api.PodAttachOptions{} })
-	podPortForward = stream(pod.PortForwardLocation, func() *api.PodPortForwardOptions { return &api.PodPortForwardOptions{} })
+	podExec        = stream(&podrest.ExecREST{}, pod.ExecLocation, func() *api.PodExecOptions { return &api.PodExecOptions{} })
+	podAttach      = stream(&podrest.AttachREST{}, pod.AttachLocation, func() *api.PodAttachOptions { return &api.PodAttachOptions{} })
+	podPortForward = stream(&podrest.PortForwardREST{}, pod.PortForwardLocation, func() *api.PodPortForwardOptions { return &api.PodPortForwardOptions{} })
 )
 
 // podLog is the log of a container. That of a pod without a node is empty.
 var podLog = &connection{
 	read:    true,
+	storage: &podrest.LogREST{},
 	options: func() runtime.Object { return &api.PodLogOptions{} },
 	connect: func(ctx context.Context, name string, o runtime.Object, _ bool) (string, error) {
 		options := o.(*api.PodLogOptions)
@@ -131,8 +138,9 @@ type creating struct{ authorizer.Attributes }
 func (creating) GetVerb() string { return "create" }
 
 // stream makes a connection to a container, through its kubelet.
-func stream[O runtime.Object](locate locate[O], options func() O) *connection {
+func stream[O runtime.Object](storage registryrest.Storage, locate locate[O], options func() O) *connection {
 	return &connection{
+		storage: storage,
 		options: func() runtime.Object { return options() },
 		connect: func(ctx context.Context, name string, o runtime.Object, upgrade bool) (string, error) {
 			if err := mayConnect(ctx); err != nil {
@@ -151,11 +159,11 @@ func stream[O runtime.Object](locate locate[O], options func() O) *connection {
 }
 
 var (
-	podProxy = proxy(func() runtime.Object { return &api.PodProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
+	podProxy = proxy(&podrest.ProxyREST{}, func() runtime.Object { return &api.PodProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
 		location, _, err := pod.ResourceLocation(ctx, getter{podResource}, nil, name)
 		return location, err
 	})
-	serviceProxy = proxy(func() runtime.Object { return &api.ServiceProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
+	serviceProxy = proxy(&service.ProxyREST{}, func() runtime.Object { return &api.ServiceProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
 		c, err := ClusterFrom(ctx)
 		if err != nil {
 			return nil, err
@@ -167,7 +175,7 @@ var (
 		location, _, err := services.ResourceLocation(ctx, name)
 		return location, err
 	})
-	nodeProxy = proxy(func() runtime.Object { return &api.NodeProxyOptions{} }, func(ctx context.Context, id string) (*url.URL, error) {
+	nodeProxy = proxy(&noderest.ProxyREST{}, func() runtime.Object { return &api.NodeProxyOptions{} }, func(ctx context.Context, id string) (*url.URL, error) {
 		_, name, _, valid := utilnet.SplitSchemeNamePort(id)
 		if valid {
 			// Upstream looks the name up in the DNS, to keep clients away from the server's own
@@ -186,8 +194,8 @@ var (
 )
 
 // proxy makes a connection to a pod, a service or a node.
-func proxy(options func() runtime.Object, locate func(ctx context.Context, name string) (*url.URL, error)) *connection {
-	return &connection{proxy: true, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
+func proxy(storage registryrest.Storage, options func() runtime.Object, locate func(ctx context.Context, name string) (*url.URL, error)) *connection {
+	return &connection{storage: storage, proxy: true, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
 		location, err := locate(ctx, name)
 		if err != nil {
 			return "", err

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -137,7 +139,7 @@ func (k *kind) storage(g *group) schema.GroupVersion {
 
 // resource makes the kind's resource. It is nil if the options leave no version of the
 // kind served.
-func (k *kind) resource(g *group, o Options, documents *documents) *resource.Resource {
+func (k *kind) resource(g *group, o Options) *resource.Resource {
 	names := k.served(g, o)
 	if len(names) == 0 {
 		return nil
@@ -164,11 +166,11 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 	}
 	stored := k.storage(g)
 	for _, name := range names {
-		r.Versions = append(r.Versions, k.version(g, r, name, documents))
+		r.Versions = append(r.Versions, k.version(g, r, name))
 	}
 	if stored.Group == g.name {
 		if r.Storage = r.Version(stored.Version); r.Storage == nil {
-			r.Storage = k.version(g, r, stored.Version, nil)
+			r.Storage = k.version(g, r, stored.Version)
 			r.Storage.Served = false
 			r.Versions = append(r.Versions, r.Storage)
 		}
@@ -177,7 +179,7 @@ func (k *kind) resource(g *group, o Options, documents *documents) *resource.Res
 }
 
 // version makes one version of a kind.
-func (k *kind) version(g *group, r *resource.Resource, name string, documents *documents) *resource.Version {
+func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Version {
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
 	codec := resource.NewTypedCodec(scheme, gvk, internalIn(g.name), k.storage(g).Group, k.attributes)
@@ -198,9 +200,9 @@ func (k *kind) version(g *group, r *resource.Resource, name string, documents *d
 	}
 	v.Deletion.Warning, v.Deletion.Forbids = k.deleteWarning, k.deleteForbids
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
-	if documents != nil {
-		v.OpenAPI = documents.of(gvk.GroupVersion())
-	}
+	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
+		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})
+	})}
 	v.Table = k.table
 	if k.strategy != nil {
 		v.Patches = codec.Patches()

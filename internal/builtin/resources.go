@@ -71,7 +71,6 @@ func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 func newResources(o Options) []*resource.Resource {
 	setUpstream()
 	var all []*resource.Resource
-	documents := &documents{byVersion: map[schema.GroupVersion]*document{}}
 	byKind := map[schema.GroupKind]*resource.Resource{}
 	for _, g := range groups {
 		if g == &definitions {
@@ -79,7 +78,7 @@ func newResources(o Options) []*resource.Resource {
 		}
 		for i := range g.kinds {
 			k := &g.kinds[i]
-			r := k.resource(g, o, documents)
+			r := k.resource(g, o)
 			if r == nil {
 				continue
 			}
@@ -87,11 +86,6 @@ func newResources(o Options) []*resource.Resource {
 				r.Storage = byKind[schema.GroupKind{Group: *k.storedIn, Kind: k.kind}].Storage
 			}
 			byKind[r.GroupKind()] = r
-			for _, v := range r.Versions {
-				if v.Served {
-					documents.describe(v, g.typesOf())
-				}
-			}
 			all = append(all, r)
 		}
 	}

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -21,17 +20,6 @@ import (
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	return openapi.GetOpenAPIDefinitions(resource.References())
 })
-
-// forBuilding returns definitions for one build of a document. A builder of kube-openapi
-// writes to the extensions of the definitions it is given, so each build gets its own.
-func forBuilding(definitions map[string]common.OpenAPIDefinition) map[string]common.OpenAPIDefinition {
-	own := make(map[string]common.OpenAPIDefinition, len(definitions))
-	for name, d := range definitions {
-		d.Schema.Extensions = maps.Clone(d.Schema.Extensions)
-		own[name] = d
-	}
-	return own
-}
 
 // types returns the types of a kind for field management, in all versions in which objects
 // may be served, stored or named by managedFields. They are made once in a process, because

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/tableconvertor"
@@ -41,10 +40,10 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 		StorageVersionHash: "jfWCUB31mvA=",
 	}
 	strategy := definitionStrategy{Scheme(), names.SimpleNameGenerator}
-	r.Storage = definitionVersion(r, kind, strategy, &apiextensionsv1.CustomResourceDefinition{})
+	r.Storage = definitionVersion(r, kind, strategy)
 	r.Versions = []*resource.Version{r.Storage}
 	if legacyAPIs {
-		legacy := definitionVersion(r, legacyKind, legacyStrategy{strategy}, &apiextensionsv1beta1.CustomResourceDefinition{})
+		legacy := definitionVersion(r, legacyKind, legacyStrategy{strategy})
 		legacy.Priority.Version = 9
 		legacy.Warnings, legacy.RemovedRelease = []string{legacyWarning}, "1.22"
 		r.Versions = append(r.Versions, legacy)
@@ -53,7 +52,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 }
 
 // definitionVersion makes one version of the resource of definitions.
-func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy, example any) *resource.Version {
+func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strategy resource.Strategy) *resource.Version {
 	codec := &definitionCodec{resource.NewTypedCodec(Scheme(), kind, hub, kind.Group, nil), kind}
 	v := &resource.Version{
 		Resource: r, Name: kind.Version, Served: true, Priority: resource.Priority{Group: 16700, Version: 15}, Typed: true, Identity: kind.Version,
@@ -73,9 +72,14 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		FieldManager: newDefinitionFields(kind, "", "status"),
 		Types:        definitionTypes().Converter,
 	}
-	v.OpenAPI = resource.TypedOpenAPI(v, example)
+	v.OpenAPI = &resource.OpenAPI{Server: openAPIServer, Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
+		return resource.Reachable(Scheme(), openAPIDefinitions(), []schema.GroupVersionKind{kind})
+	})}
 	return v
 }
+
+// openAPIServer describes definitions, and comes behind the servers of the built-in kinds.
+var openAPIServer = &resource.OpenAPIServer{Scheme: Scheme, Order: 2, Definitions: true}
 
 // DefinitionsPrefix is what the store keys of all definitions begin with; the
 // name follows.

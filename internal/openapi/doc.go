@@ -1,7 +1,13 @@
 // Package openapi answers /openapi/v3, which is an index and one document for each group and
-// version, and /openapi/v2, which is one document for everything.
+// version and each other path, and /openapi/v2, which is one document for everything.
 //
-// A document is built when the first client asks for it. When the catalogue changes, documents
+// The kinds that have Go types are described as a real API server does it: upstream's installer
+// (k8s.io/apiserver/pkg/endpoints) registers the paths of each version, upstream's builder reads
+// them. In place of the kinds' storage the installer gets stand-ins: they have the methods of the
+// verbs that the kind has, and nobody calls them. Custom resources bring documents of their own.
+//
+// A document is built when the first client asks for it. The process keeps the documents of Go
+// types, because they are the same in all clusters. When the catalogue changes, the documents
 // of groups and versions that are unchanged are used again, so that a new definition does not
 // make the server build all of them. Documents are immutable once built; building one takes no
 // lock but that of its sync.Once.

@@ -2,18 +2,18 @@ package openapi
 
 import (
 	"bytes"
-	"crypto/sha512"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	crdbuilder "k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
@@ -21,39 +21,47 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // Documents has the OpenAPI documents of one catalogue. It is safe for concurrent use.
 type Documents struct {
 	catalogue *resource.Catalogue
+	types     *resource.OpenAPITypes
+	servers   []*server
 	versions  map[string]*document // by the path below /openapi/v3
 	index     func() ([]byte, error)
 	merged    func() (*spec.Swagger, error)
 	v2        func() http.Handler
 }
 
-// document is the document of one version of a group, or of /version.
+// document is the document of one version of a group, or of another path.
 type document struct {
-	of      []*resource.OpenAPI
+	of      string              // what a service describes; empty: it is of customs
+	customs []*resource.OpenAPI // of custom resources
 	service *handler3.OpenAPIService
 }
 
 // New prepares the documents of a catalogue without building any. It uses the documents of the
-// previous catalogue again, which may be nil, for versions that have not changed.
-func New(c *resource.Catalogue, before *Documents) *Documents {
-	d := &Documents{catalogue: c, versions: map[string]*document{}}
-	for _, g := range c.Groups() {
-		for _, name := range g.Versions {
-			path := "apis/" + g.Name + "/" + name
-			if g.Name == "" {
-				path = "api/" + name
+// previous catalogue again, which may be nil, for versions that have not changed. types describes
+// the kinds that have Go types; it may be nil if there are none.
+func New(c *resource.Catalogue, before *Documents, types *resource.OpenAPITypes) *Documents {
+	d := &Documents{catalogue: c, types: types, servers: servers(c), versions: map[string]*document{}}
+	for _, s := range d.servers {
+		for _, one := range s.services {
+			if d.versions[one.path] == nil {
+				d.add(one.path, document{of: s.key(types, one)}, before, func() (*spec3.OpenAPI, error) { return s.v3(types, one)() })
 			}
-			d.add(path, published(g, name), before)
 		}
 	}
-	d.add(versionPath, []*resource.OpenAPI{ofVersion}, before)
+	for _, g := range c.Groups() {
+		for _, name := range g.Versions {
+			path := pathOf(schema.GroupVersion{Group: g.Name, Version: name})
+			if of := customs(g, name); len(of) > 0 && d.versions[path] == nil {
+				d.add(path, document{customs: of}, before, func() (*spec3.OpenAPI, error) { return merge(of) })
+			}
+		}
+	}
 	d.index = sync.OnceValues(d.list)
 	d.merged = sync.OnceValues(d.everything)
 	d.v2 = sync.OnceValue(d.serviceV2)
@@ -61,17 +69,19 @@ func New(c *resource.Catalogue, before *Documents) *Documents {
 }
 
 // add adds the document of a path, which is that of before if it is of the same.
-func (d *Documents) add(path string, of []*resource.OpenAPI, before *Documents) {
-	if before != nil && before.versions[path] != nil && slices.Equal(before.versions[path].of, of) {
-		d.versions[path] = before.versions[path]
-		return
+func (d *Documents) add(path string, one document, before *Documents, build func() (*spec3.OpenAPI, error)) {
+	if before != nil {
+		if last := before.versions[path]; last != nil && last.of == one.of && slices.Equal(last.customs, one.customs) {
+			d.versions[path] = last
+			return
+		}
 	}
-	service := handler3.NewOpenAPIService()
-	service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-		spec, err := merge(of)
+	one.service = handler3.NewOpenAPIService()
+	one.service.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+		spec, err := build()
 		return spec, uuid.NewString(), err
 	})))
-	d.versions[path] = &document{of, service}
+	d.versions[path] = &one
 }
 
 // Of tells whether these are the documents of a catalogue.
@@ -124,15 +134,13 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, index handler3.OpenAPI
 	serveIndex(w, req, text, err)
 }
 
-// serveIndex answers with the index as text/plain, as the real server does. The ETag is of our
-// own making.
+// serveIndex answers with the index as text/plain and without an ETag, as the real server does.
 func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Etag", fmt.Sprintf(`"%X"`, sha512.Sum512(index)))
-	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
+	http.ServeContent(w, req, "/openapi/v3", time.Now(), bytes.NewReader(index))
 }
 
 // list makes the index: the paths of all documents, with their hashes.
@@ -172,21 +180,20 @@ func (a *answer) Header() http.Header {
 // WriteHeader implements http.ResponseWriter.
 func (*answer) WriteHeader(int) {}
 
-// published returns the OpenAPI of the resources of a group in one version.
-func published(g *resource.Group, version string) []*resource.OpenAPI {
+// customs returns the OpenAPI of the custom resources of a group in one version.
+func customs(g *resource.Group, version string) []*resource.OpenAPI {
 	var all []*resource.OpenAPI
 	for _, r := range g.Resources {
-		if v := g.Published(r, version); v != nil && v.OpenAPI != nil {
+		if v := g.Published(r, version); v != nil && v.OpenAPI != nil && v.OpenAPI.V3 != nil {
 			all = append(all, v.OpenAPI)
 		}
 	}
 	return all
 }
 
-// merge merges several documents into one.
+// merge merges the documents of custom resources into one.
 func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 	merged := &spec3.OpenAPI{
-		Version: "3.0.0", Info: info(),
 		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
 		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
 	}
@@ -195,8 +202,8 @@ func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 		if err != nil {
 			return nil, err
 		}
-		if document.Info != nil && document.Info.Title != "" {
-			merged.Info = document.Info // definitions have a title of their own
+		if merged.Version == "" {
+			merged.Version, merged.Info = document.Version, document.Info
 		}
 		// A type that several documents refer to is the same in all of them.
 		if document.Components != nil {
@@ -207,10 +214,6 @@ func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 		}
 	}
 	return merged, nil
-}
-
-func info() *spec.Info {
-	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.GitVersion}}
 }
 
 // serviceV2 returns the service of the one document of OpenAPI v2.
@@ -228,77 +231,79 @@ func HandlerV2(service *handler.OpenAPIService) http.Handler {
 	return mux
 }
 
-// everything returns the OpenAPI v2 document of all that is served.
+// everything returns the OpenAPI v2 document of all that is served. It is merged as a real server
+// does it: the documents of custom resources into that of the server of definitions, and then
+// those of all servers.
 func (d *Documents) everything() (*spec.Swagger, error) {
-	builtin, custom := swagger(), swagger()
+	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{Swagger: "2.0", Info: info()}}
+	customs, err := d.customsV2()
+	if err != nil {
+		return nil, err
+	}
+	add := func(document *spec.Swagger) error {
+		if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(merged, document); err != nil {
+			return fmt.Errorf("failed to build merge specs: %w", err)
+		}
+		return nil
+	}
+	for i, s := range d.servers {
+		document, err := s.v2(d.types)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			own := *document
+			own.Paths, own.Definitions, own.Parameters = nil, nil, nil
+			merged = &own
+		}
+		if s.Definitions {
+			if document, err = crdbuilder.MergeSpecs(document, customs...); err != nil {
+				return nil, err
+			}
+			customs = nil
+		}
+		if err := add(document); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range customs { // there is no server of definitions
+		if err := add(one); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+// customsV2 returns the OpenAPI v2 of each custom resource, in all its versions.
+func (d *Documents) customsV2() ([]*spec.Swagger, error) {
+	var all []*spec.Swagger
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {
-			into := builtin
-			if r.Definition.Key != "" {
-				into = custom
-			}
+			var one *spec.Swagger
 			for _, v := range r.Versions {
-				if g.Published(r, v.Name) == nil || v.OpenAPI == nil {
+				// In a version that a built-in group has, too, a real server describes both.
+				if !v.Served || r.Unlisted || v.OpenAPI == nil || v.OpenAPI.V2 == nil {
 					continue
 				}
-				if err := add(into, v.OpenAPI); err != nil {
+				document, err := v.OpenAPI.V2()
+				if err != nil {
+					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
+				}
+				pruned := *document
+				pruned.Definitions = handler.PruneDefaults(document.Definitions)
+				if one == nil {
+					one = &spec.Swagger{}
+				}
+				if one, err = crdbuilder.MergeSpecs(one, &pruned); err != nil {
 					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
 				}
 			}
+			if one != nil {
+				all = append(all, one)
+			}
 		}
 	}
-	if err := add(builtin, ofVersion); err != nil {
-		return nil, fmt.Errorf("OpenAPI of /version: %w", err)
-	}
-	if !overlap(builtin, custom) {
-		maps.Copy(builtin.Definitions, custom.Definitions)
-		maps.Copy(builtin.Paths.Paths, custom.Paths.Paths)
-		return builtin, nil
-	}
-	// What is built in stays as it is. A definition of the same name gets another one.
-	if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(builtin, custom); err != nil {
-		return nil, fmt.Errorf("failed to build merge specs: %w", err)
-	}
-	return builtin, nil
-}
-
-// swagger is an empty document of OpenAPI v2.
-func swagger() *spec.Swagger {
-	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger: "2.0", Info: info(),
-		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
-		Definitions: spec.Definitions{},
-	}}
-}
-
-// add adds the OpenAPI v2 of a resource to a document.
-func add(to *spec.Swagger, one *resource.OpenAPI) error {
-	document, err := one.V2()
-	if err != nil {
-		return err
-	}
-	maps.Copy(to.Definitions, document.Definitions)
-	if document.Paths != nil {
-		maps.Copy(to.Paths.Paths, document.Paths.Paths)
-	}
-	return nil
-}
-
-// overlap tells whether two documents have different things under the same name, as when the
-// group of a custom resource is apiextensions.apis.pkg.apiextensions-apiserver.k8s.io, which
-// becomes the name of a package of Kubernetes. Types that both refer to are the same.
-func overlap(a, b *spec.Swagger) bool {
-	for path := range b.Paths.Paths {
-		if _, both := a.Paths.Paths[path]; both {
-			return true
-		}
-	}
-	for name, definition := range b.Definitions {
-		if other, both := a.Definitions[name]; both && !reflect.DeepEqual(definition, other) {
-			return true
-		}
-	}
-	return false
+	return all, nil
 }
 
 // muxer lets kube-openapi register its handlers with a ServeMux.

@@ -29,7 +29,9 @@ func described(group, plural string, built *int) *resource.Resource {
 		},
 		V2: func() (*spec.Swagger, error) {
 			*built++
-			return &spec.Swagger{SwaggerProps: spec.SwaggerProps{Definitions: spec.Definitions{plural: {}}}}, nil
+			return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+				Definitions: spec.Definitions{plural: {}}, Paths: &spec.Paths{Paths: map[string]spec.PathItem{"/" + plural: {}}},
+			}}, nil
 		},
 	}}
 	r.Versions = []*resource.Version{r.Storage}
@@ -57,7 +59,7 @@ func keys(body, path string) []string {
 
 func TestADocumentIsBuiltOnceWhenItIsAskedFor(t *testing.T) {
 	built := 0
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("a.com", "ants", &built), described("a.com", "apes", &built)}, nil), nil)
+	d := New(resource.NewCatalogue(1, []*resource.Resource{described("a.com", "ants", &built), described("a.com", "apes", &built)}, nil), nil, nil)
 	if built != 0 {
 		t.Fatalf("%d are built before anybody asks", built)
 	}
@@ -78,12 +80,12 @@ func TestADocumentIsBuiltOnceWhenItIsAskedFor(t *testing.T) {
 func TestADocumentThatHasNotChangedIsUsedAgain(t *testing.T) {
 	built := 0
 	ants, bees := described("a.com", "ants", &built), described("b.com", "bees", &built)
-	before := New(resource.NewCatalogue(1, []*resource.Resource{ants, bees}, nil), nil)
+	before := New(resource.NewCatalogue(1, []*resource.Resource{ants, bees}, nil), nil, nil)
 	get(before, "/openapi/v3/apis/a.com/v1", nil)
 	get(before, "/openapi/v3/apis/b.com/v1", nil)
 	changed := described("b.com", "bees", &built)
 	c := resource.NewCatalogue(2, []*resource.Resource{ants, changed}, nil)
-	after := New(c, before)
+	after := New(c, before, nil)
 	if !after.Of(c) || before.Of(c) {
 		t.Error("the documents do not know their catalogue")
 	}
@@ -103,7 +105,7 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	hidden.Unlisted = true
 	unserved := described("d.com", "dogs", &built)
 	unserved.Storage.Served = false
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built), hidden, unserved}, nil), nil)
+	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built), hidden, unserved}, nil), nil, nil)
 	w := get(d, "/openapi/v3", nil)
 	if got := w.Header().Get("Content-Type"); got != "text/plain; charset=utf-8" {
 		t.Errorf("it is %s", got)
@@ -126,14 +128,14 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	if got := keys(get(d, "/openapi/v3/apis/a.com/v1", nil).Body.String(), "components.schemas"); !slices.Equal(got, []string{"ants"}) {
 		t.Errorf("the document of a group has %v: a definition that is not established is not in it", got)
 	}
-	if again := get(d, "/openapi/v3", http.Header{"If-None-Match": {w.Header().Get("Etag")}}); again.Code != http.StatusNotModified {
-		t.Errorf("the same index again: %d", again.Code)
+	if tag := w.Header().Get("Etag"); tag != "" {
+		t.Errorf("the index has the ETag %s; a real server sends none", tag)
 	}
 }
 
 func TestVersion2IsOneDocument(t *testing.T) {
 	built := 0
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built)}, nil), nil)
+	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built)}, nil), nil, nil)
 	w := get(d, "/openapi/v2", nil)
 	for _, name := range []string{"pods", "ants"} {
 		if !gjson.Get(w.Body.String(), "definitions."+name).Exists() {
@@ -146,7 +148,7 @@ func TestWhatThereIsNotIsNotFound(t *testing.T) {
 	built := 0
 	broken := described("a.com", "ants", &built)
 	broken.Storage.OpenAPI.V3 = func() (*spec3.OpenAPI, error) { return nil, errors.New("no types") }
-	d := New(resource.NewCatalogue(1, []*resource.Resource{broken}, nil), nil)
+	d := New(resource.NewCatalogue(1, []*resource.Resource{broken}, nil), nil, nil)
 	for path, want := range map[string]int{
 		"/openapi/v3/apis/a.com/v2": http.StatusNotFound,
 		"/openapi/v3/":              http.StatusNotFound,

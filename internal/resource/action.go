@@ -38,4 +38,7 @@ type Connection struct {
 	// Connect returns the text that the connection sends, or an error that says why there is
 	// none. Upgrade says that the client asks for a stream.
 	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
+	// Storage is upstream's storage of such connections. It is only asked which methods and options
+	// it takes, for OpenAPI.
+	Storage registryrest.Storage
 }

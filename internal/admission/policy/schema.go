@@ -16,19 +16,16 @@ func resolve(kind schema.GroupVersionKind, c *resource.Catalogue) (*spec.Schema,
 	if v == nil || v.OpenAPI == nil {
 		return nil, errNoSchema
 	}
-	document, err := v.OpenAPI.V3()
+	schemas, err := v.OpenAPI.SchemasOf()
 	if err != nil {
 		return nil, err
 	}
-	if document.Components == nil {
-		return nil, errNoSchema
-	}
-	for name, s := range document.Components.Schemas {
+	for name, s := range schemas {
 		if !isOf(s, kind) {
 			continue
 		}
 		return resolver.PopulateRefs(func(ref string) (*spec.Schema, bool) {
-			s, ok := document.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]]
+			s, ok := schemas[ref[strings.LastIndexByte(ref, '/')+1:]]
 			return s, ok
 		}, name)
 	}

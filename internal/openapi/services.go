@@ -1,0 +1,170 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/endpoints"
+	apidiscovery "k8s.io/apiserver/pkg/endpoints/discovery"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/server/routes"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// server is one of the servers that describe their kinds by Go types, with the kinds of a
+// catalogue.
+type server struct {
+	*resource.OpenAPIServer
+	services []*service
+}
+
+// service is what a server serves below one path: a version of a group, or a discovery document.
+type service struct {
+	path string // below the root, as OpenAPI v3 names its document
+	// versions are those of kinds, in a version of a group.
+	versions []*resource.Version
+	install  func(*restful.Container) error
+}
+
+// optionsVersion is the version of the options in requests, and of Status.
+var optionsVersion = schema.GroupVersion{Version: "v1"}
+
+// servers returns the servers of a catalogue in the order in which their documents are merged.
+// No kind is described yet.
+func servers(c *resource.Catalogue) []*server {
+	var all []*server
+	for _, g := range c.Groups() {
+		for _, name := range g.Versions {
+			gv := schema.GroupVersion{Group: g.Name, Version: name}
+			var versions []*resource.Version
+			for _, r := range g.Resources {
+				if v := g.Published(r, name); v != nil && v.OpenAPI != nil && v.OpenAPI.Server != nil {
+					versions = append(versions, v)
+				}
+			}
+			if len(versions) == 0 {
+				continue
+			}
+			s := serverOf(versions[0].OpenAPI.Server, &all)
+			s.add(gv, versions)
+		}
+	}
+	slices.SortFunc(all, func(a, b *server) int { return cmp.Compare(a.Order, b.Order) })
+	for i, s := range all {
+		s.addRoots(i == 0)
+	}
+	return all
+}
+
+// serverOf returns the server, and adds it if it is not known yet.
+func serverOf(is *resource.OpenAPIServer, all *[]*server) *server {
+	for _, s := range *all {
+		if s.OpenAPIServer == is {
+			return s
+		}
+	}
+	s := &server{OpenAPIServer: is}
+	*all = append(*all, s)
+	return s
+}
+
+// add adds a version of a group, and the discovery of the group.
+func (s *server) add(gv schema.GroupVersion, versions []*resource.Version) {
+	root, group := "apis", "apis/"+gv.Group
+	if gv.Group == "" {
+		root, group = "api", "api"
+	}
+	serializer := versions[0].Serializer
+	if !slices.ContainsFunc(s.services, func(other *service) bool { return other.path == group }) {
+		s.services = append(s.services, &service{path: group, install: func(c *restful.Container) error {
+			if gv.Group == "" {
+				c.Add(aggregated.WrapAggregatedDiscoveryToHandler(nil, nil, nil).GenerateWebService("/api", metav1.APIVersions{}))
+			} else {
+				c.Add(apidiscovery.NewAPIGroupHandler(serializer, metav1.APIGroup{Name: gv.Group}).WebService())
+			}
+			return nil
+		}})
+	}
+	s.services = append(s.services, &service{path: pathOf(gv), versions: versions, install: func(c *restful.Container) error {
+		return s.install(c, "/"+root, gv, versions)
+	}})
+}
+
+// pathOf returns the path of a version of a group below the root.
+func pathOf(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "api/" + gv.Version
+	}
+	return "apis/" + gv.String()
+}
+
+// install adds the paths of the kinds of a version of a group, as upstream's installer describes
+// them.
+func (s *server) install(c *restful.Container, root string, gv schema.GroupVersion, versions []*resource.Version) error {
+	scheme := s.Scheme()
+	storage := map[string]registryrest.Storage{}
+	for _, v := range versions {
+		if err := storages(scheme, v, storage); err != nil {
+			return err
+		}
+	}
+	group := &endpoints.APIGroupVersion{
+		Storage: storage, Root: root, GroupVersion: gv, OptionsExternalVersion: &optionsVersion,
+		Serializer: versions[0].Serializer, ParameterCodec: runtime.NewParameterCodec(scheme),
+		Typer: scheme, Creater: scheme, Convertor: scheme, ConvertabilityChecker: scheme, Defaulter: scheme,
+		UnsafeConvertor:            runtime.UnsafeObjectConvertor(scheme),
+		TypeConverter:              managedfields.NewDeducedTypeConverter(), // never called
+		Namer:                      runtime.Namer(meta.NewAccessor()),
+		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
+	}
+	if _, _, err := group.InstallREST(c); err != nil {
+		return fmt.Errorf("OpenAPI of %s: %w", gv, err)
+	}
+	return nil
+}
+
+// addRoots adds what the server serves beside kinds. The first server has what all servers have.
+func (s *server) addRoots(first bool) {
+	add := func(path string, install func(*restful.Container)) {
+		s.services = append(s.services, &service{path: path, install: func(c *restful.Container) error {
+			install(c)
+			return nil
+		}})
+	}
+	if first {
+		add("apis", func(c *restful.Container) {
+			c.Add(aggregated.WrapAggregatedDiscoveryToHandler(nil, nil, nil).GenerateWebService("/apis", metav1.APIGroupList{}))
+		})
+		add("version", func(c *restful.Container) { routes.Version{Version: &discovery.Version}.Install(c) })
+	}
+	if s.Install == nil {
+		return
+	}
+	c := restful.NewContainer()
+	s.Install(c)
+	for _, ws := range c.RegisteredWebServices() {
+		add(strings.TrimPrefix(ws.RootPath(), "/"), func(c *restful.Container) { c.Add(ws) })
+	}
+}
+
+// webServices returns the web services of some services.
+func webServices(services ...*service) ([]*restful.WebService, error) {
+	c := restful.NewContainer()
+	for _, s := range services {
+		if err := s.install(c); err != nil {
+			return nil, err
+		}
+	}
+	return c.RegisteredWebServices(), nil
+}

@@ -1,0 +1,176 @@
+package openapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// This file has stand-ins for the storage of kinds. Upstream's installer asks a storage which
+// interfaces it implements, and describes a path for each verb. It never calls their methods.
+
+// standing is what every stand-in knows of the kind that it stands for.
+type standing struct {
+	version *resource.Version
+	scheme  *runtime.Scheme
+	kind    schema.GroupVersionKind
+}
+
+// New implements registryrest.Storage.
+func (d standing) New() runtime.Object { return made(d.scheme, d.kind) }
+
+// NewList returns an empty list of the kind, for those that can be listed.
+func (d standing) NewList() runtime.Object {
+	return made(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
+}
+
+// made returns an empty object, or nil if the scheme does not know the kind. The installer looks
+// the kind up itself, and fails then.
+func made(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
+	obj, err := scheme.New(kind)
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// Destroy implements registryrest.Storage.
+func (standing) Destroy() {}
+
+// NamespaceScoped implements registryrest.Scoper.
+func (d standing) NamespaceScoped() bool { return d.version.Resource.Namespaced }
+
+// GetSingularName implements registryrest.SingularNameProvider.
+func (d standing) GetSingularName() string { return d.version.Resource.Names.Singular }
+
+// GroupVersionKind implements registryrest.GroupVersionKindProvider.
+func (d standing) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return d.kind }
+
+// DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
+// content goes first, upstream's storage does not say that it answers the object.
+func (d standing) DeleteReturnsDeletedObject() bool {
+	return d.version.Resource.AnswersDeleted && d.version.ContentFirst == nil
+}
+
+// The verbs, each with the methods by which the installer knows it.
+type (
+	gets interface {
+		Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
+	}
+	lists interface {
+		List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
+		ConvertToTable(ctx context.Context, object runtime.Object, options runtime.Object) (*metav1.Table, error)
+	}
+	watches interface {
+		Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error)
+	}
+	creates interface {
+		Create(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
+	}
+	updates interface {
+		Update(ctx context.Context, name string, info registryrest.UpdatedObjectInfo, create registryrest.ValidateObjectFunc,
+			update registryrest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions) (runtime.Object, bool, error)
+	}
+	deletes interface {
+		Delete(ctx context.Context, name string, validate registryrest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
+	}
+	deletesAll interface {
+		DeleteCollection(ctx context.Context, validate registryrest.ValidateObjectFunc, options *metav1.DeleteOptions,
+			list *metainternalversion.ListOptions) (runtime.Object, error)
+	}
+)
+
+// standIns make a storage for each set of verbs that a kind or a subresource has. What can be got
+// and updated can be patched, too.
+var standIns = map[string]func(standing) registryrest.Storage{
+	"create delete deletecollection get list patch update watch": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			gets
+			lists
+			watches
+			creates
+			updates
+			deletes
+			deletesAll
+		}{standing: d}
+	},
+	"create delete get list patch update watch": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			gets
+			lists
+			watches
+			creates
+			updates
+			deletes
+		}{standing: d}
+	},
+	"get list": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			gets
+			lists
+		}{standing: d}
+	},
+	"get patch update": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			gets
+			updates
+		}{standing: d}
+	},
+	"create": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			creates
+		}{standing: d}
+	},
+	"update": func(d standing) registryrest.Storage {
+		return &struct {
+			standing
+			updates
+		}{standing: d}
+	},
+}
+
+// standIn returns a storage with the verbs.
+func standIn(d standing, verbs []string) (registryrest.Storage, error) {
+	verbs = slices.Sorted(slices.Values(verbs))
+	make := standIns[strings.Join(verbs, " ")]
+	if make == nil {
+		return nil, fmt.Errorf("OpenAPI cannot describe %s with the verbs %v", d.kind, verbs)
+	}
+	return make(d), nil
+}
+
+// storages returns stand-ins for a version of a kind and its subresources, by their paths.
+func storages(scheme *runtime.Scheme, v *resource.Version, into map[string]registryrest.Storage) error {
+	plural := v.Resource.Names.Plural
+	own, err := standIn(standing{v, scheme, v.Kind()}, v.Resource.Verbs)
+	if err != nil {
+		return err
+	}
+	into[plural] = own
+	for name, s := range v.Subresource {
+		path := plural + "/" + name
+		if s.Connection != nil {
+			into[path] = s.Connection.Storage
+			continue
+		}
+		if into[path], err = standIn(standing{v, scheme, v.KindOf(s)}, s.Verbs); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -63,7 +63,7 @@ func TestVersionIsThatOfTheLibraries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]string{
-		"major": "1", "minor": "37", "gitVersion": "v1.37.2",
+		"major": "1", "minor": "37", "gitVersion": "v1.37.1",
 		"emulationMajor": "1", "emulationMinor": "37", "minCompatibilityMajor": "1", "minCompatibilityMinor": "36",
 	} {
 		expect(t, field, got[field], want)

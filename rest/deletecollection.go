@@ -14,11 +14,11 @@ func deletecollection(r *request) error {
 	if err != nil {
 		return err
 	}
-	options, err := r.deleteOptions()
+	sel, err := r.selector(list)
 	if err != nil {
 		return err
 	}
-	sel, err := r.selector(list)
+	options, err := r.deleteOptions()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ func (e *missingError) Status() metav1.Status {
 // missingPaths are paths outside the API that a real server has, with the reason why this one
 // does not.
 var missingPaths = map[string]string{
-	"logs":  "it has no log files",
 	"flagz": "a cluster in a test has options and no flags",
 	"debug": "the process is that of the test, and can be looked into there",
 }

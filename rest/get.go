@@ -46,7 +46,7 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 	if err := r.parseQuery(&options); err != nil {
 		return "", err
 	}
-	return options.ResourceVersion, view.NotInFuture(r.store, options.ResourceVersion)
+	return options.ResourceVersion, view.NotInFuture(r.store, r.version.Resource, options.ResourceVersion)
 }
 
 // refuseExport refuses a parameter that servers have not had for long, and that clients must not

@@ -12,30 +12,75 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// healthChecks are those checks of a real server that stand for something that a cluster has.
-// All of them pass as long as the server answers.
+// healthChecks are the checks of a real server, in its order, but for those that only one of the
+// paths has. All of them pass as long as the server answers: what they stand for is ready before a
+// cluster takes requests, or does not exist apart from it.
 var healthChecks = []string{
-	"ping", "log", "etcd", "poststarthook/crd-informer-synced", "poststarthook/start-system-namespaces-controller",
-	"poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes",
-	"poststarthook/priority-and-fairness-config-producer", "poststarthook/kube-apiserver-autoregistration", "autoregister-completion",
+	"ping", "log", "etcd",
+	"poststarthook/start-apiserver-admission-initializer",
+	"poststarthook/generic-apiserver-start-informers",
+	"poststarthook/priority-and-fairness-config-consumer",
+	"poststarthook/priority-and-fairness-filter",
+	"poststarthook/storage-object-count-tracker-hook",
+	"poststarthook/start-apiextensions-informers",
+	"poststarthook/start-apiextensions-controllers",
+	"poststarthook/crd-informer-synced",
+	"poststarthook/start-system-namespaces-controller",
+	"poststarthook/peer-endpoint-reconciler-controller",
+	"poststarthook/start-cluster-authentication-info-controller",
+	"poststarthook/start-kube-apiserver-identity-lease-controller",
+	"poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+	"poststarthook/storage-readiness",
+	"poststarthook/start-legacy-token-tracking-controller",
+	"poststarthook/start-service-ip-repair-controllers",
+	"poststarthook/rbac/bootstrap-roles",
+	"poststarthook/scheduling/bootstrap-system-priority-classes",
+	"poststarthook/priority-and-fairness-config-producer",
+	"poststarthook/bootstrap-controller",
+	"poststarthook/start-kubernetes-service-cidr-controller",
+	"poststarthook/start-kube-aggregator-informers",
+	"poststarthook/apiservice-status-local-available-controller",
+	"poststarthook/apiservice-status-remote-available-controller",
+	"poststarthook/apiservice-registration-controller",
+	"poststarthook/apiservice-discovery-controller",
+	"poststarthook/kube-apiserver-autoregistration",
+	"autoregister-completion",
+	"poststarthook/apiservice-openapi-controller",
+	"poststarthook/apiservice-openapiv3-controller",
 }
+
+// checksAt returns the checks of one of the paths, in the order of its answer.
+func checksAt(path string) []string {
+	if path == "/readyz" {
+		return append(slices.Insert(slices.Clone(healthChecks), 3, "etcd-readiness", "informer-sync"), "shutdown")
+	}
+	return slices.Insert(slices.Clone(healthChecks), 2, "loopback-serving-certificate")
+}
+
+// healthPaths are those of the health checks, and of the single checks below them.
+var healthPaths = sync.OnceValue(func() []string {
+	var all []string
+	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+		all = append(all, path)
+		for _, name := range checksAt(path) {
+			all = append(all, path+"/"+name)
+		}
+	}
+	return all
+})
 
 // health is upstream's handler of the paths that ask whether the server is up, and of those of
 // single checks below them. It is the same for all servers, and made once in a process.
 var health = sync.OnceValue(func() *http.ServeMux {
 	mux := http.NewServeMux()
 	slis.SLIMetricsWithReset{}.Install(mux) // before the first check, which is counted then
-	fulfilled := func(names ...string) []healthz.HealthChecker {
-		var all []healthz.HealthChecker
-		for _, name := range names {
-			all = append(all, healthz.NamedCheck(name, func(*http.Request) error { return nil }))
+	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+		var checks []healthz.HealthChecker
+		for _, name := range checksAt(path) {
+			checks = append(checks, healthz.NamedCheck(name, func(*http.Request) error { return nil }))
 		}
-		return all
+		healthz.InstallPathHandler(mux, path, checks...)
 	}
-	alive := slices.Insert(slices.Clone(healthChecks), 2, "loopback-serving-certificate")
-	healthz.InstallPathHandler(mux, "/healthz", fulfilled(alive...)...)
-	healthz.InstallPathHandler(mux, "/livez", fulfilled(alive...)...)
-	healthz.InstallPathHandler(mux, "/readyz", fulfilled(append(slices.Clone(healthChecks), "etcd-readiness", "informer-sync", "shutdown")...)...)
 	return mux
 })
 

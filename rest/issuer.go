@@ -33,6 +33,10 @@ func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) 
 		http.NotFound(w, req)
 		return
 	}
+	if !accepts(req, document.MediaType) {
+		writeError(w, req, notAvailable(document.MediaType))
+		return
+	}
 	w.Header().Set("Content-Type", document.MediaType)
 	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", document.MaxAge))
 	_, _ = w.Write(document.JSON) // the client may have gone

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
@@ -17,7 +19,7 @@ func (r *request) negotiate() (view.Form, error) {
 	if usual && !asksForPretty(r.http) {
 		return view.Form{Accepted: r.viewed().Serializer.SupportedMediaTypes()[0], Plain: true}, nil
 	}
-	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.viewed())
+	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.restrictions())
 	if err != nil {
 		return view.Form{}, unknownMediaType(r, err)
 	}
@@ -25,6 +27,22 @@ func (r *request) negotiate() (view.Form, error) {
 	f.Pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer
 	f.Plain = info.MediaType == runtime.ContentTypeJSON && media.Convert == nil && !f.Pretty
 	return f, nil
+}
+
+// restrictions say what the answer may be shown as.
+func (r *request) restrictions() negotiation.EndpointRestrictions {
+	if s := r.version.Subresource[r.info.Subresource]; s != nil && s.NoTable {
+		return withoutTable{r.viewed()}
+	}
+	return r.viewed()
+}
+
+// withoutTable are the restrictions of what is not shown as a Table.
+type withoutTable struct{ *resource.Version }
+
+// AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.
+func (w withoutTable) AllowsMediaTypeTransform(mimeType, mimeSubType string, target *schema.GroupVersionKind) bool {
+	return (target == nil || target.Kind != "Table") && w.Version.AllowsMediaTypeTransform(mimeType, mimeSubType, target)
 }
 
 // asksForPretty tells whether the answer might have to be pretty: by its query

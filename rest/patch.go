@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,18 @@ func patch(r *request) error {
 	return r.carryOut(r.write(change, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
+}
+
+// checkPatchRoute refuses a patch of a media type that the resource has no route for. Custom
+// resources have no routes: their handler refuses it, in more words.
+func (r *request) checkPatchRoute() error {
+	if r.info.Verb != "patch" || r.version.Resource.Routing.AnyPath {
+		return nil
+	}
+	if _, err := r.patchType(); err != nil {
+		return refusal(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
+	}
+	return nil
 }
 
 // patchType returns the type of the patch, as its media type says, if the resource accepts it.

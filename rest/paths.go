@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
@@ -46,11 +47,14 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case req.URL.Path == "/version" || req.URL.Path == "/version/":
-		if req.Method != http.MethodGet {
+		switch {
+		case req.Method != http.MethodGet:
 			writeError(w, req, unknownMethod())
-			return
+		case !accepts(req, runtime.ContentTypeJSON):
+			writeError(w, req, notAvailable(runtime.ContentTypeJSON))
+		default:
+			discovery.ServeVersion(w, req)
 		}
-		discovery.ServeVersion(w, req)
 	case req.URL.Path == "/" || req.URL.Path == "/statusz":
 		p.serveIndex(w, req, c)
 	case req.URL.Path == "/metrics":
@@ -79,10 +83,16 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 	case err != nil:
 		writeError(w, req, err)
 	case req.URL.Path == "/":
-		discovery.ServeIndex(w, req, c, registered)
+		discovery.ServeIndex(w, pathsOf(c, registered))
 	default:
-		serveStatusz(w, req, discovery.Paths(c, registered))
+		serveStatusz(w, req, pathsOf(c, registered))
 	}
+}
+
+// pathsOf returns all paths that answer, but for those of objects.
+func pathsOf(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
+	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)
+	return discovery.Paths(c, registered, others...)
 }
 
 // serveDiscovery serves the documents under /api and /apis.
@@ -92,8 +102,8 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 		name = parts[1]
 	}
 	routing := resource.Routing{TextNotFound: true, AnyMethod: true} // of a group that is not there
-	if group := c.Group(name); group != nil {
-		routing = group.Routing
+	if group := c.Group(name); group != nil && (name != "" || parts[0] == "api") {
+		routing = group.Routing // the list of all groups does not look at the method either
 	}
 	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.aggregate.Discover(req.Context()) }) {
 		return

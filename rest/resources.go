@@ -78,9 +78,8 @@ func (s resources) serve(r *request) error {
 	if err := r.findVersion(); err != nil {
 		return err
 	}
-	logDeprecation(r.ctx, r.version)
-	for _, text := range r.version.Warnings {
-		warning.AddWarning(r.ctx, "", text)
+	if r.version.Resource.Routing.AnyPath {
+		r.deprecated()
 	}
 	contextOf(r.http).namespace = r.info.Namespace
 	serve, err := s.find(r)
@@ -91,14 +90,28 @@ func (s resources) serve(r *request) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
 	}
 	if r.connection() == nil {
+		if err := r.checkPatchRoute(); err != nil {
+			return err
+		}
 		if r.form, err = r.negotiate(); err != nil {
 			return err
 		}
+	}
+	if !r.version.Resource.Routing.AnyPath {
+		r.deprecated() // no handler of a real server has seen a request that has no route
 	}
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
 	return serve(r)
+}
+
+// deprecated tells the client, and the audit trail, that the version is deprecated.
+func (r *request) deprecated() {
+	logDeprecation(r.ctx, r.version)
+	for _, text := range r.version.Warnings {
+		warning.AddWarning(r.ctx, "", text)
+	}
 }
 
 // findVersion finds what the path names in the catalogue.

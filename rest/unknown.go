@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -51,17 +52,32 @@ func unknownMediaType(r *request, err error) error {
 	if r.version.Resource.Routing.NamedRefusals || r.projection() != nil {
 		return err
 	}
-	types := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-	for accepted := range strings.SplitSeq(r.http.Header.Get("Accept"), ",") {
-		mediaType, _, _ := strings.Cut(accepted, ";")
-		if mediaType = strings.TrimSpace(mediaType); mediaType == "*/*" || slices.Contains(strings.Split(types, ", "), mediaType) {
-			return err
-		}
+	types := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
+	if accepts(r.http, types...) {
+		return err
 	}
 	if r.info.Verb == "list" || r.info.Verb == "watch" {
-		types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+		types = append(types, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 	}
-	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+types)
+	return notAvailable(types...)
+}
+
+// accepts tells whether a route of the given media types answers the client. A client that names
+// none takes any.
+func accepts(req *http.Request, types ...string) bool {
+	accept := req.Header.Get("Accept")
+	for accepted := range strings.SplitSeq(accept, ",") {
+		mediaType, _, _ := strings.Cut(accepted, ";")
+		if mediaType = strings.TrimSpace(mediaType); mediaType == "*/*" || slices.Contains(types, mediaType) {
+			return true
+		}
+	}
+	return accept == ""
+}
+
+// notAvailable is the answer to a client that accepts none of the media types of a route.
+func notAvailable(types ...string) error {
+	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+strings.Join(types, ", "))
 }
 
 // notServed is the answer for what a real server serves and this one does not; missing says

@@ -46,7 +46,7 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 		kind: "CertificateSigningRequest", plural: "certificatesigningrequests", singular: "certificatesigningrequest", short: []string{"csr"},
 		clusterScoped: true, versions: v1, strategy: certificates.Strategy, attributes: certificates.GetAttrs,
 		subresources: map[string]subresource{
-			"approval": {strategy: certificates.ApprovalStrategy},
+			"approval": {strategy: certificates.ApprovalStrategy, noTable: true},
 			"status":   {strategy: certificates.StatusStrategy},
 		},
 	},

@@ -48,10 +48,12 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Endpoints", plural: "endpoints", singular: "endpoints", short: []string{"ep"},
-		versions: v1, strategy: endpoint.Strategy,
+		storedUnder: "services/endpoints",
+		versions:    v1, strategy: endpoint.Strategy,
 	},
 	{
 		kind: "Event", plural: "events", singular: "event", short: []string{"ev"},
+		uncached: true,
 		versions: v1, strategy: event.Strategy, attributes: event.GetAttrs,
 	},
 	{
@@ -69,6 +71,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Node", plural: "nodes", singular: "node", short: []string{"no"},
+		storedUnder:   "minions",
 		clusterScoped: true, versions: v1, strategy: node.Strategy, attributes: node.GetAttrs,
 		subresources: map[string]subresource{
 			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("NodeProxyOptions"), verbs: proxyVerbs, connection: nodeProxy},
@@ -91,13 +94,13 @@ var core = group{name: "", kinds: []kind{
 		subresources: map[string]subresource{
 			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, connection: podAttach},
 			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, action: binding},
-			"ephemeralcontainers": {strategy: pod.EphemeralContainersStrategy},
+			"ephemeralcontainers": {strategy: pod.EphemeralContainersStrategy, noTable: true},
 			"eviction":            {kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: createVerb, action: eviction},
 			"exec":                {kind: corev1.SchemeGroupVersion.WithKind("PodExecOptions"), verbs: connectVerbs, connection: podExec},
 			"log":                 {verbs: []string{"get"}, connection: podLog},
 			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, connection: podPortForward},
 			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, connection: podProxy},
-			"resize":              {strategy: pod.ResizeStrategy},
+			"resize":              {strategy: pod.ResizeStrategy, noTable: true},
 			"status":              {strategy: podStatusStrategy{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
 		},
 	},
@@ -107,7 +110,8 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "ReplicationController", plural: "replicationcontrollers", singular: "replicationcontroller", short: []string{"rc"},
-		categories: []string{"all"}, versions: v1, strategy: replicationcontroller.Strategy, attributes: replicationcontroller.GetAttrs,
+		storedUnder: "controllers",
+		categories:  []string{"all"}, versions: v1, strategy: replicationcontroller.Strategy, attributes: replicationcontroller.GetAttrs,
 		subresources: map[string]subresource{
 			"scale":  {kind: scaleKind, scale: &scaledReplicationController},
 			"status": {strategy: replicationcontroller.StatusStrategy},
@@ -123,6 +127,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Service", plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
+		storedUnder:    "services/specs",
 		answersDeleted: true, versions: v1, strategy: service.Strategy, attributes: service.GetAttrs, claims: serviceClaims,
 		subresources: map[string]subresource{
 			"proxy":  {kind: corev1.SchemeGroupVersion.WithKind("ServiceProxyOptions"), verbs: proxyVerbs, connection: serviceProxy},
@@ -141,6 +146,7 @@ var core = group{name: "", kinds: []kind{
 // events has the Events of the core group, served in the group events.k8s.io.
 var events = group{name: "events.k8s.io", kinds: []kind{{
 	kind: "Event", plural: "events", singular: "event", short: []string{"ev"},
+	uncached: true,
 	versions: v1, storedIn: &core.name, strategy: event.Strategy, attributes: event.GetAttrs,
 }}}
 

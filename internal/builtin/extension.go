@@ -61,9 +61,10 @@ var storageMigrations = group{name: "storagemigration.k8s.io", kinds: []kind{{
 
 var apiServices = group{name: "apiregistration.k8s.io", scheme: aggregatorscheme.Scheme, kinds: []kind{{
 	kind: "APIService", plural: "apiservices", singular: "apiservice", categories: apiExtensions,
+	storedUnder:   "apiregistration.k8s.io/apiservices",
 	clusterScoped: true, versions: v1,
 	strategy:     apiservice.NewStrategy(aggregatorscheme.Scheme),
-	subresources: status(apiservice.NewStatusStrategy(aggregatorscheme.Scheme)),
+	subresources: withoutTable(apiservice.NewStatusStrategy(aggregatorscheme.Scheme)),
 	table:        &apiserviceetcd.REST{},
 }}}
 

@@ -31,7 +31,8 @@ var networking = group{name: "networking.k8s.io", kinds: []kind{
 	},
 	{
 		kind: "Ingress", plural: "ingresses", singular: "ingress", short: []string{"ing"},
-		versions: v1, strategy: ingress.Strategy, subresources: status(ingress.StatusStrategy),
+		storedUnder: "ingress",
+		versions:    v1, strategy: ingress.Strategy, subresources: status(ingress.StatusStrategy),
 	},
 	{
 		kind: "IPAddress", plural: "ipaddresses", singular: "ipaddress", short: []string{"ip"},

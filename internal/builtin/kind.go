@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -36,6 +37,7 @@ type kind struct {
 	clusterScoped    bool
 	ofItself         bool     // Resource.NamespaceOfItself
 	answersDeleted   bool     // Resource.AnswersDeleted
+	uncached         bool     // Resource.Uncached
 	verbs            []string // nil: all
 
 	// versions are those that are always served, the preferred one first. Those of
@@ -48,6 +50,9 @@ type kind struct {
 	// storedIn is the group whose kind of the same name these objects are stored as;
 	// nil: they are stored as what they are.
 	storedIn *string
+
+	// storedUnder is resource.Resource.StoredUnder; empty: the plural.
+	storedUnder string
 
 	strategy     resource.Strategy
 	subresources map[string]subresource
@@ -87,6 +92,7 @@ type subresource struct {
 	scale      *scaled     // the object is shown as a Scale
 	action     *action     // what a create does
 	connection *connection // what it connects with
+	noTable    bool        // Subresource.NoTable
 	missing    string      // what fakecluster lacks to answer; empty: nothing
 }
 
@@ -101,6 +107,11 @@ var (
 // status returns the subresources of a kind that has only the subresource status.
 func status(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
 	return map[string]subresource{"status": {strategy: strategy}}
+}
+
+// withoutTable is status for a status that is not shown as a Table.
+func withoutTable(strategy registryrest.RESTUpdateStrategy) map[string]subresource {
+	return map[string]subresource{"status": {strategy: strategy, noTable: true}}
 }
 
 // typesOf returns the scheme of a group.
@@ -152,6 +163,7 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 		Namespaced:        !k.clusterScoped,
 		NamespaceOfItself: k.ofItself,
 		AnswersDeleted:    k.answersDeleted,
+		Uncached:          k.uncached,
 		Verbs:             k.verbs,
 		BriefKinds:        true,
 
@@ -163,6 +175,7 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 	}
 	if k.strategy != nil {
 		r.Prefix = "/registry/" + k.plural + "/"
+		r.StoredUnder = cmp.Or(k.storedUnder, k.plural)
 	}
 	stored := k.storage(g)
 	for _, name := range names {
@@ -232,7 +245,7 @@ func internalIn(group string) schema.GroupVersion {
 
 // of makes the subresource of a version.
 func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
-	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, Missing: s.missing}
+	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable, Missing: s.missing}
 	if out.Verbs == nil {
 		out.Verbs = changeVerbs
 	}

@@ -58,12 +58,12 @@ var devices = group{name: "resource.k8s.io", kinds: []kind{
 	{
 		kind: "DeviceTaintRule", plural: "devicetaintrules", singular: "devicetaintrule",
 		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1alpha3"}, stored: "v1beta2",
-		strategy: devicetaintrule.Strategy, subresources: status(devicetaintrule.StatusStrategy),
+		strategy: devicetaintrule.Strategy, subresources: withoutTable(devicetaintrule.StatusStrategy),
 	},
 	{
 		kind: "ResourceClaim", plural: "resourceclaims", singular: "resourceclaim",
 		answersDeleted: true, versions: v1, optional: []string{"v1beta2", "v1beta1"},
-		strategy: claims, attributes: resourceclaim.GetAttrs, subresources: status(resourceclaim.NewStatusStrategy(claims)),
+		strategy: claims, attributes: resourceclaim.GetAttrs, subresources: withoutTable(resourceclaim.NewStatusStrategy(claims)),
 	},
 	{
 		kind: "ResourceClaimTemplate", plural: "resourceclaimtemplates", singular: "resourceclaimtemplate",
@@ -73,7 +73,7 @@ var devices = group{name: "resource.k8s.io", kinds: []kind{
 	{
 		kind: "ResourcePoolStatusRequest", plural: "resourcepoolstatusrequests", singular: "resourcepoolstatusrequest",
 		answersDeleted: true, clusterScoped: true, optional: []string{"v1alpha3"},
-		strategy: resourcepoolstatusrequest.Strategy, subresources: status(resourcepoolstatusrequest.StatusStrategy),
+		strategy: resourcepoolstatusrequest.Strategy, subresources: withoutTable(resourcepoolstatusrequest.StatusStrategy),
 	},
 	{
 		kind: "ResourceSlice", plural: "resourceslices", singular: "resourceslice",

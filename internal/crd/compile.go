@@ -74,6 +74,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Verbs:       Verbs,
 		Routing:     routing,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
+		StoredUnder: crd.Spec.Group + "/" + crd.Spec.Names.Plural,
 		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
 		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
 		Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),

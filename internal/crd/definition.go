@@ -33,7 +33,7 @@ func Definitions(legacyAPIs bool) *resource.Resource {
 			Kind: kind.Kind, ListKind: kind.Kind + "List",
 		},
 		Verbs:  []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
-		Prefix: DefinitionsPrefix,
+		Prefix: DefinitionsPrefix, StoredUnder: "apiextensions.k8s.io/customresourcedefinitions",
 
 		BriefKinds: true,
 		// Real servers show the hash of v1beta1, whatever they store.
@@ -62,11 +62,12 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Table:      tableconvertor.New(),
 		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
 		// The server's own finalizer stands for all of the content.
-		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }},
+		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }, Mismatch: "precondition failed"},
 		Subresource: map[string]*resource.Subresource{
 			"status": {
 				Strategy: definitionStatus{definitionStrategy{Scheme(), names.SimpleNameGenerator}}, Verbs: []string{"get", "patch", "update"},
 				FieldManager: newDefinitionFields(kind, "status", "spec"),
+				NoTable:      true,
 			},
 		},
 		FieldManager: newDefinitionFields(kind, "", "status"),

@@ -46,7 +46,6 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	}
 	// A client gets the plain document if it prefers that, or if it accepts no form
 	// that the server knows.
-	w.Header().Add("Vary", "Accept")
 	media, _, err := negotiation.NegotiateOutputMediaType(req, codecs(), aggregatedOrPlain{})
 	if err != nil || media.Convert == nil {
 		return false
@@ -59,6 +58,7 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	if err != nil {
 		return false
 	}
+	w.Header().Set("Vary", "Accept")
 	tag := fmt.Sprintf("%X", sha512.Sum512(text))
 	aggregated.ServeHTTPWithETag(document, tag, media.Convert.GroupVersion(), codecs(), w, req)
 	return true

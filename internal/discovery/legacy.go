@@ -21,7 +21,7 @@ import (
 
 // Version is the Kubernetes release that the server behaves as: that of the libraries in go.mod.
 var Version = version.Info{
-	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.2", GitTreeState: "clean",
+	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.1", GitTreeState: "clean",
 	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 }
 
@@ -31,13 +31,13 @@ func ServeVersion(w http.ResponseWriter, req *http.Request) {
 }
 
 // ServeIndex answers / with the paths that answer.
-func ServeIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, registered []*apiregistrationv1.APIService) {
-	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: Paths(c, registered)}, w)
+func ServeIndex(w http.ResponseWriter, paths []string) {
+	responsewriters.WriteRawJSON(http.StatusOK, metav1.RootPaths{Paths: paths}, w)
 }
 
-// Paths returns the paths that answer, sorted.
-func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
-	paths := []string{"/api", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+// Paths returns the paths that answer, sorted: those of discovery, and others.
+func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService, others ...string) []string {
+	paths := append([]string{"/api", "/apis", "/apis/"}, others...)
 	for _, g := range c.Groups() {
 		if g.Name == "" {
 			paths = append(paths, "/api/v1")

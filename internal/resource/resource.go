@@ -52,6 +52,10 @@ type Resource struct {
 	// if they are those of the document. Otherwise it always names them.
 	BriefKinds bool
 
+	// Uncached says that a real server reads the objects from etcd, without its watch cache in
+	// between. Such reads have a few words and rules of their own.
+	Uncached bool
+
 	// ConfiguresAdmission says that the objects are policies, webhooks or their like: a
 	// change of one changes what the server asks about writes.
 	ConfiguresAdmission bool
@@ -64,6 +68,10 @@ type Resource struct {
 	// slash. For a custom resource it holds the uid of its definition, so that a
 	// definition that is deleted and created again starts empty.
 	Prefix string
+
+	// StoredUnder is where a real server keeps the objects below /registry, without slashes around
+	// it: some error messages have it. Most built-in kinds are under their plural.
+	StoredUnder string
 
 	// Definition is the record that defines a custom resource. A write commits only if the
 	// record is still at this revision. For a built-in resource it is the zero value.
@@ -102,6 +110,15 @@ func (r *Resource) Key(namespace, name string) string {
 		return r.Prefix + namespace + "/" + name
 	}
 	return r.Prefix + name
+}
+
+// KeyInEtcd returns the key that an object has in the storage of a real server, as error messages
+// show it.
+func (r *Resource) KeyInEtcd(namespace, name string) string {
+	if r.Namespaced {
+		return "/registry/" + r.StoredUnder + "/" + namespace + "/" + name
+	}
+	return "/registry/" + r.StoredUnder + "/" + name
 }
 
 // NamespaceOf returns the namespace in a store key; empty for a cluster-scoped resource.

@@ -135,6 +135,9 @@ type Subresource struct {
 	// Connection is what the subresource connects the client to; nil: nothing.
 	Connection *Connection
 
+	// NoTable says that the subresource is not shown as a Table.
+	NoTable bool
+
 	// Missing is like Version.Missing.
 	Missing string
 }
@@ -262,6 +265,10 @@ type ContentFirst struct {
 	// Remains tells whether something beside metadata.finalizers keeps an object that
 	// is being deleted.
 	Remains func(obj runtime.Object) bool
+
+	// Mismatch begins the error of a precondition that does not hold. A real server checks the
+	// preconditions of these kinds in a place of their own, with words of their own.
+	Mismatch string
 
 	// SettlesDependents says that the first delete decides what becomes of dependents:
 	// the finalizers of foreground and orphan deletion are set then.

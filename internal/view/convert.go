@@ -143,7 +143,7 @@ func (v *View) partial(obj runtime.Object) (*metav1.PartialObjectMetadata, error
 }
 
 func (v *View) partialList(listMeta metav1.ListMeta, items []string) (runtime.Object, error) {
-	partials := []metav1.PartialObjectMetadata{}
+	var partials []metav1.PartialObjectMetadata // without an item the list has null, as on a real server
 	for _, text := range items {
 		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
 		if err != nil {

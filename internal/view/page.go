@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -28,13 +29,13 @@ type Page struct {
 // in a namespace or, for the empty namespace, in all of them. It ends with the context.
 func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
 	if o.Continue == "" {
-		if err := isRevision(s, o.ResourceVersion); err != nil {
+		if err := isRevision(s, sel.version.Resource, o.ResourceVersion); err != nil {
 			return Page{}, err
 		}
 	}
 	prefix := sel.version.Resource.PrefixOf(namespace)
 	limit := int(o.Limit)
-	if o.ResourceVersion == "0" {
+	if o.ResourceVersion == "0" && !sel.version.Resource.Uncached {
 		limit = 0 // a real server answers from its cache here, which ignores the limit
 	}
 	revision, start, err := storage.ValidateListOptions(prefix, storage.APIObjectVersioner{}, storage.ListOptions{
@@ -45,7 +46,7 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 		return Page{}, err
 	}
 	if revision == 0 {
-		if err := NotInFuture(s, o.ResourceVersion); err != nil {
+		if err := NotInFuture(s, sel.version.Resource, o.ResourceVersion); err != nil {
 			return Page{}, err
 		}
 	}
@@ -63,7 +64,7 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 	for {
 		part, err := s.Scan(within, store.ListOptions{Start: start, Limit: limit, Revision: revision})
 		if err != nil {
-			return Page{}, listError(err, o, start, prefix)
+			return Page{}, listError(err, sel.version.Resource, o, start, prefix)
 		}
 		revision, p.Revision = part.Revision, part.Revision
 		if sel.All() {
@@ -108,27 +109,40 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 
 // isRevision refuses a resourceVersion that can never be a revision, because it does not fit
 // into an int64. A text that is not a number is refused in other words.
-func isRevision(s *store.Store, resourceVersion string) error {
+func isRevision(s *store.Store, r *resource.Resource, resourceVersion string) error {
 	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
 	if err == nil && wanted > math.MaxInt64 {
-		return storage.NewTooLargeResourceVersionError(wanted, uint64(s.Revision()), 1)
+		return tooLarge(r, wanted, uint64(s.Revision()))
 	}
 	return nil
 }
 
 // NotInFuture refuses a resourceVersion that is newer than the store.
-func NotInFuture(s *store.Store, resourceVersion string) error {
+func NotInFuture(s *store.Store, r *resource.Resource, resourceVersion string) error {
 	if resourceVersion == "" || resourceVersion == "0" {
 		return nil
 	}
 	wanted, err := storage.APIObjectVersioner{}.ParseResourceVersion(resourceVersion)
+	if err != nil && r.Uncached {
+		return apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
+	}
 	if err != nil {
 		return err
 	}
 	if current := uint64(s.Revision()); wanted > current {
-		return storage.NewTooLargeResourceVersionError(wanted, current, 1)
+		return tooLarge(r, wanted, current)
 	}
 	return nil
+}
+
+// tooLarge refuses a revision that is yet to come. The cache of a real server says when to try
+// again.
+func tooLarge(r *resource.Resource, wanted, current uint64) error {
+	seconds := 1
+	if r.Uncached {
+		seconds = 0
+	}
+	return storage.NewTooLargeResourceVersionError(wanted, current, seconds)
 }
 
 const (
@@ -147,12 +161,12 @@ func encodeContinue(key, prefix string, revision int64) (string, error) {
 }
 
 // listError puts a failed list into the words of the API.
-func listError(err error, o *internalversion.ListOptions, start, prefix string) error {
+func listError(err error, r *resource.Resource, o *internalversion.ListOptions, start, prefix string) error {
 	var compacted *store.CompactedError
 	var future *store.FutureError
 	switch {
 	case errors.As(err, &future):
-		return storage.NewTooLargeResourceVersionError(uint64(future.Requested), uint64(future.Current), 1)
+		return tooLarge(r, uint64(future.Requested), uint64(future.Current))
 	case errors.As(err, &compacted) && o.Continue != "":
 		expired := apierrors.NewResourceExpired(continueExpired)
 		token, err := encodeContinue(start, prefix, -1)

@@ -23,6 +23,12 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if err != nil {
 		return Result{}, view.Corrupt(a.version, a.request.Namespace, a.request.Name, err)
 	}
+	content := a.version.ContentFirst
+	if content != nil {
+		if err := a.checkPreconditions(options.Preconditions, current.Object, content.Mismatch); err != nil {
+			return Result{}, err
+		}
+	}
 	obj := a.version.Codec.Copy(current.Object)
 	graceful, pending, err := a.beforeDelete(obj, options)
 	if err != nil {
@@ -32,7 +38,6 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	content := a.version.ContentFirst
 	if pending || content != nil && metadata.GetDeletionTimestamp() != nil && content.Remains(obj) {
 		// The deletion has begun and waits. Like upstream, answer with the present object,
 		// without a write and without admission.

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,9 +23,25 @@ func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 		return err
 	}
 	res := a.version.Resource
-	key := "/registry/" + res.Group + "/" + res.Names.Plural + "/" + a.request.Namespace + "/" + a.request.Name
-	return apierrors.NewConflict(res.GroupResource(), a.request.Name, storage.NewInvalidObjError(key,
+	return apierrors.NewConflict(res.GroupResource(), a.request.Name, storage.NewInvalidObjError(res.KeyInEtcd(a.request.Namespace, a.request.Name),
 		fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID())))
+}
+
+// checkPreconditions refuses to delete another object, or another state of it, than the client
+// means. mismatch begins the words.
+func (a attempt) checkPreconditions(p *metav1.Preconditions, current runtime.Object, mismatch string) error {
+	metadata, err := meta.Accessor(current)
+	if p == nil || err != nil {
+		return err
+	}
+	gr := a.version.Resource.GroupResource()
+	if uid := metadata.GetUID(); p.UID != nil && *p.UID != uid {
+		return apierrors.NewConflict(gr, a.request.Name, fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", mismatch, *p.UID, uid))
+	}
+	if seen := metadata.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != seen {
+		return apierrors.NewConflict(gr, a.request.Name, fmt.Errorf("%s: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", mismatch, *p.ResourceVersion, seen))
+	}
+	return nil
 }
 
 // checkResourceVersion refuses an update of a state that the client has not seen. Without a

@@ -31,7 +31,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 		of:     func(resource.Decoded) (resource.Decoded, bool, error) { return obj, false, nil },
 		owners: beforeAdmission,
 	}
-	if a.request.Subresource == "" && a.version.Strategy.AllowCreateOnUpdate(a.ctx) {
+	if a.projection == nil && a.updateStrategy().AllowCreateOnUpdate(a.ctx) {
 		e.create = func() (newObject, error) { return newObject{Decoded: obj, owners: beforeAdmission}, nil }
 	}
 	return a.update(e)

@@ -196,6 +196,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
 	codec := resource.NewTypedCodec(scheme, gvk, internalIn(g.name), k.storage(g).Group, k.attributes)
+	codec.InProtobuf = g.scheme == nil
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
 		Codec:        codec,
@@ -216,7 +217,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})
 	})}
-	v.Table = k.table
+	v.Table, v.NullRows = k.table, k.table != nil
 	if k.strategy != nil {
 		v.Patches = codec.Patches()
 		if v.Table == nil {

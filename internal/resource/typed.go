@@ -34,6 +34,8 @@ type TypedCodec struct {
 	// stored in another group.
 	read      runtime.GroupVersioner
 	convertor runtime.ObjectConvertor
+	// InProtobuf says that a real server stores the objects in protobuf, which knows no empty lists.
+	InProtobuf bool
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 }
@@ -208,6 +210,10 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	settled := typed.Settle(versioned)
 	c.scheme.Default(versioned)
 	text, err := c.print(versioned)
+	if err == nil && c.InProtobuf && bytes.Contains(text, []byte(":[]")) {
+		typed.ForgetEmptyLists(versioned)
+		text, err = c.print(versioned)
+	}
 	if err != nil {
 		return nil, Decoded{}, err
 	}

@@ -44,6 +44,9 @@ type Version struct {
 	Subresource map[string]*Subresource
 
 	Table registryrest.TableConvertor
+	// NullRows says that a Table of no objects has null for its rows, and not an empty list.
+	NullRows bool
+
 	// TableOfList makes the Table of several objects, for kinds whose rows depend on each
 	// other: in a list of StorageClasses one is the default. Nil: Table makes the row of each
 	// object by itself.

@@ -51,6 +51,9 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 		return v.partialList(listMeta, items)
 	}
 	table := &metav1.Table{ListMeta: listMeta, Rows: []metav1.TableRow{}}
+	if v.version.NullRows && len(items) == 0 {
+		table.Rows = nil
+	}
 	if len(items) == 0 && !v.table.NoHeaders {
 		empty, err := v.version.Table.ConvertToTable(ctx, v.version.Codec.New(), v.table)
 		if err != nil {

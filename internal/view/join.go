@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/store"
@@ -33,8 +34,16 @@ func (v *View) join(ctx context.Context, p Page, items []string) (Content, error
 	if err != nil {
 		return Content{}, err
 	}
-	if table, ok := envelope.(*metav1.Table); ok {
-		table.Rows = []metav1.TableRow{}
+	if len(items) == 0 {
+		return v.encoded(envelope)
+	}
+	switch list := envelope.(type) { // with items, they are a list and not null
+	case *metav1.Table:
+		list.Rows = []metav1.TableRow{}
+	case *metav1.PartialObjectMetadataList:
+		list.Items = []metav1.PartialObjectMetadata{}
+	case *metav1beta1.PartialObjectMetadataList:
+		list.Items = []metav1.PartialObjectMetadata{}
 	}
 	text, err := v.encode(envelope)
 	if err != nil {

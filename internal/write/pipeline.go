@@ -201,8 +201,12 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// kind's strategy, then validation.
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.UID())
-	if metadata.GetName() == "" && metadata.GetGenerateName() != "" {
-		metadata.SetName(a.p.Random.Name(metadata.GetGenerateName()))
+	if base := metadata.GetGenerateName(); metadata.GetName() == "" && base != "" {
+		name := a.p.Random.Name(base)
+		if a.version.Strategy.GenerateName(base) == base {
+			name = base // the names of the kind say something, as those of IPAddresses do
+		}
+		metadata.SetName(name)
 	}
 	committed := false
 	was := a.snapshot(n.Object)

@@ -25,13 +25,13 @@ func TestTheLogSaysOnceWhatFakeclusterDoesNotServe(t *testing.T) {
 		return c.Discovery().RESTClient().Get().AbsPath(path).Do(context.Background()).Error().Error()
 	}
 	const statuses = "fakecluster does not serve componentstatuses: it has no components to tell the status of"
-	const logs = "fakecluster does not serve /logs: it has no log files"
+	const debug = "fakecluster does not serve /debug: the process is that of the test, and can be looked into there"
 	for range 2 {
 		equal(t, "ComponentStatuses", ask(c, "/api/v1/componentstatuses"), statuses)
-		equal(t, "logs", ask(c, "/logs"), logs)
+		equal(t, "profiles", ask(c, "/debug/pprof"), debug)
 		equal(t, "what nobody serves", ask(c, "/apis/apps/v1/deploymints"), "the server could not find the requested resource")
 	}
-	equal(t, "the log", of.lines, []string{statuses, logs})
+	equal(t, "the log", of.lines, []string{statuses, debug})
 
 	ofFork := &logged{TB: t}
 	ask(c.Fork(ofFork), "/api/v1/componentstatuses")

@@ -46,7 +46,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	assets, err := assets(ctx, work)
+	assets, err := Assets(ctx, work)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,9 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	return results, errors.Join(built, failed)
 }
 
-// assets returns the folder that the command prints.
-func assets(ctx context.Context, work string) (string, error) {
+// Assets builds the command, and returns the folder that "fakecluster envtest" prints. work is a folder
+// for both.
+func Assets(ctx context.Context, work string) (string, error) {
 	program := filepath.Join(work, "fakecluster")
 	// In its own module it has the versions of the libraries that it is released with.
 	if _, err := gotool.Output(ctx, "..", "build", "-o", program, "./cmd/fakecluster"); err != nil {

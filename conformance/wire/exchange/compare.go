@@ -1,0 +1,105 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/pmezard/go-difflib/difflib"
+	"k8s.io/client-go/rest"
+)
+
+// Comparison is a request and how the answers to it differ.
+type Comparison struct {
+	Request Request
+	// Difference is a unified diff from the first answer to the second; empty: they are alike.
+	Difference string
+}
+
+// First returns the first line that differs.
+func (c Comparison) First() string {
+	for line := range strings.Lines(c.Difference) {
+		if (line[0] == '-' || line[0] == '+') && strings.TrimSpace(line[1:]) != "" {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+// atOnce is how many groups of requests a server gets at the same time.
+const atOnce = 8
+
+// Compare makes the requests of both servers. Those of a group come one after the other. The first
+// group comes before all others. matches says which requests are made, by what String returns.
+func Compare(ctx context.Context, first, second *rest.Config, requests []Request, matches func(string) bool) ([]Comparison, error) {
+	var chosen []Request
+	for _, r := range requests {
+		if r.Needed || matches(r.String()) {
+			chosen = append(chosen, r)
+		}
+	}
+	var answers [2][]string
+	var failed [2]error
+	var both sync.WaitGroup
+	for i, cfg := range []*rest.Config{first, second} {
+		both.Go(func() { answers[i], failed[i] = askAll(ctx, cfg, chosen) })
+	}
+	both.Wait()
+	if err := errors.Join(failed[:]...); err != nil {
+		return nil, err
+	}
+	var all []Comparison
+	for i, r := range chosen {
+		difference := ""
+		if a, b := answers[0][i], answers[1][i]; a != b {
+			var err error
+			if difference, err = difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 1}); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, Comparison{r, difference})
+	}
+	return all, nil
+}
+
+// askAll makes all requests of one server, and returns the texts of the answers.
+func askAll(ctx context.Context, cfg *rest.Config, requests []Request) ([]string, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]string, len(requests))
+	groups := map[string][]int{}
+	var names []string
+	for i, r := range requests {
+		if groups[r.Group] == nil {
+			names = append(names, r.Group)
+		}
+		groups[r.Group] = append(groups[r.Group], i)
+	}
+	askGroup := func(name string) {
+		for _, i := range groups[name] {
+			answer, err := s.ask(ctx, requests[i])
+			answers[i] = answer.text()
+			if err != nil {
+				answers[i] = err.Error()
+			}
+		}
+	}
+	free := make(chan struct{}, atOnce)
+	var each sync.WaitGroup
+	for i, name := range names {
+		if i == 0 {
+			askGroup(name)
+			continue
+		}
+		free <- struct{}{}
+		each.Go(func() {
+			askGroup(name)
+			<-free
+		})
+	}
+	each.Wait()
+	return answers, ctx.Err()
+}

@@ -47,11 +47,6 @@ func TestWatchOverAWebSocket(t *testing.T) {
 	const path = "/api/v1/namespaces/default/configmaps?watch=true"
 	asText := dialWatch(t, c, path, "application/json")
 	asBinary := dialWatch(t, c, path, runtime.ContentTypeProtobuf)
-	for _, q := range c.Requests() {
-		if q.Verb == "watch" && (q.Code != http.StatusSwitchingProtocols || !q.Running) {
-			t.Errorf("the history says %v, running %v", q, q.Running)
-		}
-	}
 	next := func() (event string, name string) {
 		t.Helper()
 		var message string
@@ -89,6 +84,11 @@ func TestWatchOverAWebSocket(t *testing.T) {
 		}
 	}
 	expect("ADDED", "a")
+	for _, q := range c.Requests() {
+		if q.Verb == "watch" && (q.Code != http.StatusSwitchingProtocols || !q.Running) {
+			t.Errorf("the history says %v, running %v", q, q.Running)
+		}
+	}
 	if err := maps.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

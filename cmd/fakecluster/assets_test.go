@@ -269,7 +269,7 @@ func TestProgramsAreAsked(t *testing.T) {
 		stderr  string
 	}{
 		{"kube-apiserver", []string{"--x"}, 1, "", "Error: unknown flag: --x\n"},
-		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes v1.37.2\n", ""},
+		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes v1.37.1\n", ""},
 		{"kube-apiserver", []string{"--client-ca-file=" + missing}, 1, "", "Error: --client-ca-file: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", []string{"--tls-cert-file=" + missing, "--tls-private-key-file=" + missing}, 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", []string{"--authorization-mode=Webhook"}, 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},

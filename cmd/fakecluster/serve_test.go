@@ -202,7 +202,7 @@ func TestRootCommand(t *testing.T) {
 		args []string
 		has  string
 	}{
-		{[]string{"--version"}, ", Kubernetes v1.37.2\n"},
+		{[]string{"--version"}, ", Kubernetes v1.37.1\n"},
 		{[]string{"completion", "bash"}, "bash completion"},
 		{[]string{"help", "serve"}, "kubectl --kubeconfig cluster.kubeconfig get namespaces"},
 		{[]string{"help", "run"}, "fakecluster run scenarios/"},

@@ -34,7 +34,7 @@ type TypedCodec struct {
 	// stored in another group.
 	read      runtime.GroupVersioner
 	convertor runtime.ObjectConvertor
-	// InProtobuf says that a real server stores the objects in protobuf, which knows no empty lists.
+	// InProtobuf says that a real server stores the objects in protobuf, which knows neither empty lists nor null.
 	InProtobuf bool
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
@@ -210,8 +210,8 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	settled := typed.Settle(versioned)
 	c.scheme.Default(versioned)
 	text, err := c.print(versioned)
-	if err == nil && c.InProtobuf && bytes.Contains(text, []byte(":[]")) {
-		typed.ForgetEmptyLists(versioned)
+	if err == nil && c.InProtobuf && (bytes.Contains(text, []byte(":[]")) || bytes.Contains(text, []byte(":null"))) {
+		typed.AsProtobuf(versioned)
 		text, err = c.print(versioned)
 	}
 	if err != nil {

@@ -40,7 +40,10 @@ import (
 var list = verdict.List{
 	Path: "wire.txt",
 	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver 1.37.1. All others of
-"go run ./wire", which writes this with -update, are answered alike.`,
+"go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
+"-" is the real server, "+" fakecluster. The causes: componentstatuses, flags and profiles are not served;
+FlowSchemas get no condition, which a real server's priority and fairness writes; a definition without
+objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations.`,
 }
 
 func main() {

@@ -27,7 +27,7 @@ var different = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`(\\*"resourceVersion\\*": ?\\*")\d+`), "${1}RV"},
-	{regexp.MustCompile(`(current: |in record \()\d+`), "${1}RV"},
+	{regexp.MustCompile(`(current: |in record \(|ResourceVersion in object meta: )\d+`), "${1}RV"},
 	{regexp.MustCompile(`"(a-)[a-z0-9]{5}`), `"${1}XXXXX`},
 	{regexp.MustCompile(`\\"a-[a-z0-9]{5}`), `\"a-XXXXX`},
 	{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: RV`},

@@ -192,14 +192,14 @@ func ExampleWithMiddleware() {
 	// Output: 1
 }
 
+// This example is compiled and not run: another program may have its port.
 func ExampleWithPort() {
 	c, err := fakecluster.New(fakecluster.WithPort(28080))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Println(c.URL())
-	// Output: http://127.0.0.1:28080
+	fmt.Println(c.URL()) // http://127.0.0.1:28080
 }
 
 func ExampleWithAPIServerFlags() {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // put writes a file into a folder and returns its path.
@@ -188,19 +190,24 @@ func TestFlagsSayWhereServicesAre(t *testing.T) {
 }
 
 func TestFlagsSayHowTheServerIsReached(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	reserved, free, err := freeport.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
+	defer free()
+	port := strconv.Itoa(reserved)
+	address := net.JoinHostPort("127.0.0.1", port)
+	inUse, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	flags := []string{"--secure-port=" + port, "--bind-address=127.0.0.1", "--cert-dir=" + filepath.Join(t.TempDir(), "certs"), "--tls-min-version=VersionTLS13", "--disable-http2-serving"}
 
 	if _, err = fakecluster.New(fakecluster.WithAPIServerFlags(flags...)); err == nil || !strings.HasSuffix(err.Error(), "address already in use") ||
 		!strings.HasPrefix(err.Error(), "failed to create listener: failed to listen on "+address+": ") {
 		t.Errorf("with the port in use: %v", err)
 	}
-	free.Close()
+	inUse.Close()
 	serve := func() []byte {
 		c, err := fakecluster.New(fakecluster.WithAPIServerFlags(flags...))
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // testAssets are the assets of the test binary, which is the command itself.
@@ -150,15 +152,15 @@ func newSuite(t *testing.T) *suite {
 	return s
 }
 
-// freeAddress is an address that nobody listens at.
+// freeAddress is an address that nobody listens at, and that nobody else is given while the test runs.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, free, err := freeport.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(free)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // as is a client with a certificate; without a user it has none.

@@ -1,4 +1,4 @@
-package fakecluster
+package freeport
 
 import (
 	"fmt"
@@ -6,10 +6,13 @@ import (
 	"syscall"
 )
 
-// reservePort finds a free port of 127.0.0.1 for somebody else to listen on, and keeps the system
-// from giving it to anyone who asks for any port. It does so by a socket that is bound to the port
-// and does not listen: Linux lets others, such as Go's listeners, bind to the same address then.
-func reservePort() (port int, free func(), err error) {
+// Reserve finds a free port of 127.0.0.1 and keeps the system from giving it to anyone who asks for
+// any port. Whoever names the port can listen on it, also several times in turn. free ends the
+// reservation; it does not end a listener.
+//
+// Reserve binds a socket to the port and does not listen on it: Linux lets others, such as Go's
+// listeners, bind to the same address then.
+func Reserve() (port int, free func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)

@@ -125,11 +125,10 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) expla
 		warnings = append(warnings, w.Text)
 	}
 	e.to.Answers(code, warnings)
-	is := e.to.Explanation()
-	if is.Overtaken != nil {
-		is.Overtaken.By = e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, is.Overtaken.Sent)
+	if overtaken := e.to.Explanation().Overtaken; overtaken != nil {
+		e.to.Since(e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, overtaken.Sent))
 	}
-	return is
+	return e.to.Explanation()
 }
 
 // since returns the writes of an object after a revision, as far as they are known.

@@ -89,7 +89,8 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 	}
 }
 
-// pathsOf returns all paths that answer, but for those of objects.
+// pathsOf returns the paths that a real server names, but for those of objects. All of them answer;
+// /flagz says that there are no flags (missingPaths).
 func pathsOf(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
 	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)
 	return discovery.Paths(c, registered, others...)

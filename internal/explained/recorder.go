@@ -115,7 +115,7 @@ func (r *Recorder) Overtaken(sent, is int64) {
 	r.note(func(e *explain.Explanation) { e.Overtaken = &explain.Overtaken{Sent: sent, Is: is} })
 }
 
-// Since says who has written it since then.
+// Since says who has written it since then; it follows Overtaken.
 func (r *Recorder) Since(by []explain.Revision) {
 	r.note(func(e *explain.Explanation) { e.Overtaken.By = by })
 }

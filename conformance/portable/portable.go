@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 	"github.com/fakecluster/fakecluster/scenarios"
 )
@@ -34,19 +35,19 @@ Written by "go run . -only portable -update".`,
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS
 // names no folder with them; modules is the folder of the module that says in which versions.
 func Run(ctx context.Context, w io.Writer, folder, modules string) (results []verdict.Result, err error) {
-	dir, err := programsFolder(ctx, modules)
+	dir, err := controlplane.ProgramsFolder(ctx, modules)
 	if err != nil {
 		return nil, err
 	}
 	crlog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	s, err := start(ctx, dir)
+	s, err := controlplane.Start(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	fmt.Fprintf(w, "the programs in %s serve %s\n", dir, s.cfg.Host)
-	return play(ctx, s.cfg, folder)
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	fmt.Fprintf(w, "the programs in %s serve %s\n", dir, s.RESTConfig().Host)
+	return play(ctx, s.RESTConfig(), folder)
 }
 
 // grace is how long a real server may take with what follows a write: its policies learn of new kinds

@@ -13,17 +13,17 @@ func TestOtherPrograms(t *testing.T) {
 		_, err := Run(t.Context(), io.Discard, "../../scenarios", "/nowhere")
 		return err
 	}
-	t.Setenv(assets, "/nowhere")
+	t.Setenv("KUBEBUILDER_ASSETS", "/nowhere")
 	if err := run(); err == nil || err.Error() != "KUBEBUILDER_ASSETS: stat /nowhere/kube-apiserver: no such file or directory; without it the programs are built" {
 		t.Errorf("no programs: %v", err)
 	}
 	dir := t.TempDir()
-	for _, program := range []string{"kube-apiserver", "etcd", controllerManager} {
+	for _, program := range []string{"kube-apiserver", "etcd", "kube-controller-manager"} {
 		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv(assets, dir)
+	t.Setenv("KUBEBUILDER_ASSETS", dir)
 	if err := run(); err == nil {
 		t.Error("programs that do not start serve")
 	}

@@ -1,4 +1,6 @@
-package portable
+// Package controlplane runs a real kube-apiserver with etcd, and the controllers beside it that act in a
+// fakecluster by default.
+package controlplane
 
 import (
 	"context"
@@ -19,8 +21,9 @@ import (
 // assets is the variable that names the folder of the programs, if they are not to be built.
 const assets = "KUBEBUILDER_ASSETS"
 
-// programsFolder returns the folder of the real programs.
-func programsFolder(ctx context.Context, modules string) (string, error) {
+// ProgramsFolder returns the folder of the real programs: the one that KUBEBUILDER_ASSETS names, or
+// without it one where they are built. modules is the folder of the module that says in which versions.
+func ProgramsFolder(ctx context.Context, modules string) (string, error) {
 	dir := os.Getenv(assets)
 	if dir == "" {
 		return programs.Folder(ctx, modules)
@@ -35,8 +38,8 @@ func programsFolder(ctx context.Context, modules string) (string, error) {
 
 const controllerManager = "kube-controller-manager"
 
-// server is a real control plane without a scheduler.
-type server struct {
+// ControlPlane is a real control plane without a scheduler.
+type ControlPlane struct {
 	environment *envtest.Environment
 	controllers *exec.Cmd
 	// dir has the kubeconfig of the controllers.
@@ -44,13 +47,14 @@ type server struct {
 	cfg *rest.Config
 }
 
-// start starts kube-apiserver and etcd as envtest does, and the controllers that act in a fakecluster
-// by default, but for the migrator of storage versions.
-func start(ctx context.Context, programs string) (_ *server, err error) {
-	s := &server{environment: &envtest.Environment{BinaryAssetsDirectory: programs}}
+// Start starts kube-apiserver and etcd as envtest does, and the controllers that act in a fakecluster
+// by default, but for the migrator of storage versions. crds are files and folders of definitions that
+// are served from the start.
+func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlane, err error) {
+	s := &ControlPlane{environment: &envtest.Environment{BinaryAssetsDirectory: programs, CRDDirectoryPaths: crds}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("starting the programs in %s: %w", programs, err), s.stop())
+			err = errors.Join(fmt.Errorf("starting the programs in %s: %w", programs, err), s.Stop())
 		}
 	}()
 	if s.cfg, err = s.environment.Start(); err != nil {
@@ -80,8 +84,20 @@ func start(ctx context.Context, programs string) (_ *server, err error) {
 	return s, nil
 }
 
-// stop ends the programs and returns when they are gone.
-func (s *server) stop() error {
+// RESTConfig returns how an administrator reaches the server.
+func (s *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(s.cfg) }
+
+// Kubeconfig returns a kubeconfig of a user of the group system:masters.
+func (s *ControlPlane) Kubeconfig(user string) ([]byte, error) {
+	u, err := s.environment.AddUser(envtest.User{Name: user, Groups: []string{"system:masters"}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return u.KubeConfig()
+}
+
+// Stop ends the programs and returns when they are gone.
+func (s *ControlPlane) Stop() error {
 	if s.controllers != nil {
 		// It keeps nothing, and would wait for its watches.
 		_ = s.controllers.Process.Kill()

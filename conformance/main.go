@@ -4,6 +4,7 @@
 //	go run .                               # all parts, of Kubernetes' tests the fast folders
 //	go run . -only kubectl,operator        # some
 //	go run . -update                       # and write the results to the lists
+//	go run . -only kubectl,helm -real      # their sessions, on a real kube-apiserver
 //
 // Each part prints a table of its results and how long it took. The exit status is 1
 // if the results of a part differ from its checked-in list, in either direction.
@@ -28,6 +29,7 @@ import (
 	kubernetes "github.com/fakecluster/fakecluster/conformance/kubernetes/suite"
 	"github.com/fakecluster/fakecluster/conformance/operator"
 	"github.com/fakecluster/fakecluster/conformance/portable"
+	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 	"github.com/fakecluster/fakecluster/conformance/realcrds"
 	crds "github.com/fakecluster/fakecluster/conformance/upstream/suite"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
@@ -73,10 +75,15 @@ func fastList() verdict.List {
 func main() {
 	only := flag.String("only", "", "run only these parts, separated by commas")
 	update := flag.Bool("update", false, "write the results to the lists instead of comparing them")
+	onReal := flag.Bool("real", false, "play the sessions of kubectl and helm on a real kube-apiserver: whatever they say has to be what that makes them print")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := runParts(ctx, os.Stdout, *only, *update); err != nil {
+	run := func() error { return runParts(ctx, os.Stdout, *only, *update) }
+	if *onReal {
+		run = func() error { return runReal(ctx, os.Stdout, *only) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(1)
 	}
@@ -125,4 +132,42 @@ func (p part) check(ctx context.Context, w io.Writer, update bool) error {
 	list := p.list
 	list.Update = update
 	return list.Check(w, results)
+}
+
+// runReal plays sessions on a real control plane. There is no list of what fails there: the sessions
+// have to be right.
+func runReal(ctx context.Context, w io.Writer, only string) error {
+	sessions := map[string]kubectl.Session{"kubectl": kubectl.Whole(), "helm": helm.Whole()}
+	if only == "" {
+		only = "kubectl,helm"
+	}
+	programs, err := controlplane.ProgramsFolder(ctx, "real/modules")
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for name := range strings.SplitSeq(only, ",") {
+		session, ok := sessions[name]
+		if !ok {
+			return fmt.Errorf("%q has no session that could be played on a real server", name)
+		}
+		session.Real = programs
+		results, err := session.Run(ctx, w, false)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Verdict != verdict.Pass {
+				fmt.Fprintf(w, "%s  %s: %s  # %s\n", r.Verdict, name, r.Name, r.Reason)
+			}
+			if r.Verdict == verdict.Fail {
+				failed++
+			}
+		}
+		fmt.Fprintf(w, "%s: %d results\n", name, len(results))
+	}
+	if failed > 0 {
+		return fmt.Errorf("the real server makes %d commands print something else", failed)
+	}
+	return nil
 }

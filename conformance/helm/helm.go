@@ -17,9 +17,12 @@ var List = verdict.List{
 Written by "go run . -only helm -update".`,
 }
 
+// Whole is the session of helm.
+func Whole() kubectl.Session {
+	return kubectl.Session{Path: "helm/session.txt", Folder: "helm/testdata", Further: []string{"helm.sh/helm/v4/cmd/helm"}}
+}
+
 // Run plays the session.
 func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	return kubectl.Session{
-		Path: "helm/session.txt", Folder: "helm/testdata", Further: []string{"helm.sh/helm/v4/cmd/helm"},
-	}.Run(ctx, w, update)
+	return Whole().Run(ctx, w, update)
 }

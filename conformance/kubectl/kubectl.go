@@ -21,9 +21,12 @@ var List = verdict.List{
 Written by "go run . -only kubectl -update".`,
 }
 
+// Whole is the session of kubectl.
+func Whole() Session { return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata"} }
+
 // Run plays the session of kubectl.
 func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata"}.Run(ctx, w, update)
+	return Whole().Run(ctx, w, update)
 }
 
 // A Session is a file of commands and what they print. Paths are seen from the folder
@@ -33,6 +36,9 @@ type Session struct {
 	// Folder is copied for the commands to work in. If it has a folder crds, the server begins
 	// with the definitions in that.
 	Folder string
+	// Real is the folder of the real server's programs, to play the session on those; "" plays it on
+	// fakecluster.
+	Real string
 	// Further are packages of commands that the session runs beside kubectl.
 	Further []string
 }
@@ -53,6 +59,11 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 	all := map[*step]outcome{}
 	names := map[string]int{}
 	for _, section := range session.sections {
+		if of.Real != "" && len(section.flags) > 0 {
+			results = append(results, verdict.Result{Name: section.name, Verdict: verdict.NotApplicable,
+				Reason: "its server is started with " + strings.Join(section.flags, " ")})
+			continue
+		}
 		started := time.Now()
 		got, err := programs.play(ctx, section)
 		if err != nil {
@@ -66,6 +77,9 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 				step.want.unknown = true // for fill, which writes it
 			}
 			result := judge(w, of.Path, step, got[step])
+			if of.Real != "" && result.Verdict == verdict.Fail && step.want.elsewhere != "" {
+				result.Verdict, result.Reason = verdict.NotApplicable, step.want.elsewhere
+			}
 			if command, inBackground := step.inBackground(); inBackground {
 				behind = command
 			} else if step.command == foreground || step.command == interrupt {

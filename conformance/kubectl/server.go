@@ -3,6 +3,7 @@ package kubectl
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,12 +13,14 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/conformance/gotool"
+	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 )
 
 // programs are those that a session runs, among them kubectl and fakecluster.
 type programs struct {
 	dir    string // where they are
 	folder string // of the session
+	real   string // the folder of the real server's programs, if the session is played on that
 }
 
 // build builds the programs.
@@ -35,50 +38,89 @@ func (of Session) build(ctx context.Context) (programs, error) {
 			return programs{}, err
 		}
 	}
-	return programs{dir, of.Folder}, nil
+	return programs{dir, of.Folder, of.Real}, nil
 }
 
 func (p programs) remove() { os.RemoveAll(p.dir) }
 
-// server is a `fakecluster serve` and a folder to work in.
+// server is a `fakecluster serve` or a real control plane, and a folder to work in.
 type server struct {
 	programs programs
 	dir      string // the home of the commands
-	cmd      *exec.Cmd
+	end      func() error
 }
 
 // serve starts a server with the definitions of the session, and with flags.
-func (p programs) serve(ctx context.Context, flags []string) (*server, error) {
+func (p programs) serve(ctx context.Context, flags []string) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "fakecluster-session-")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{programs: p, dir: dir}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
 	if err := os.CopyFS(s.work(), os.DirFS(p.folder)); err != nil {
-		os.RemoveAll(dir)
 		return nil, err
 	}
-	args := append([]string{"serve", "--kubeconfig", s.kubeconfig()}, flags...)
-	if crds := filepath.Join(s.work(), "crds"); isFolder(crds) {
-		args = append(args, "--crds", crds)
+	var crds []string
+	if path := filepath.Join(s.work(), "crds"); isFolder(path) {
+		crds = append(crds, path)
 	}
-	s.cmd = exec.CommandContext(ctx, filepath.Join(p.dir, "fakecluster"), args...)
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
-	s.cmd.WaitDelay = 5 * time.Second
-	s.cmd.Stderr = os.Stderr
-	stdout, err := s.cmd.StdoutPipe()
+	if p.real != "" {
+		return s, s.startReal(ctx, crds)
+	}
+	return s, s.startFakecluster(ctx, crds, flags)
+}
+
+func (s *server) startFakecluster(ctx context.Context, crds, flags []string) error {
+	args := append([]string{"serve", "--kubeconfig", s.kubeconfig()}, flags...)
+	for _, path := range crds {
+		args = append(args, "--crds", path)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
 	if err == nil {
-		err = s.cmd.Start()
+		err = cmd.Start()
 	}
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+		return err
+	}
+	s.end = func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if err := cmd.Wait(); err != nil {
+			return fmt.Errorf("fakecluster serve: %w", err)
+		}
+		return nil
 	}
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready ") {
-		s.stop()
-		return nil, fmt.Errorf("fakecluster serve said %q: %w", line, err)
+		return errors.Join(fmt.Errorf("fakecluster serve said %q: %w", line, err), s.end())
 	}
-	return s, nil
+	return nil
+}
+
+// startReal starts a real control plane. Its administrator has the name that fakecluster's has.
+func (s *server) startReal(ctx context.Context, crds []string) error {
+	plane, err := controlplane.Start(ctx, s.programs.real, crds...)
+	if err != nil {
+		return err
+	}
+	s.end = plane.Stop
+	kubeconfig, err := plane.Kubeconfig("kubernetes-admin")
+	if err == nil {
+		err = os.WriteFile(s.kubeconfig(), kubeconfig, 0o600)
+	}
+	if err != nil {
+		return errors.Join(err, plane.Stop())
+	}
+	return nil
 }
 
 func (s *server) work() string       { return filepath.Join(s.dir, "work") }
@@ -87,13 +129,7 @@ func (s *server) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig")
 // stop ends the server and returns an error if that does not go cleanly.
 func (s *server) stop() error {
 	defer os.RemoveAll(s.dir)
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	if err := s.cmd.Wait(); err != nil {
-		return fmt.Errorf("fakecluster serve: %w", err)
-	}
-	return nil
+	return s.end()
 }
 
 // shell returns a command line as a process that knows the server and ends with all

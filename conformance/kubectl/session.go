@@ -38,6 +38,9 @@ import (
 //
 // sends it SIGINT as soon as it has printed the lines beneath.
 //
+// A line behind "~ " says why a real server that is played with this session may say something
+// else, such as that its policies act a second later.
+//
 // "?" beneath a command stands for an outcome that is not written down yet: an
 // update writes what the command did. It changes no other outcome, because what a real
 // kubectl prints to a real server does not depend on us.
@@ -64,6 +67,7 @@ type step struct {
 type outcome struct {
 	stdout, stderr []string
 	exit           int
+	elsewhere      string // why a real server may say something else
 	unknown        bool // a "?" stands for it
 }
 
@@ -145,6 +149,10 @@ func (o *outcome) add(line string) (err error) {
 	if status, ok := strings.CutPrefix(line, "exit "); ok {
 		o.exit, err = strconv.Atoi(status)
 		return err
+	}
+	if why, ok := strings.CutPrefix(line, "~ "); ok {
+		o.elsewhere = why
+		return nil
 	}
 	switch said, ok := strings.CutPrefix(line, "2>"); {
 	case line == "?":

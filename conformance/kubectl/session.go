@@ -186,6 +186,9 @@ func (s *session) fill(path string, got map[*step]outcome) error {
 			for _, line := range s.lines[next : step.line+1] {
 				b.WriteString(line + "\n")
 			}
+			if step.want.elsewhere != "" {
+				b.WriteString("~ " + step.want.elsewhere + "\n")
+			}
 			b.WriteString(outcome.String())
 			next = step.end
 		}

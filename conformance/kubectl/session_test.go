@@ -19,11 +19,13 @@ NAME   AGE
 a      <age>
 
 $ kubectl get none &
+~ because
 2> No resources found.
 2>
 exit 1
 == two of them --legacy-apis --crds a
 $ kubectl get new
+~ old
 ?
 
 # The end.
@@ -43,16 +45,16 @@ func TestReadSession(t *testing.T) {
 	for _, section := range s.sections {
 		got = append(got, "== "+section.name, strings.Join(section.flags, "|"))
 		for _, step := range section.steps {
-			got = append(got, step.command, step.want.String())
+			got = append(got, step.command, step.want.elsewhere, step.want.String())
 		}
 	}
 	want := []string{
 		"== one", "",
-		"kubectl get all", "NAME   AGE\n\na      <age>\n",
-		"kubectl get none &", "2> No resources found.\n2>\nexit 1\n",
+		"kubectl get all", "", "NAME   AGE\n\na      <age>\n",
+		"kubectl get none &", "because", "2> No resources found.\n2>\nexit 1\n",
 		"== two of them", "--legacy-apis|--crds|a",
-		"kubectl get new", "",
-		"fg", "",
+		"kubectl get new", "old", "",
+		"fg", "", "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -81,8 +83,8 @@ func TestFillWritesTheUnknownOutcomesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "== two of them --legacy-apis --crds a\n$ kubectl get new\nsomething else\n\n# The end.\n$ fg\n"
-	if diff := cmp.Diff(transcript[:len(transcript)-len("== two of them --legacy-apis --crds a\n$ kubectl get new\n?\n\n# The end.\n$ fg\n")]+want, string(content)); diff != "" {
+	want := "== two of them --legacy-apis --crds a\n$ kubectl get new\n~ old\nsomething else\n\n# The end.\n$ fg\n"
+	if diff := cmp.Diff(transcript[:len(transcript)-len("== two of them --legacy-apis --crds a\n$ kubectl get new\n~ old\n?\n\n# The end.\n$ fg\n")]+want, string(content)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

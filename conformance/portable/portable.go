@@ -11,10 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
@@ -39,8 +36,6 @@ func Run(ctx context.Context, w io.Writer, folder, modules string) (results []ve
 	if err != nil {
 		return nil, err
 	}
-	crlog.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
 	s, err := controlplane.Start(ctx, dir)
 	if err != nil {
 		return nil, err

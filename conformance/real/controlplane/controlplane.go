@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fakecluster/fakecluster/conformance/real/programs"
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -51,6 +54,8 @@ type ControlPlane struct {
 // by default, but for the migrator of storage versions. crds are files and folders of definitions that
 // are served from the start.
 func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlane, err error) {
+	crlog.SetLogger(logr.Discard()) // of envtest, which would say that nobody has set one
+	klog.SetLogger(logr.Discard())
 	s := &ControlPlane{environment: &envtest.Environment{BinaryAssetsDirectory: programs, CRDDirectoryPaths: crds}}
 	defer func() {
 		if err != nil {

@@ -1,14 +1,16 @@
-// Command wire makes the same 17,000 requests of a real kube-apiserver and of fakecluster, and compares
+// Command wire makes the same 20,000 requests and more of a real kube-apiserver and of fakecluster, and compares
 // the answers byte by byte: the status, the headers and the body, but for what differs between any two
 // servers, such as uids and times. From the folder conformance:
 //
 //	go run ./wire                            # compares the result with the list, some minutes
 //	go run ./wire -only 'v1 configmaps' -show # the answers that differ of some requests
+//	go run ./wire -only '^flows of pods' -answers # what the real server answers
 //	go run ./wire -update                    # writes the list
 //
 // Both run as envtest runs them: kube-apiserver and etcd as package real builds them, and those of
 // "fakecluster envtest". For each kind of discovery there are reads in every form, some 200 requests
 // with mistakes, and the life of an object, which Kubernetes' own test of stored objects describes.
+// Package stories has what clients do with custom resources and the most used kinds.
 // The list wire.txt has the requests that are answered in another way, and why.
 package main
 
@@ -34,6 +36,7 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/real/programs"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 	"github.com/fakecluster/fakecluster/conformance/wire/exchange"
+	"github.com/fakecluster/fakecluster/conformance/wire/stories"
 )
 
 // list has what is answered in another way. Requests that are answered alike are not in it.
@@ -50,17 +53,22 @@ func main() {
 	only := flag.String("only", "", "make only the requests whose resource and name this regular `expression` matches")
 	update := flag.Bool("update", false, "write the results to the list instead of comparing them")
 	show := flag.Bool("show", false, "show how answers differ")
+	answers := flag.Bool("answers", false, "show all answers of the real server")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *only, *update, *show); err != nil {
+	if err := run(ctx, os.Stdout, *only, *update, *show, *answers); err != nil {
 		fmt.Fprintln(os.Stderr, "wire:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, only string, update, show bool) (err error) {
+func run(ctx context.Context, w io.Writer, only string, update, show, answers bool) (err error) {
 	matches, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	told, err := stories.All()
 	if err != nil {
 		return err
 	}
@@ -91,12 +99,19 @@ func run(ctx context.Context, w io.Writer, only string, update, show bool) (err 
 	if err != nil {
 		return err
 	}
-	compared, err := exchange.Compare(ctx, servers[0], servers[1], requests, matches.MatchString)
-	if err != nil {
-		return err
+	var compared []exchange.Comparison
+	for _, some := range [][]exchange.Request{requests, told} { // the lists of the first have nothing of the second
+		c, err := exchange.Compare(ctx, servers[0], servers[1], some, matches.MatchString)
+		if err != nil {
+			return err
+		}
+		compared = append(compared, c...)
 	}
 	var different []verdict.Result
 	for _, c := range compared {
+		if answers {
+			fmt.Fprintf(w, "%s\n%s\n\n", c.Request, c.Answer)
+		}
 		if c.Difference == "" {
 			continue
 		}

@@ -13,6 +13,8 @@ import (
 // Comparison is a request and how the answers to it differ.
 type Comparison struct {
 	Request Request
+	// Answer is what the first server said.
+	Answer string
 	// Difference is a unified diff from the first answer to the second; empty: they are alike.
 	Difference string
 }
@@ -30,12 +32,18 @@ func (c Comparison) First() string {
 // atOnce is how many groups of requests a server gets at the same time.
 const atOnce = 8
 
-// Compare makes the requests of both servers. Those of a group come one after the other. The first
-// group comes before all others. matches says which requests are made, by what String returns.
+// Compare makes the requests of both servers. Those of a group come one after the other. Groups with what
+// others need come first, one after the other. matches says which requests are made, by what String returns.
 func Compare(ctx context.Context, first, second *rest.Config, requests []Request, matches func(string) bool) ([]Comparison, error) {
+	whole := map[string]bool{}
+	for _, r := range requests {
+		if r.Whole && matches(r.String()) {
+			whole[r.Group] = true
+		}
+	}
 	var chosen []Request
 	for _, r := range requests {
-		if r.Needed || matches(r.String()) {
+		if r.Needed || whole[r.Group] || matches(r.String()) {
 			chosen = append(chosen, r)
 		}
 	}
@@ -58,7 +66,7 @@ func Compare(ctx context.Context, first, second *rest.Config, requests []Request
 				return nil, err
 			}
 		}
-		all = append(all, Comparison{r, difference})
+		all = append(all, Comparison{r, answers[0][i], difference})
 	}
 	return all, nil
 }
@@ -81,7 +89,7 @@ func askAll(ctx context.Context, cfg *rest.Config, requests []Request) ([]string
 	askGroup := func(name string) {
 		for _, i := range groups[name] {
 			answer, err := s.ask(ctx, requests[i])
-			answers[i] = answer.text()
+			answers[i] = answer.text(requests[i].Unordered)
 			if err != nil {
 				answers[i] = err.Error()
 			}
@@ -89,8 +97,8 @@ func askAll(ctx context.Context, cfg *rest.Config, requests []Request) ([]string
 	}
 	free := make(chan struct{}, atOnce)
 	var each sync.WaitGroup
-	for i, name := range names {
-		if i == 0 {
+	for _, name := range names {
+		if requests[groups[name][0]].Needed {
 			askGroup(name)
 			continue
 		}

@@ -4,22 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-func edited(answer []byte, edit func(map[string]any)) ([]byte, error) {
-	object := map[string]any{}
-	if err := json.Unmarshal(answer, &object); err != nil {
-		return nil, err
-	}
-	edit(object)
-	return json.Marshal(object)
-}
-
 // different finds what differs between any two runs of one server.
+//
+// Kubernetes' own test of stored objects, of which the objects of Requests are, has a Service with the port 10000
+// that gets a node port, which Tables show as 10000:PORT. The name of an object with the prefix "a-"
+// ends in five characters of chance.
 var different = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -70,12 +66,36 @@ func headers(h http.Header) string {
 	return strings.Join(lines, "\n")
 }
 
-// text is an answer as it is compared, a line for each value.
-func (a answer) text() string {
-	body := normal(a.body)
-	var indented bytes.Buffer
-	if json.Indent(&indented, body, "", " ") == nil {
-		body = indented.Bytes()
+// text is an answer as it is compared, a line for each value. The events of a watch follow each other.
+func (a answer) text(unordered bool) string {
+	body := a.body
+	if strings.HasPrefix(a.header.Get("Content-Type"), "application/cbor") {
+		body = readable(body)
 	}
-	return fmt.Sprintf("%d\n%s\n\n%s", a.code, headers(a.header), body)
+	body = sortOwners(normal(body))
+	if unordered {
+		body = sortMistakes(body)
+	}
+	return fmt.Sprintf("%d\n%s\n\n%s", a.code, headers(a.header), indented(body))
+}
+
+// indented returns JSON, or several of them, with a line for each value, and anything else as it is.
+func indented(body []byte) []byte {
+	var all bytes.Buffer
+	values := json.NewDecoder(bytes.NewReader(body))
+	for i := 0; ; i++ {
+		var value json.RawMessage
+		switch err := values.Decode(&value); {
+		case err == io.EOF && i > 0:
+			return all.Bytes()
+		case err != nil:
+			return body
+		}
+		if i > 0 {
+			all.WriteByte('\n')
+		}
+		if json.Indent(&all, value, "", " ") != nil {
+			return body
+		}
+	}
 }

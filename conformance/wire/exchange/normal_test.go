@@ -24,7 +24,7 @@ func TestNormal(t *testing.T) {
 func TestText(t *testing.T) {
 	a := answer{code: 404, header: http.Header{"Date": {"today"}, "Etag": {`"A1"`}, "Vary": {"Accept"}}, body: []byte(`{"b":1,"a":"x"}`)}
 	const want = "404\nEtag: …\nVary: Accept\n\n{\n \"b\": 1,\n \"a\": \"x\"\n}"
-	if got := a.text(); got != want {
+	if got := a.text(false); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

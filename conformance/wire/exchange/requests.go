@@ -19,13 +19,13 @@ const (
 	partialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 )
 
-// Namespace is where the objects are that have one.
-const Namespace = "wire"
+// namespace is where the objects are that have one.
+const namespace = "wire"
 
 // Requests returns the requests for what the resource lists describe.
 func Requests(lists []*metav1.APIResourceList) []Request {
 	all := start() // the first group
-	stubs := etcd.GetEtcdStorageDataForNamespace(Namespace)
+	stubs := etcd.GetEtcdStorageDataForNamespace(namespace)
 	for _, list := range lists {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion)
 		for _, r := range list.APIResources {
@@ -59,7 +59,7 @@ func start() []Request {
 	add := func(name, path string, header map[string]string) {
 		all = append(all, Request{Group: "start", Name: name, Method: "GET", Path: path, Header: header})
 	}
-	all = append(all, Request{Group: "start", Name: "namespace", Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + Namespace + `"}}`, Needed: true})
+	all = append(all, Request{Group: "start", Name: "namespace", Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + namespace + `"}}`, Needed: true})
 	for _, path := range []string{"/", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/apps/v2", "/apis/nope", "/apis/nope/v1", "/apis/nope/v1/things", "/version", "/version/", "/nope",
 		"/healthz", "/livez", "/readyz", "/healthz?verbose", "/livez?verbose", "/readyz?verbose", "/readyz/ping", "/readyz/nope", "/openapi", "/openapi/v3", "/openapi/v3/nope", "/metrics/nope",
 		"/api/v1/nope", "/api/v1/namespaces/wire/nope", "/api/v1/namespaces/wire/nope/a", "/api/v2", "/api/v1/", "/apis/", "/logs", "/swagger.json", "/debug/pprof", "/statusz", "/flagz", "/.well-known/openid-configuration", "/openid/v1/jwks"} {
@@ -98,7 +98,7 @@ func (p *prober) collection() string {
 		base = "/api/" + p.gv.Version
 	}
 	if p.resource.Namespaced {
-		base += "/namespaces/" + Namespace
+		base += "/namespaces/" + namespace
 	}
 	return base + "/" + p.resource.Name
 }
@@ -235,7 +235,7 @@ func (p *prober) life(c string) {
 			path = "/api/" + need.GvrData.Version
 		}
 		if p.resource.Namespaced {
-			path += "/namespaces/" + Namespace
+			path += "/namespaces/" + namespace
 		}
 		p.add(fmt.Sprintf("prerequisite %d", i), "POST", path+"/"+need.GvrData.Resource, need.Stub)
 	}

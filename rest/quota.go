@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -15,6 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -264,7 +264,7 @@ func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time)
 // isBeingDeleted tells whether the JSON of an object says when it is deleted. Most objects do not have the
 // word at all, and are not parsed.
 func isBeingDeleted(text string) bool {
-	return strings.Contains(text, `"deletionTimestamp"`) && gjson.Get(text, "metadata.deletionTimestamp").Exists()
+	return strings.Contains(text, `"deletionTimestamp"`) && metadata.Of(text).Get("deletionTimestamp").Exists()
 }
 
 // QuotasConcerned implements lifecycle.Server.

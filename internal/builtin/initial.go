@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -39,7 +40,7 @@ type initial struct {
 
 // newInitial reads an object whose text has placeholders.
 func newInitial(key, text string) initial {
-	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: gjson.Get(text, "metadata.labels").Raw, size: len(text)}
+	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: metadata.Of(text).Get("labels").Raw, size: len(text)}
 	for {
 		before, after, found := strings.Cut(text, "$(")
 		i.parts = append(i.parts, before)

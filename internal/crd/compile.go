@@ -46,6 +46,7 @@ func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, o
 		Contested:   !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted),
 	}
 	for _, v := range crd.Spec.Versions {
+		d.Versions = append(d.Versions, v.Name)
 		if v.Served {
 			d.Serves = append(d.Serves, v.Name)
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -40,8 +41,19 @@ func (r *Reactor) noteAPIServices(list *tasks, c Change) {
 		if !c.Deleted && generationOf(c.Previous.Value) == generationOf(c.Record.Value) {
 			return // the versions are the same
 		}
-		list.add(registerVersion, versionsOf(c.Record.Value)...)
 		list.add(registerVersion, versionsOf(c.Previous.Value)...)
+		if c.Deleted {
+			return
+		}
+		// Definitions are large, and the catalogue has read the new one.
+		catalogue, err := r.server.Catalogue()
+		if err != nil {
+			r.server.Tell(registerVersion, c.Name, err)
+			return
+		}
+		if d := catalogue.Definition(c.Name); d != nil {
+			list.add(registerVersion, apiServicesOf(d)...)
+		}
 	case isAPIService(c.Resource):
 		list.add(registerVersion, c.Name)
 		if !c.Deleted {
@@ -51,14 +63,23 @@ func (r *Reactor) noteAPIServices(list *tasks, c Change) {
 		list.add(judgeAPIService, r.server.APIServicesOf(c.Namespace, c.Name)...)
 	case c.Resource.Group == discoveryv1.GroupName && c.Resource.Names.Plural == "endpointslices":
 		for _, text := range []string{c.Record.Value, c.Previous.Value} {
-			if service := gjson.Get(text, "metadata.labels."+gjson.Escape(discoveryv1.LabelServiceName)).Str; service != "" {
+			if service := metadata.Of(text).Get("labels." + gjson.Escape(discoveryv1.LabelServiceName)).Str; service != "" {
 				list.add(judgeAPIService, r.server.APIServicesOf(c.Namespace, service)...)
 			}
 		}
 	}
 }
 
-func generationOf(text string) int64 { return gjson.Get(text, "metadata.generation").Int() }
+func generationOf(text string) int64 { return metadata.Of(text).Get("generation").Int() }
+
+// apiServicesOf returns the names of the APIServices of all versions of a definition.
+func apiServicesOf(d *resource.Definition) []string {
+	names := make([]string, len(d.Versions))
+	for i, v := range d.Versions {
+		names[i] = v + "." + d.Group
+	}
+	return names
+}
 
 // versionsOf returns the names of the APIServices of all versions of a definition.
 func versionsOf(definition string) []string {

@@ -9,13 +9,14 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 func groupOf(definition string) string { return gjson.Get(definition, "spec.group").Str }
 
-func isTerminating(text string) bool { return gjson.Get(text, "metadata.deletionTimestamp").Exists() }
+func isTerminating(text string) bool { return metadata.Of(text).Get("deletionTimestamp").Exists() }
 
 // judgeDefinition brings the names and conditions of a definition up to date. Then it notes
 // that other definitions are to be judged, which may now get a name that this one gave up.

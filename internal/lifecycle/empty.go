@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -57,7 +57,7 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 			left.resources[res.Names.Plural+"."+res.Group] = len(records)
 		}
 		for _, record := range records {
-			for _, finalizer := range gjson.Get(record.Value, "metadata.finalizers").Array() {
+			for _, finalizer := range metadata.Of(record.Value).Get("finalizers").Array() {
 				left.finalizers[finalizer.Str]++
 			}
 		}

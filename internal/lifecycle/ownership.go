@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
 // ownership is the part of an object's metadata that the garbage collector reads.
@@ -20,14 +21,14 @@ type ownership struct {
 
 // ownershipOf reads the ownership out of the JSON of an object.
 func ownershipOf(text string) ownership {
-	metadata := gjson.Get(text, "metadata")
+	m := metadata.Of(text)
 	o := ownership{
-		uid:       metadata.Get("uid").Str,
-		namespace: metadata.Get("namespace").Str,
-		deleting:  metadata.Get("deletionTimestamp").Exists(),
-		owners:    ownerReferences(metadata.Get("ownerReferences").Raw),
+		uid:       m.Get("uid").Str,
+		namespace: m.Get("namespace").Str,
+		deleting:  m.Get("deletionTimestamp").Exists(),
+		owners:    ownerReferences(m.Get("ownerReferences").Raw),
 	}
-	for _, f := range metadata.Get("finalizers").Array() {
+	for _, f := range m.Get("finalizers").Array() {
 		o.finalizers = append(o.finalizers, f.Str)
 	}
 	return o
@@ -51,7 +52,7 @@ func ownersIn(text string) string {
 	if !strings.Contains(text, `References":[{`) {
 		return ""
 	}
-	return gjson.Get(text, "metadata.ownerReferences").Raw
+	return metadata.Of(text).Get("ownerReferences").Raw
 }
 
 // isDeleting tells whether an object is being deleted, by the same kind of search.

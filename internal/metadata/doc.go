@@ -5,4 +5,6 @@
 // A check says yes only where upstream's libraries do, and its no means that it cannot
 // tell. For example, Kubernetes validates the name of an owner by regular expressions;
 // IsSubdomain looks at its letters, and asks upstream only about unusual names.
+//
+// [Of] finds the metadata in the JSON of an object.
 package metadata

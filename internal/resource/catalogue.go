@@ -39,9 +39,9 @@ type Definition struct {
 	Contested bool
 	// Terminating definitions are being deleted.
 	Terminating bool
-	// Serves are the versions that the definition asks to serve, whether or not there is
-	// an endpoint.
-	Serves []string
+	// Versions are the names of all versions of the definition, and Serves those that it asks
+	// to serve, whether or not there is an endpoint.
+	Versions, Serves []string
 	// Resource is nil while there is no endpoint.
 	Resource *Resource
 }

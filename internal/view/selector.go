@@ -3,13 +3,13 @@ package view
 import (
 	"strings"
 
-	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -180,7 +180,7 @@ func satisfies(r fields.Requirement, value string) bool {
 
 // Labels returns the JSON of the labels of an encoded object. The store keeps it as the
 // index of each record.
-func Labels(text string) string { return gjson.Get(text, "metadata.labels").Raw }
+func Labels(text string) string { return metadata.Of(text).Get("labels").Raw }
 
 // rawLabels are labels in the JSON that they are stored as. Each Lookup searches the
 // JSON, because a selector asks for few labels. JSON escapes no character that a key

@@ -81,15 +81,17 @@ func newStand(t testing.TB, k kind, op operation, inProcess bool) *stand {
 	recording, err := dynamic.NewForConfig(config)
 	check(t, err)
 	recorded := in(recording)
+	stop := func() {}
 	if op.watches {
-		recorded.events = s.watch(t, recorded)
+		recorded.events, stop = s.watch(t, recorded)
 	}
 	next, err := op.next(t.Context(), s)
 	check(t, err)
 	check(t, s.take(t.Context(), op, next, recorded))
+	stop() // otherwise the cluster would have one watcher more than the floor
 	if op.watches {
-		s.cluster.events = s.watch(t, s.cluster)
-		s.floor.events = s.watch(t, s.floor)
+		s.cluster.events, _ = s.watch(t, s.cluster)
+		s.floor.events, _ = s.watch(t, s.floor)
 	}
 	return s
 }
@@ -117,13 +119,13 @@ func (s *stand) grow(ctx context.Context, name string) (*unstructured.Unstructur
 	return s.cluster.Apply(ctx, name, s.kind.applied(name, s.n), metav1.ApplyOptions{FieldManager: platform, Force: true})
 }
 
-// watch begins at the present state.
-func (s *stand) watch(t testing.TB, in side) <-chan watch.Event {
+// watch begins at the present state. It ends with the test, or when stop is called.
+func (s *stand) watch(t testing.TB, in side) (events <-chan watch.Event, stop func()) {
 	t.Helper()
 	w, err := in.Watch(t.Context(), metav1.ListOptions{ResourceVersion: s.current.GetResourceVersion()})
 	check(t, err)
 	t.Cleanup(w.Stop)
-	return w.ResultChan()
+	return w.ResultChan(), w.Stop
 }
 
 // take does one step at one side.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -38,6 +39,9 @@ type TypedCodec struct {
 	InProtobuf bool
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
+	// printed is the length of the text that was printed last. The next one gets that much room
+	// from the beginning.
+	printed atomic.Int64
 }
 
 // NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
@@ -187,7 +191,9 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 // package typed does not know.
 func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
-		if text, err := typed.Encode(make([]byte, 0, 4096), obj); err == nil {
+		const more = 1024
+		if text, err := typed.Encode(make([]byte, 0, c.printed.Load()+more), obj); err == nil {
+			c.printed.Store(int64(len(text)))
 			return text, nil
 		}
 	}
@@ -210,8 +216,7 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
 	settled := typed.Settle(versioned)
 	c.scheme.Default(versioned)
 	text, err := c.print(versioned)
-	if err == nil && c.InProtobuf && (bytes.Contains(text, []byte(":[]")) || bytes.Contains(text, []byte(":null"))) {
-		typed.AsProtobuf(versioned)
+	if err == nil && c.InProtobuf && (bytes.Contains(text, []byte(":[]")) || bytes.Contains(text, []byte(":null"))) && typed.AsProtobuf(versioned) {
 		text, err = c.print(versioned)
 	}
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -52,16 +50,4 @@ func act(r *request) error {
 	status.Code = http.StatusCreated
 	writeObject(r.w, r.http, http.StatusCreated, status)
 	return nil
-}
-
-// createOptions reads and checks the options of a create.
-func (r *request) createOptions() (*metav1.CreateOptions, error) {
-	options := &metav1.CreateOptions{}
-	if err := r.parseQuery(options); err != nil {
-		return nil, err
-	}
-	if errs := metav1validation.ValidateCreateOptions(options); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "CreateOptions"}, "", errs)
-	}
-	return options, nil
 }

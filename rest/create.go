@@ -6,6 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
@@ -27,6 +29,18 @@ func create(r *request) error {
 	return r.carryOut(r.write(write.Create{Object: r.source(options.FieldValidation)}, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
+}
+
+// createOptions reads and checks the options of a create.
+func (r *request) createOptions() (*metav1.CreateOptions, error) {
+	options := &metav1.CreateOptions{}
+	if err := r.parseQuery(options); err != nil {
+		return nil, err
+	}
+	if errs := metav1validation.ValidateCreateOptions(options); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "CreateOptions"}, "", errs)
+	}
+	return options, nil
 }
 
 // review answers the review in the body, such as a SubjectAccessReview. It does not call

@@ -27,7 +27,7 @@ func deleteOne(r *request) error {
 			return err
 		}
 	}
-	result, err := r.commit(r.remove(options))
+	result, err := r.run(r.remove(options))
 	if err != nil {
 		return err
 	}

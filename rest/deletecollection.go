@@ -40,7 +40,7 @@ func deletecollection(r *request) error {
 		w := r.remove(options)
 		w.Collection = true
 		w.Namespace, w.Name = r.version.Resource.NamespaceOf(record.Key), r.version.Resource.NameOf(record.Key)
-		if _, err := r.commit(w); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := r.run(w); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 		items = append(items, texts[i])

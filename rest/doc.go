@@ -6,13 +6,15 @@
 // A create can be read in this order:
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
-//     once closed, forbid caching, path, audit, health, warnings, authentication, time limit,
-//     impersonation, faults, authorization. Each is a function in a file of its own.
+//     once closed, forbid caching, demand HTTPS, context, path, history, audit, allowed origins,
+//     health, authentication, explanation, time limit, impersonation, faults, authorization. Each
+//     is a function in a file of its own.
 //   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the catalogue, and its verb.
-//   - create.go reads the options, and body.go the object. The verbs that write hand a
-//     request to package write, which has the pipeline.
-//   - answer.go writes what package view makes of the object.
+//   - create.go reads the options. write.go makes a write.Request of them and hands it to package
+//     write, whose doc.go says how to read on. The pipeline calls back for the object in the
+//     body (body.go), once in each attempt.
+//   - write.go gets the result, and answer.go writes what package view makes of it.
 //
 // status.go is the one place where an error becomes a Status. unknown.go has the answers to
 // requests that find nothing.

@@ -28,7 +28,7 @@ func (r *request) source(fieldValidation string) write.Source {
 
 // carryOut carries out a write, and answers with its result.
 func (r *request) carryOut(w write.Request) error {
-	result, err := r.commit(w)
+	result, err := r.run(w)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,9 @@ func (r *request) carryOut(w write.Request) error {
 	return r.answerWrite(code, result)
 }
 
-// commit carries out a write. The answer is in the version that the result is in.
-func (r *request) commit(w write.Request) (write.Result, error) {
+// run carries out a write, of which write.Pipeline.Run has the stages. The answer is in the
+// version that the result is in.
+func (r *request) run(w write.Request) (write.Result, error) {
 	result, err := r.writes.Run(r.ctx, w)
 	if err == nil {
 		r.version = result.Version

@@ -38,12 +38,12 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return nil, err
 	}
 	obj = managed.Object
-	admitted, err := a.admit(admission.Create, obj, nil)
+	admitted, err := a.mutatingAdmission(admission.Create, obj, nil)
 	if err != nil {
 		return nil, err
 	}
 	validate := func(_ context.Context, obj runtime.Object) error {
-		return a.validate(admission.Create, &resource.Decoded{Object: obj}, nil, admitted)
+		return a.validatingAdmission(admission.Create, &resource.Decoded{Object: obj}, nil, admitted)
 	}
 	return action.Do(a.ctx, a.name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }

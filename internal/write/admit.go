@@ -28,10 +28,10 @@ type admitted struct {
 	replaced bool
 }
 
-// admit is the first phase of admission, which may change a write, or refuse it before it
-// is validated. The objects are as the write shows them. For a create old is nil, for a
-// delete obj is nil.
-func (a attempt) admit(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
+// mutatingAdmission is the first phase of admission, which may change a write, or refuse it
+// before it is validated. The objects are as the write shows them. For a create old is nil, for
+// a delete obj is nil.
+func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
 	res := a.version.Resource
 	if operation == admission.Create && res.Terminating {
 		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
@@ -103,10 +103,10 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	return true, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
 }
 
-// validate is the second phase of admission, which may refuse a valid write. If a mutating
-// plugin has put fields into the object that its schema does not know, validate removes
-// them afterwards.
-func (a attempt) validate(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
+// validatingAdmission is the second phase of admission, which may refuse a valid write. If a
+// mutating plugin has put fields into the object that its schema does not know, they are removed
+// afterwards.
+func (a attempt) validatingAdmission(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
 	if err := a.validateByChain(operation, obj, old, first); err != nil || a.request.Refuse == nil {
 		return err
 	}

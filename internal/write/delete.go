@@ -85,11 +85,11 @@ func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, 
 	if !a.chain.Empty() {
 		obj = obj.DeepCopyObject()
 	}
-	admitted, err := a.admit(admission.Delete, nil, obj)
+	admitted, err := a.mutatingAdmission(admission.Delete, nil, obj)
 	if err != nil {
 		return nil, err
 	}
-	return admitted.require, a.validate(admission.Delete, &resource.Decoded{}, obj, admitted)
+	return admitted.require, a.validatingAdmission(admission.Delete, &resource.Decoded{}, obj, admitted)
 }
 
 // removeNow removes an object, which it alters. The Result has the object at the revision of the

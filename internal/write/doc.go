@@ -8,10 +8,23 @@
 // # Stages
 //
 // The order of the stages is that of upstream's endpoints/handlers and
-// registry/generic/registry. In pipeline.go create and update read from top to bottom;
-// delete.go has the stages of a delete. A stage gets its input as arguments and returns
-// what later stages need. The stages are methods of attempt, which has only what does not
-// change on the way.
+// registry/generic/registry. A stage gets its input as arguments and returns what later stages
+// need. The stages are methods of attempt, which has only what does not change on the way.
+//
+// A create can be read in this order:
+//
+//   - retry.go has Run, which makes attempts until one is not overtaken by another write.
+//   - pipeline.go has an attempt: run decodes the object, createNew (create.go) says what a taken
+//     name means, and create has the stages from top to bottom. update stands below it.
+//   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
+//     phases of admission), permit.go, claim.go, prepare.go (the kind's strategy, which also
+//     validates).
+//   - commit.go asks the quotas (charge.go), encodes the object, writes it to the store, and has
+//     the reactor do what follows.
+//
+// An update adds load.go, and what makes the wanted object: update.go, patch.go or apply.go.
+// delete.go has the stages of a delete. complaints.go is about fieldValidation, which speaks of
+// unknown and duplicate fields only.
 //
 // A subresource that shows the object as another kind (scale) adds two stages to an update.
 // First the current object is projected: the request changes the projection, and field

@@ -154,6 +154,7 @@ type newObject struct {
 
 // create commits a new object, which it alters.
 func (a attempt) create(n newObject) (result Result, err error) {
+	// Its size, and the metadata that a client cannot set.
 	if err := a.isBounded(n.Object); err != nil {
 		return Result{}, err
 	}
@@ -170,7 +171,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	}
 	dropDuplicateOwners(a.ctx, metadata, n.owners)
 
-	// Field management, then mutating admission.
+	// Field management.
 	if !n.managed {
 		if n.Decoded, err = a.manageFields(n.Decoded, resource.Decoded{}); err != nil {
 			return Result{}, err
@@ -182,7 +183,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
-	admitted, err := a.admit(admission.Create, n.Object, nil)
+
+	// Mutating admission, and whether the user may grant what the object grants.
+	admitted, err := a.mutatingAdmission(admission.Create, n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -192,13 +195,11 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if admitted.replaced {
 		n.Decoded = resource.Decoded{Object: n.Object}
 	}
-
 	if err := a.mayWrite(n.Object, nil); err != nil {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, what the object claims of the cluster, then the
-	// kind's strategy, then validation.
+	// The metadata that the server sets.
 	metadata.SetCreationTimestamp(a.p.Now())
 	metadata.SetUID(a.p.Random.UID())
 	if base := metadata.GetGenerateName(); metadata.GetName() == "" && base != "" {
@@ -208,6 +209,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		}
 		metadata.SetName(name)
 	}
+
+	// What the object claims of the cluster, then the kind's strategy, which prepares the object
+	// and validates it.
 	committed := false
 	was := a.snapshot(n.Object)
 	settle, err := a.claim(n.Object, nil)
@@ -215,7 +219,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	err = a.beforeCreate(&n.Decoded)
+	err = a.prepareAndValidateCreate(&n.Decoded)
 	a.explainStrategy(was, n.Object, nil, err)
 	if err != nil {
 		return Result{}, err
@@ -225,13 +229,17 @@ func (a attempt) create(n newObject) (result Result, err error) {
 			return Result{}, err
 		}
 	}
-	if err := a.validate(admission.Create, &n.Decoded, nil, admitted); err != nil {
+
+	// Validating admission.
+	if err := a.validatingAdmission(admission.Create, &n.Decoded, nil, admitted); err != nil {
 		return Result{}, err
 	}
 	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
-	// The storage of a real server refuses the object, and a dry run does not reach it.
+
+	// The commit. The storage of a real server refuses a resourceVersion, and a dry run does not
+	// reach it.
 	if n.unversioned && !a.request.isDryRun() {
 		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
@@ -259,6 +267,7 @@ type edit struct {
 
 // update commits what an edit makes of the current object.
 func (a attempt) update(e edit) (Result, error) {
+	// The current object, and what the request makes of it.
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {
 		return a.updateNothing(e, err)
@@ -284,7 +293,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// Field management, then mutating admission.
+	// Field management.
 	if !managed {
 		if wanted, err = a.manageFields(wanted, shown); err != nil {
 			return Result{}, err
@@ -293,7 +302,10 @@ func (a attempt) update(e edit) (Result, error) {
 	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
-	admitted, err := a.admit(admission.Update, wanted.Object, shown.Object)
+
+	// Mutating admission, whether the user may grant what the object grants, and the
+	// resourceVersion that the request names.
+	admitted, err := a.mutatingAdmission(admission.Update, wanted.Object, shown.Object)
 	if err != nil {
 		return Result{}, err
 	}
@@ -318,8 +330,8 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 
-	// The metadata that the server sets, what the object claims of the cluster, then the
-	// kind's strategy, then validation.
+	// What the object claims of the cluster, then the kind's strategy, which prepares the object
+	// and validates it.
 	committed := false
 	was := a.snapshot(obj.Object)
 	settle, err := a.claim(obj.Object, current.Object)
@@ -327,7 +339,7 @@ func (a attempt) update(e edit) (Result, error) {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
-	err = a.beforeUpdate(&obj, current)
+	err = a.prepareAndValidateUpdate(&obj, current)
 	a.explainStrategy(was, obj.Object, current.Object, err)
 	if err != nil {
 		return Result{}, err
@@ -335,12 +347,17 @@ func (a attempt) update(e edit) (Result, error) {
 	if obj.Object, err = a.keepTimestamps(obj.Object, current.Object); err != nil {
 		return Result{}, err
 	}
-	if err := a.validate(admission.Update, &obj, current.Object, admitted); err != nil {
+
+	// Validating admission.
+	if err := a.validatingAdmission(admission.Update, &obj, current.Object, admitted); err != nil {
 		return Result{}, err
 	}
 	if err := a.inTime(); err != nil {
 		return Result{}, err
 	}
+
+	// The commit. It is a delete if the update takes the last finalizer of an object that is being
+	// deleted.
 	a.explainChange(current.Object, obj.Object)
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)

@@ -11,10 +11,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// beforeCreate lets the strategy prepare a new object, and validates it. It is upstream's
+// prepareAndValidateCreate lets the strategy prepare a new object, and validates it. It is upstream's
 // registry/rest.BeforeCreate, except that it skips the validation of metadata that is known
 // to be valid. For objects that are maps, that takes as long as the schema does.
-func (a attempt) beforeCreate(of *resource.Decoded) error {
+func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	obj, strategy := of.Object, a.version.Strategy
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
 	if a.version.Informed != nil {
@@ -38,10 +38,10 @@ func (a attempt) beforeCreate(of *resource.Decoded) error {
 	return nil
 }
 
-// beforeUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
+// prepareAndValidateUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
 // object, and validates it. It is upstream's registry/rest.BeforeUpdate, except that it
 // skips the validation of metadata that is known to be valid.
-func (a attempt) beforeUpdate(of *resource.Decoded, from resource.Decoded) error {
+func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.Decoded) error {
 	obj, current := of.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
 	strategy := a.informedStrategy(resource.Informed{Known: &of.Known, Was: from.Known, ValidMetadata: isValid})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,20 +54,19 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 		return nil, err
 	}
 	defer programs.remove()
+	played, err := programs.playAll(ctx, session.sections)
+	if err != nil {
+		return nil, err
+	}
 	var results []verdict.Result
 	all := map[*step]outcome{}
 	names := map[string]int{}
-	for _, section := range session.sections {
-		if of.Real != "" && len(section.flags) > 0 {
-			results = append(results, verdict.Result{Name: section.name, Verdict: verdict.NotApplicable,
-				Reason: "its server is started with " + strings.Join(section.flags, " ")})
+	for n, section := range session.sections {
+		if played[n].skipped != "" {
+			results = append(results, verdict.Result{Name: section.name, Verdict: verdict.NotApplicable, Reason: played[n].skipped})
 			continue
 		}
-		started := time.Now()
-		got, err := programs.play(ctx, section)
-		if err != nil {
-			return nil, fmt.Errorf("section %s: %w", section.name, err)
-		}
+		got := played[n].got
 		behind := ""
 		for i, step := range section.steps {
 			all[step] = got[step]
@@ -90,7 +88,7 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 				result.Name += fmt.Sprintf(" (%d)", names[result.Name])
 			}
 			if i == len(section.steps)-1 {
-				result.Time = time.Since(started) // of the section
+				result.Time = played[n].took // of the section
 			}
 			results = append(results, result)
 		}

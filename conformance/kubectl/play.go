@@ -5,15 +5,51 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // stepTimeout ends a command that hangs.
 const stepTimeout = 20 * time.Second
+
+// played is what became of a section.
+type played struct {
+	got     map[*step]outcome
+	took    time.Duration
+	skipped string // why it was not played
+}
+
+// playAll plays sections, as many at once as there are cores; on real servers one after the other.
+func (p programs) playAll(ctx context.Context, sections []*section) ([]played, error) {
+	all := make([]played, len(sections))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	if p.real != "" {
+		group.SetLimit(1)
+	}
+	for i, s := range sections {
+		group.Go(func() (err error) {
+			if p.real != "" && len(s.flags) > 0 {
+				all[i].skipped = "its server is started with " + strings.Join(s.flags, " ")
+				return nil
+			}
+			started := time.Now()
+			if all[i].got, err = p.play(ctx, s); err != nil {
+				return fmt.Errorf("section %s: %w", s.name, err)
+			}
+			all[i].took = time.Since(started)
+			return nil
+		})
+	}
+	return all, group.Wait()
+}
 
 // play runs the steps of a section against a server of its own and returns what each
 // of them did.

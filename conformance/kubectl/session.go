@@ -68,7 +68,7 @@ type outcome struct {
 	stdout, stderr []string
 	exit           int
 	elsewhere      string // why a real server may say something else
-	unknown        bool // a "?" stands for it
+	unknown        bool   // a "?" stands for it
 }
 
 const (

@@ -264,7 +264,7 @@ func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time)
 // isBeingDeleted tells whether the JSON of an object says when it is deleted. Most objects do not have the
 // word at all, and are not parsed.
 func isBeingDeleted(text string) bool {
-	return strings.Contains(text, `"deletionTimestamp"`) && metadata.Of(text).Get("deletionTimestamp").Exists()
+	return strings.Contains(text, `"deletionTimestamp"`) && metadata.Get(text, "deletionTimestamp").Exists()
 }
 
 // QuotasConcerned implements lifecycle.Server.

@@ -40,7 +40,7 @@ type initial struct {
 
 // newInitial reads an object whose text has placeholders.
 func newInitial(key, text string) initial {
-	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: metadata.Of(text).Get("labels").Raw, size: len(text)}
+	i := initial{key: key, tag: gjson.Get(text, "apiVersion").Str, index: metadata.Get(text, "labels").Raw, size: len(text)}
 	for {
 		before, after, found := strings.Cut(text, "$(")
 		i.parts = append(i.parts, before)

@@ -63,14 +63,14 @@ func (r *Reactor) noteAPIServices(list *tasks, c Change) {
 		list.add(judgeAPIService, r.server.APIServicesOf(c.Namespace, c.Name)...)
 	case c.Resource.Group == discoveryv1.GroupName && c.Resource.Names.Plural == "endpointslices":
 		for _, text := range []string{c.Record.Value, c.Previous.Value} {
-			if service := metadata.Of(text).Get("labels." + gjson.Escape(discoveryv1.LabelServiceName)).Str; service != "" {
+			if service := metadata.Get(text, "labels."+gjson.Escape(discoveryv1.LabelServiceName)).Str; service != "" {
 				list.add(judgeAPIService, r.server.APIServicesOf(c.Namespace, service)...)
 			}
 		}
 	}
 }
 
-func generationOf(text string) int64 { return metadata.Of(text).Get("generation").Int() }
+func generationOf(text string) int64 { return metadata.Get(text, "generation").Int() }
 
 // apiServicesOf returns the names of the APIServices of all versions of a definition.
 func apiServicesOf(d *resource.Definition) []string {

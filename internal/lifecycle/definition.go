@@ -16,7 +16,7 @@ import (
 
 func groupOf(definition string) string { return gjson.Get(definition, "spec.group").Str }
 
-func isTerminating(text string) bool { return metadata.Of(text).Get("deletionTimestamp").Exists() }
+func isTerminating(text string) bool { return metadata.Get(text, "deletionTimestamp").Exists() }
 
 // judgeDefinition brings the names and conditions of a definition up to date. Then it notes
 // that other definitions are to be judged, which may now get a name that this one gave up.

@@ -57,7 +57,7 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 			left.resources[res.Names.Plural+"."+res.Group] = len(records)
 		}
 		for _, record := range records {
-			for _, finalizer := range metadata.Of(record.Value).Get("finalizers").Array() {
+			for _, finalizer := range metadata.Get(record.Value, "finalizers").Array() {
 				left.finalizers[finalizer.Str]++
 			}
 		}

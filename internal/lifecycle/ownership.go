@@ -52,7 +52,7 @@ func ownersIn(text string) string {
 	if !strings.Contains(text, `References":[{`) {
 		return ""
 	}
-	return metadata.Of(text).Get("ownerReferences").Raw
+	return metadata.Get(text, "ownerReferences").Raw
 }
 
 // isDeleting tells whether an object is being deleted, by the same kind of search.

@@ -6,5 +6,5 @@
 // tell. For example, Kubernetes validates the name of an owner by regular expressions;
 // IsSubdomain looks at its letters, and asks upstream only about unusual names.
 //
-// [Of] finds the metadata in the JSON of an object.
+// [Of] and [Get] find the metadata in the JSON of an object.
 package metadata

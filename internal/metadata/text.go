@@ -1,8 +1,40 @@
 package metadata
 
-import "github.com/tidwall/gjson"
+import (
+	"strings"
 
-// Of returns the metadata in the JSON of an object. To look for a field that may be missing,
-// write Of(text).Get("labels"), not gjson.Get(text, "metadata.labels"): where metadata does not
-// have the field, that path goes on to search the rest of the object, which may be large.
+	"github.com/tidwall/gjson"
+)
+
+// Of returns the metadata in the JSON of an object.
 func Of(text string) gjson.Result { return gjson.Get(text, "metadata") }
+
+// Get returns what a path below the metadata leads to. Unlike gjson.Get(text, "metadata.labels"),
+// it does not search the rest of the object, which may be large, for a field that the metadata does
+// not have. The Index of the result says nothing.
+func Get(text, path string) gjson.Result {
+	if from, ok := begin(text); ok {
+		return gjson.Get(from, path) // it stops where the metadata ends
+	}
+	return Of(text).Get(path)
+}
+
+// begin returns the JSON of an object from where its metadata begins. It declines, with ok false, if
+// anything comes before but the two texts that stored objects begin with: the apiVersion and the
+// kind.
+func begin(text string) (from string, ok bool) {
+	rest, ok := strings.CutPrefix(text, `{"`)
+	for range 2 {
+		name, after, isText := strings.Cut(rest, `":"`)
+		value, next, more := strings.Cut(after, `","`)
+		if !isText || !more || name == "metadata" || !isPlain(name) || !isPlain(value) {
+			return "", false
+		}
+		rest = next
+	}
+	from, found := strings.CutPrefix(rest, `metadata":`)
+	return from, ok && found && strings.HasPrefix(from, "{")
+}
+
+// isPlain tells whether a part of JSON is the inside of a text without escapes.
+func isPlain(part string) bool { return !strings.ContainsAny(part, `"\`) }

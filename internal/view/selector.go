@@ -180,7 +180,7 @@ func satisfies(r fields.Requirement, value string) bool {
 
 // Labels returns the JSON of the labels of an encoded object. The store keeps it as the
 // index of each record.
-func Labels(text string) string { return metadata.Of(text).Get("labels").Raw }
+func Labels(text string) string { return metadata.Get(text, "labels").Raw }
 
 // rawLabels are labels in the JSON that they are stored as. Each Lookup searches the
 // JSON, because a selector asks for few labels. JSON escapes no character that a key

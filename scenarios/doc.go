@@ -56,7 +56,9 @@
 //     legacyAPIs: true serves definitions and policies in v1beta1, too;
 //     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
 //     exist; alone: true says that the scenario is about all that is in a cluster, such as what
-//     it begins with, so that one that runs already will not do.
+//     it begins with, so that one that runs already will not do; fakecluster: true says that it
+//     is about what only a fakecluster does, such as what it says where a real server would call
+//     a kubelet.
 //   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. If the server
 //     refuses one, the scenario fails. A shared setup or a step may stand in the list, too.
@@ -187,13 +189,15 @@
 //   - settle: {quiet, within}: waits until nothing is left to do: no request is on its way,
 //     all events are delivered, and nothing is written for quiet of virtual time (1s if left
 //     out). It fails if that takes longer than within (10m).
-//   - fault: {verb, resource, subresource, namespace, name, user, userAgent, after, times, optional,
-//     latency, effect}: lets requests of clients go wrong from now on, as fakecluster.Inject does:
+//   - fault: {verb, resource, subresource, namespace, name, user, userAgent, after, times, probability,
+//     optional, latency, effect}: lets requests of clients go wrong from now on, as fakecluster.Inject does:
 //     those of the scenario itself, too, unless user or userAgent say whose. effect is conflict,
 //     unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of
 //     tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME,
-//     staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. The scenario fails if the fault
-//     has never struck, unless it is optional.
+//     staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. It leaves the first after
+//     requests alone, strikes times of the others at most, and each of them with the probability, such
+//     as 0.5: as the seed of the cluster is always the same, it strikes the same ones in every run. The
+//     scenario fails if the fault has never struck, unless it is optional.
 //   - compact: {}: forgets the history of the cluster, as etcd does every five minutes: older
 //     revisions are answered with 410.
 //   - calls: NAME: reads the calls that a webhook got since the last step that read them.
@@ -401,13 +405,17 @@
 // [External]. Each scenario has namespaces and groups of definitions of its own, which it sees
 // under the names that it gives them, and all that it creates is deleted at its end. Whatever else
 // is in the cluster, scenarios see, too; so those that see or change more than their own namespaces
-// and definitions are played one after the other, and the rest together. Those are skipped that
-// have webhooks, a cluster of their own making, steps that need virtual time, faults or compaction,
-// or users who impersonate others.
+// and definitions are played one after the other, and the rest together. Webhooks are served at
+// 127.0.0.1, where an API server on the same machine can call them: configurations that refer to
+// their services get such an address. Those scenarios are skipped that have a cluster of their own
+// making, steps that need virtual time, faults or compaction, users who impersonate others, webhooks
+// that the API server cannot call, or that look at the calls of a webhook that converts, for a real
+// server also converts for its caches.
 //
 // A real cluster does much of what follows a write a little later. The runner waits until a new
-// definition is served, until policies and bindings are in force (it writes a policy of its own
-// after them, and asks with dry runs until that one answers), and at the end until definitions are
+// definition is served, until policies, their bindings and configurations of webhooks are in force (it
+// writes one of its own after them, and asks with dry runs until that one answers), until a quota
+// counts what it limits, and at the end until definitions are
 // gone. Where an answer is not the expected one, the step is played again, for as long as --grace
 // says (10s), but only if it has changed nothing: if it reads, or if the server has refused it. A
 // write that should be refused is sent as a dry run until that is refused. A write that was accepted and

@@ -25,7 +25,11 @@ import (
 // a unique word before the names, and the answers are without it. The namespaces of Kubernetes,
 // kube-system and the like, are those of the cluster, as are all other objects without a namespace.
 // What a scenario creates is deleted when it ends.
+//
+// Webhooks of a scenario are served on this machine, at 127.0.0.1. A cluster whose API server cannot
+// call them there does not play such scenarios.
 func External(cfg *rest.Config) Starter {
+	var webhooks reach
 	return func(options ClusterOptions) (Cluster, error) {
 		c := &external{cfg: rest.CopyConfig(cfg), word: "fc-" + strings.ToLower(rand.Text()[:6])}
 		c.cfg.NextProtos = []string{"http/1.1"} // a scenario may ask for an upgrade, which HTTP/2 has not
@@ -45,24 +49,39 @@ func External(cfg *rest.Config) Starter {
 			return nil, fmt.Errorf("making a namespace for the scenario: %w", err)
 		}
 		c.created = append(c.created, "/api/v1/namespaces/"+c.word+"-default")
+		if len(options.Services) > 0 {
+			if err := c.reachHooks(options.Services, &webhooks); err != nil {
+				return nil, errors.Join(err, c.Close())
+			}
+		}
 		return c, nil
 	}
+}
+
+// reachHooks serves the webhooks of a scenario, if the cluster can reach them.
+func (c *external) reachHooks(services []Service, webhooks *reach) error {
+	if err := c.serveHooks(services); err != nil {
+		return err
+	}
+	return webhooks.check(c)
 }
 
 // notExternal says why a scenario cannot be played on a cluster that runs already, or nothing.
 func (s *Scenario) notExternal() string {
 	o := s.Cluster
 	switch {
+	case o.Fakecluster:
+		return "the scenario is about what only a fakecluster does"
 	case o.Alone:
 		return "the scenario is about all that is in a cluster, and this one has more"
 	case s.impersonates():
 		return "users are impersonated on this cluster, and one of the scenario impersonates another"
 	case slices.ContainsFunc(s.all(), step.onlyInside):
 		return "fault and compact need a cluster in this process"
+	case s.countsConversions():
+		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be told"
 	case s.onlyVirtual():
 		return "advance and settle need virtual time"
-	case len(s.webhooks) > 0:
-		return "this cluster cannot reach the webhooks of a scenario"
 	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
 		return "this cluster is configured as it is, and the scenario needs another"
 	}
@@ -78,6 +97,15 @@ func (s *Scenario) impersonates() bool {
 	})
 }
 
+// countsConversions tells whether a scenario looks at the calls of a webhook that converts.
+func (s *Scenario) countsConversions() bool {
+	looks := slices.ContainsFunc(s.all(), func(s step) bool { return s.verb.name == "calls" })
+	return looks && slices.ContainsFunc(s.all(), func(s step) bool {
+		spec, _ := s.argument["spec"].(map[string]any)
+		return s.argument["kind"] == "CustomResourceDefinition" && spec["conversion"] != nil
+	})
+}
+
 // external is a view of a cluster for one scenario.
 type external struct {
 	cfg  *rest.Config
@@ -85,6 +113,8 @@ type external struct {
 	http *http.Client
 	// word stands before the names that are the scenario's own.
 	word string
+	// hooks are the webhooks of the scenario; nil: it has none.
+	hooks *hooks
 
 	mu      sync.Mutex
 	groups  []string // those of definitions that requests have named, the longest first
@@ -110,9 +140,21 @@ func (c *external) ServiceAccountConfig(namespace, name string) *rest.Config {
 	return c.ConfigFor("system:serviceaccount:"+namespace+":"+name, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }
 
-func (c *external) CABundle() []byte { return nil }
+func (c *external) CABundle() []byte {
+	if c.hooks == nil {
+		return nil
+	}
+	return c.hooks.authority.PEM()
+}
 
-func (c *external) ServiceURL(string, string, int) string { return "" }
+func (c *external) ServiceURL(namespace, name string, port int) string {
+	for _, a := range c.hooks.at {
+		if a.Namespace == namespace && a.Name == name && a.Port == port {
+			return a.inside
+		}
+	}
+	return ""
+}
 
 func (c *external) Fork() (Cluster, error) {
 	return nil, fmt.Errorf("a cluster outside of this process cannot be forked: %w", errors.ErrUnsupported)
@@ -141,7 +183,7 @@ func (c *external) Close() error {
 	for _, path := range definitions(created) {
 		c.gone(context.Background(), path)
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, c.hooks.close())...)
 }
 
 // remove deletes objects, the last first, as often as one goes that may have kept another.

@@ -58,6 +58,9 @@ func (c *external) outward(value any) any {
 			switch {
 			case isText && (name == "namespace" || name == "kubernetes.io/metadata.name"):
 				v[name] = c.namespace(text)
+			case name == "clientConfig":
+				c.hooks.configured(field)
+				v[name] = c.outward(field)
 			case isText && name == "apiVersion":
 				c.learn(text)
 			default:
@@ -125,5 +128,5 @@ func (c *external) inward(text []byte) []byte {
 	for _, before := range []string{c.word + "-", c.word + "."} {
 		text = bytes.ReplaceAll(text, []byte(before), nil)
 	}
-	return text
+	return c.hooks.inward(text)
 }

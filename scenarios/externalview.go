@@ -28,7 +28,7 @@ func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		request.Body.Close()
-		data = []byte(c.inGroups(string(c.outwardBody(data))))
+		data = []byte(c.hooks.outward(c.inGroups(string(c.outwardBody(data)))))
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 		request.GetBody = nil
 	}
@@ -89,7 +89,7 @@ func isWrite(request *http.Request) bool {
 // metadataNamespace finds a namespace in a field selector.
 var metadataNamespace = regexp.MustCompile(`metadata\.namespace==?[^,=!]+`)
 
-// keep notes what was created, and waits until a definition is established.
+// keep notes what was created, and waits until a definition is established and a quota counts.
 func (v *view) keep(request *http.Request, response *http.Response) error {
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -112,6 +112,9 @@ func (v *view) keep(request *http.Request, response *http.Response) error {
 	v.of.mu.Lock()
 	v.of.created = append(v.of.created, path)
 	v.of.mu.Unlock()
+	if object["kind"] == "ResourceQuota" {
+		v.of.counts(request.Context(), path)
+	}
 	if object["kind"] != "CustomResourceDefinition" {
 		return nil
 	}
@@ -131,7 +134,7 @@ func isCollection(path string) bool {
 
 // established returns when a definition is established, or its names are not accepted.
 func (v *view) established(created *http.Request, name string) error {
-	ctx, cancel := context.WithTimeout(created.Context(), cleanupPeriod)
+	ctx, cancel := context.WithTimeout(created.Context(), lateness)
 	defer cancel()
 	watch := created.Clone(ctx)
 	watch.Method, watch.Body, watch.ContentLength = http.MethodGet, nil, 0
@@ -152,6 +155,9 @@ func (v *view) established(created *http.Request, name string) error {
 			}
 		}
 		if err := stream.Decode(&event); err != nil {
+			if ctx.Err() != nil && created.Context().Err() == nil {
+				return nil // it is for the scenario to see
+			}
 			return fmt.Errorf("waiting until %s is established: %w", v.of.inward([]byte(name)), err)
 		}
 		for _, condition := range event.Object.Status.Conditions {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -58,6 +59,27 @@ func (c *external) serves(ctx context.Context, definition map[string]any) {
 	})
 }
 
+// counts waits until the controller of quotas has said what there is of all that a quota limits. What is
+// created before is not charged.
+func (c *external) counts(ctx context.Context, path string) {
+	late(ctx, func() bool {
+		_, text, err := c.ask(ctx, http.MethodGet, path, nil)
+		var quota struct {
+			Spec   struct{ Hard map[string]string }
+			Status struct{ Used map[string]string }
+		}
+		if err != nil || json.Unmarshal(text, &quota) != nil {
+			return true
+		}
+		for name := range quota.Spec.Hard {
+			if _, counted := quota.Status.Used[name]; !counted {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // gone waits until there is nothing at a path.
 func (c *external) gone(ctx context.Context, path string) {
 	late(ctx, func() bool {
@@ -66,14 +88,14 @@ func (c *external) gone(ctx context.Context, path string) {
 	})
 }
 
-// policyPath finds the paths of policies and their bindings.
-var policyPath = regexp.MustCompile(`^/apis/admissionregistration\.k8s\.io/[^/]+/((validating|mutating)admissionpolic)(ies|ybindings)(/|$)`)
+// policyPath finds the paths of policies, of their bindings, and of configurations of webhooks.
+var policyPath = regexp.MustCompile(`^/apis/admissionregistration\.k8s\.io/[^/]+/((validating|mutating)(admissionpolic|webhookconfiguration))(ies|ybindings|s)(/|$)`)
 
 // marker is a policy with a binding that has a say in nothing but a dry run of the runner's. A server
 // learns of policies in the order in which they are written, and of bindings in theirs. So when it
 // follows what was written to the marker last, it follows all that was written before.
 type marker struct {
-	kind string // ValidatingAdmissionPolicy or MutatingAdmissionPolicy
+	kind string // a policy or a configuration of webhooks
 	// behind says that policies were written after the marker.
 	behind bool
 	count  int
@@ -83,11 +105,11 @@ type marker struct {
 func (c *external) policiesWritten(prefix string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	kind := markerKinds[prefix]
+	if c.hooks == nil && strings.HasSuffix(kind, "WebhookConfiguration") {
+		return // it calls nobody whom the scenario knows
+	}
 	if c.markers[prefix] == nil {
-		kind := "ValidatingAdmissionPolicy"
-		if prefix == "mutatingadmissionpolic" {
-			kind = "MutatingAdmissionPolicy"
-		}
 		if c.markers == nil {
 			c.markers = map[string]*marker{}
 		}
@@ -115,12 +137,13 @@ func (c *external) inForce(ctx context.Context) error {
 // mark writes a marker anew and waits until it is in force.
 func (c *external) mark(ctx context.Context, m *marker) error {
 	m.count++
-	mark := fmt.Sprintf("%s-%d", c.word, m.count)
-	for kind, spec := range m.specs(mark, c.word) {
+	mark := fmt.Sprintf("%s-%s-%d", c.word, m.kind, m.count)
+	for kind, fields := range m.fields(mark, c) {
 		object := map[string]any{
 			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
-			"metadata": map[string]any{"name": c.word + "-marker"}, "spec": spec,
+			"metadata": map[string]any{"name": c.word + "-marker"},
 		}
+		maps.Copy(object, fields)
 		at := "/apis/admissionregistration.k8s.io/v1/" + resourceOfPolicies(kind) + "/" + c.word + "-marker?fieldManager=marker&force=true"
 		if code, text, err := c.ask(ctx, http.MethodPatch, at, object); err != nil || code >= http.StatusBadRequest {
 			return errors.Join(fmt.Errorf("writing a policy to wait for others: %s: %s", codeText(code), text), err)
@@ -146,15 +169,27 @@ func resourceOfPolicies(kind string) string {
 	return kind + "s"
 }
 
-// specs are the policy and the binding of a marker, by their kinds.
-func (m *marker) specs(mark, name string) map[string]any {
+// markerKinds are the kinds of markers, by what their resources begin with.
+var markerKinds = map[string]string{
+	"validatingadmissionpolic": "ValidatingAdmissionPolicy", "mutatingadmissionpolic": "MutatingAdmissionPolicy",
+	"validatingwebhookconfiguration": "ValidatingWebhookConfiguration", "mutatingwebhookconfiguration": "MutatingWebhookConfiguration",
+}
+
+// fields are those of the objects of a marker, by their kinds.
+func (m *marker) fields(mark string, c *external) map[string]map[string]any {
 	selector := map[string]any{"matchLabels": map[string]any{"marker": mark}}
-	leases := map[string]any{
-		"objectSelector": selector,
-		"resourceRules": []any{map[string]any{
-			"apiGroups": []any{"coordination.k8s.io"}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"leases"},
-		}},
+	rules := []any{map[string]any{
+		"apiGroups": []any{"coordination.k8s.io"}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"leases"},
+	}}
+	if strings.HasSuffix(m.kind, "WebhookConfiguration") {
+		return map[string]map[string]any{m.kind: {"webhooks": []any{map[string]any{
+			"name": "marker.fakecluster.example.com", "rules": rules, "objectSelector": selector, "admissionReviewVersions": []any{"v1"},
+			"sideEffects": "None", "failurePolicy": "Ignore", "timeoutSeconds": 2,
+			"clientConfig": map[string]any{"url": c.hooks.at[0].outside + markerPath + mark, "caBundle": c.CABundle()},
+		}}}}
 	}
+	name := c.word
+	leases := map[string]any{"objectSelector": selector, "resourceRules": rules}
 	policy := map[string]any{"matchConstraints": leases, "failurePolicy": "Ignore"}
 	binding := map[string]any{"policyName": name + "-marker", "matchResources": map[string]any{"objectSelector": selector}}
 	if m.kind == "ValidatingAdmissionPolicy" {
@@ -166,14 +201,14 @@ func (m *marker) specs(mark, name string) map[string]any {
 			"expression": `Object{metadata: Object.metadata{annotations: {"marker": "marked ` + mark + `"}}}`,
 		}}}
 	}
-	return map[string]any{m.kind: policy, m.kind + "Binding": binding}
+	return map[string]map[string]any{m.kind: {"spec": policy}, m.kind + "Binding": {"spec": binding}}
 }
 
 // unmark deletes the markers.
 func (c *external) unmark() error {
 	var failed []error
 	for _, m := range c.markers {
-		for kind := range m.specs("", "") {
+		for kind := range m.fields("", c) {
 			failed = append(failed, c.do(http.MethodDelete, "/apis/admissionregistration.k8s.io/v1/"+resourceOfPolicies(kind)+"/"+c.word+"-marker", nil))
 		}
 	}

@@ -19,7 +19,7 @@ var plainEffects = map[string]fakecluster.Effect{
 	"expireWatch": fakecluster.ExpireWatch(), "failConversion": fakecluster.FailConversion(),
 }
 
-var faultFields = argument{"{verb, resource, subresource, namespace, name, user, userAgent, after, times, optional, latency, effect}", func(p *parser, n *yaml.Node) map[string]any {
+var faultFields = argument{"{verb, resource, subresource, namespace, name, user, userAgent, after, times, probability, optional, latency, effect}", func(p *parser, n *yaml.Node) map[string]any {
 	var f fakecluster.Fault
 	const many = 1 << 30
 	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = p.text(n) } }
@@ -31,15 +31,33 @@ var faultFields = argument{"{verb, resource, subresource, namespace, name, user,
 		"verb": text(&f.Verb), "resource": text(&f.Resource), "subresource": text(&f.Subresource), "namespace": text(&f.Namespace),
 		"name": text(&f.Name), "user": text(&f.User), "userAgent": text(&f.UserAgent),
 		"after": number("after", &f.After), "times": number("times", &f.Times),
-		"optional": func(n *yaml.Node) { f.Optional = p.flag(n) },
-		"latency":  func(n *yaml.Node) { f.Latency = p.duration(n) },
-		"effect":   func(n *yaml.Node) { f.Effect = p.effect(n) },
+		"probability": func(n *yaml.Node) { f.Probability = p.probability(n) },
+		"optional":    func(n *yaml.Node) { f.Optional = p.flag(n) },
+		"latency":     func(n *yaml.Node) { f.Latency = p.duration(n) },
+		"effect":      func(n *yaml.Node) { f.Effect = p.effect(n) },
 	})
 	if len(p.mistakes) == before && field(n, "effect") == nil && f.Latency == 0 {
 		p.mistake(n, "a fault needs effect or latency")
 	}
 	return map[string]any{"fault": f}
 }}
+
+// probability reads a number above 0, up to 1.
+func (p *parser) probability(n *yaml.Node) float64 {
+	before := len(p.mistakes)
+	var number float64
+	switch v := p.tree(n, noMarks).(type) {
+	case int64:
+		number = float64(v)
+	case float64:
+		number = v
+	}
+	// The first of the comparisons is false for what is not a number.
+	if !(number > 0 && number <= 1) && len(p.mistakes) == before {
+		p.mistake(n, "probability takes a number above 0, up to 1")
+	}
+	return number
+}
 
 // effect reads what happens to a request.
 func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {

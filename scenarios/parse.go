@@ -171,6 +171,7 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 	var c ClusterOptions
 	p.fields(n, "a cluster", map[string]func(*yaml.Node){
 		"alone":                     func(n *yaml.Node) { c.Alone = p.flag(n) },
+		"fakecluster":               func(n *yaml.Node) { c.Fakecluster = p.flag(n) },
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
 		"controllers":               func(n *yaml.Node) { c.Controllers = p.names(n, "controllers") },
 		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },

@@ -29,7 +29,7 @@ func TestMistakes(t *testing.T) {
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "step" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "seed" in a cluster (known: alone, controllers, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
+			`f.yaml:2: unknown field "seed" in a cluster (known: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: true or false belongs here`}},
 		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{

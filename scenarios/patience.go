@@ -10,6 +10,7 @@ import (
 // role counts, a document is published. So a step whose answer is not the expected one is played again
 // for a while, if playing it has changed nothing: if it reads, or if the server has refused it. A write
 // that should be refused is tried as a dry run first, so that it does not happen too early.
+// The webhooks forget the calls of tries.
 
 // defaultGrace is how long that while is, unless the player says otherwise.
 const defaultGrace = 10 * time.Second
@@ -35,13 +36,21 @@ func tries(ctx context.Context, limit time.Duration, try func() bool) {
 // patient plays a step until its answer is the expected one, as long as that changes nothing.
 func (p *playing) patient(ctx context.Context, s step, answers map[string]answer) (a answer, failure *Failure) {
 	if rehearsal, ok := s.rehearsal(answers); ok {
+		forget := p.client.webhooks.mark()
 		tries(ctx, p.grace, func() bool {
 			_, failure := rehearsal.play(ctx, p.client, answers)
+			forget()
 			return failure == nil || !failure.accepted
 		})
 	}
 	tries(ctx, p.grace, func() bool {
-		a, failure = s.play(ctx, p.client, answers)
+		forget := p.client.webhooks.mark()
+		if s.verb.name == "calls" {
+			forget = p.client.webhooks.of(s.argument).peek()
+		}
+		if a, failure = s.play(ctx, p.client, answers); failure != nil {
+			forget()
+		}
 		return failure == nil || ctx.Err() != nil || failure.accepted && !s.reads()
 	})
 	return a, failure
@@ -50,7 +59,7 @@ func (p *playing) patient(ctx context.Context, s step, answers map[string]answer
 // reads tells whether a step only reads.
 func (s step) reads() bool {
 	switch s.verb.name {
-	case "get", "list", "watch", "absent", "count", "events":
+	case "get", "list", "watch", "absent", "count", "events", "calls":
 		return true
 	}
 	return false

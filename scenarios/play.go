@@ -72,6 +72,9 @@ func (with Player) play(ctx context.Context, s *Scenario, of *base) Result {
 	default:
 		result.Failure, result.Log = s.play(ctx, ctx, with, of)
 	}
+	if result.Failure != nil && result.Failure.skipped != "" {
+		result.Skipped, result.Failure = result.Failure.skipped, nil
+	}
 	result.Elapsed = time.Since(began)
 	return result
 }
@@ -166,6 +169,9 @@ func (s *Scenario) begin(_ context.Context, start Starter) (*playing, *Failure) 
 	options.Groups = s.groups()
 	options.Services = webhooks.services()
 	cluster, err := start(options)
+	if reason := skipped(""); errors.As(err, &reason) {
+		return nil, &Failure{Position: s.Position, Message: err.Error(), skipped: string(reason)}
+	}
 	if err != nil {
 		return nil, &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
 	}

@@ -105,6 +105,35 @@ func (w *webhook) turn(to stubReply) {
 	w.now = to
 }
 
+// mark returns a function that forgets what is called after it.
+func (all webhooks) mark() (forget func()) {
+	counts := make([]int, len(all))
+	for i, w := range all {
+		w.mu.Lock()
+		counts[i] = len(w.calls)
+		w.mu.Unlock()
+	}
+	return func() {
+		for i, w := range all {
+			w.mu.Lock()
+			w.calls = w.calls[:min(counts[i], len(w.calls))]
+			w.mu.Unlock()
+		}
+	}
+}
+
+// peek returns a function that brings back the calls that have been read after it.
+func (w *webhook) peek() (unread func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.calls
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.calls = append(slices.Clip(calls), w.calls...)
+	}
+}
+
 // read returns the calls since the last call of read.
 func (w *webhook) read() []any {
 	w.mu.Lock()

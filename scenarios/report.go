@@ -24,6 +24,8 @@ type Failure struct {
 
 	// judged is the answer that is not as expected, if that is the failure.
 	judged *judged
+	// skipped: the cluster cannot play the scenario, for this reason.
+	skipped string
 	// accepted: the step may have changed something.
 	accepted bool
 }

@@ -85,6 +85,8 @@ type ClusterOptions struct {
 	WithoutNamespaceLifecycle bool
 	// Alone says that the scenario is about all that is in a cluster, such as what it begins with.
 	Alone bool
+	// Fakecluster says that the scenario is about what only a fakecluster does.
+	Fakecluster bool
 	// Groups are the groups of the definitions and APIServices that the scenario makes. Play sets
 	// them.
 	Groups []string

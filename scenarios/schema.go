@@ -26,6 +26,7 @@ var scenarioFields = []fieldDoc{
 
 var clusterFields = []fieldDoc{
 	{"alone", "FLAG", "The scenario is about all that is in a cluster, such as what it begins with."},
+	{"fakecluster", "FLAG", "The scenario is about what only a fakecluster does, such as what it says where a real server would call a kubelet."},
 	{"controllers", "TEXTS", "The controllers of kube-controller-manager that act, by name."},
 	{"legacyAPIs", "FLAG", "Serves definitions and policies in v1beta1, too."},
 	{"runtimeConfig", "TEXTS", "Versions that are off by default and are served, such as resource.k8s.io/v1beta2=true."},

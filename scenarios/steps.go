@@ -57,7 +57,9 @@ var verbs = []*verb{
 	{"fault", faultFields, "lets requests of clients go wrong from now on, as fakecluster.Inject does: those of the scenario itself, too, unless" +
 		" user or userAgent say whose. effect is conflict, unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of" +
 		" tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME, staleRead: REVISIONS, dropWatch: EVENTS and" +
-		" delayWatch: DURATION. The scenario fails if the fault has never struck, unless it is optional.", inject},
+		" delayWatch: DURATION. It leaves the first after requests alone, strikes times of the others at most, and each of them with the" +
+		" probability, such as 0.5: as the seed of the cluster is always the same, it strikes the same ones in every run. The scenario fails if" +
+		" the fault has never struck, unless it is optional.", inject},
 	{"compact", nothing, "forgets the history of the cluster, as etcd does every five minutes: older revisions are answered with 410.", compactHistory},
 	{"calls", webhookName, "reads the calls that a webhook got since the last step that read them.", calls},
 	{"webhook", webhookReply, "changes how a webhook answers from now on.", turn},

@@ -24,9 +24,7 @@ var List = verdict.List{
 	Comment: `What the scenarios of fakecluster answer on the real kube-apiserver and etcd, with those controllers of the real
 kube-controller-manager that act in a fakecluster by default, but for the migrator of storage versions. "fail" is
 what differs there, "n/a" what cannot be played on a cluster that runs already. The programs are built from
-Kubernetes' and etcd's published modules. Of one run on a busy machine, with a grace of 10s: not all of its
-failures have been looked at, and the order of policies, which is random on a real server, decides about some.
-Written by "go run . -only portable -update".`,
+Kubernetes' and etcd's published modules. Written by "go run . -only portable -update".`,
 }
 
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS

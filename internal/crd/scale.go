@@ -6,6 +6,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -80,11 +82,42 @@ func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.Res
 
 // scaleFields makes the field management of Scales.
 var scaleFields = sync.OnceValue(func() resource.Fields {
-	return resource.NewTypedFields(resource.Managing{
+	return scaleOwners{resource.NewTypedFields(resource.Managing{
 		Scheme: scheme.Scheme, Kind: scaleKind, Hub: scaleKind.GroupVersion(), Subresource: "scale",
 		Types: resource.NewTypes(scheme.Scheme, openAPIDefinitions, scaleKind),
-	})
+	})}
 })
+
+// scaleOwners manages the fields of Scales of custom objects. A real server converts what an apply has
+// made by the converter of the definition, which knows no Scale but a typed one. So it fails wherever an
+// apply changes the Scale, or finds that nobody owns anything.
+type scaleOwners struct{ resource.Fields }
+
+// Apply implements resource.Fields.
+func (f scaleOwners) Apply(current resource.Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	obj, managed, err := f.Fields.Apply(current, configuration, manager, force, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, ok := current.Object.(*autoscalingv1.Scale)
+	if !ok || len(before.ManagedFields) == 0 {
+		return nil, nil, fmt.Errorf("failed to create manager for existing fields: failed to convert live object (/; %s) to proper version: %w", scaleKind, errNoScale)
+	}
+	if after, ok := obj.(*autoscalingv1.Scale); !ok || !sameScale(before, after) {
+		return nil, nil, fmt.Errorf("failed to convert new object (%s/%s; %s) to proper version: %w", configuration.GetNamespace(), configuration.GetName(), scaleKind, errNoScale)
+	}
+	return obj, managed, nil
+}
+
+// errNoScale is what the converter of a definition says of a Scale.
+var errNoScale = fmt.Errorf("request to convert CR to an invalid group/version: %s", scaleKind.GroupVersion())
+
+// sameScale tells whether two Scales are the same but for the owners of their fields.
+func sameScale(a, b *autoscalingv1.Scale) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	a.ManagedFields, b.ManagedFields = nil, nil
+	return equality.Semantic.DeepEqual(a, b)
+}
 
 // View implements resource.Projection.
 func (s *scale) View() *resource.Version { return s.view }

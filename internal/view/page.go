@@ -51,7 +51,10 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 		}
 	}
 	if err := sel.version.Resource.Remembers(revision); err != nil {
-		return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Since))
+		if former, unreadable := describedOtherwise(s, sel.version.Resource, revision); former || unreadable != nil {
+			return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Since))
+		}
+		// There was nothing then.
 	}
 	var p Page
 	within := prefix
@@ -105,6 +108,24 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 		}
 		start = part.Key(part.Len()-1) + "\x00"
 	}
+}
+
+// describedOtherwise tells whether there was another definition of a resource at a revision. A real
+// server has its objects still, in the form of the definition that there is now. Here nothing finds them.
+func describedOtherwise(s *store.Store, r *resource.Resource, revision int64) (bool, error) {
+	created := func(revision int64) (int64, error) {
+		definitions, err := s.Scan(r.Definition.Key, store.ListOptions{Limit: 1, Revision: revision})
+		if err != nil || definitions.Len() == 0 || definitions.Key(0) != r.Definition.Key {
+			return 0, err
+		}
+		return definitions.Record(0).Created, nil
+	}
+	then, err := created(revision)
+	if err != nil || then == 0 {
+		return false, err
+	}
+	now, err := created(0)
+	return then != now, err
 }
 
 // isRevision refuses a resourceVersion that can never be a revision, because it does not fit

@@ -240,8 +240,19 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 	return nil
 }
 
-// types returns the type converter of the kind that the policy sees.
+// types returns the type converter of the kind that the policy sees. Like a real server it looks in
+// what OpenAPI says of the version of that kind. The version of a Scale, autoscaling/v1, does not
+// describe it there, because no path of autoscaling/v1 has a Scale. So a Scale cannot be merged.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
+	if as.kind.GroupVersion() != as.resource.GroupVersion() {
+		if group := r.Cluster.Catalogue().Group(as.kind.Group); group != nil {
+			for _, res := range group.Resources {
+				if v := res.Version(as.kind.Version); v != nil && v.Types != nil {
+					return v.Types()
+				}
+			}
+		}
+	}
 	if res := r.Cluster.Catalogue().Resource(as.resource.Group, as.resource.Resource); res != nil {
 		if v := res.Version(as.resource.Version); v != nil && v.Types != nil {
 			return v.Types()

@@ -16,8 +16,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
+// deletes serves the verb delete.
+type deletes struct {
+	// mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
+	mayIgnoreReadErrors func(r *request, options *metav1.DeleteOptions) error
+}
+
 // deleteOne removes an object, or begins to, if something holds it back.
-func deleteOne(r *request) error {
+func (d deletes) deleteOne(r *request) error {
 	options, err := r.deleteOptions()
 	if err != nil {
 		return err
@@ -27,11 +33,14 @@ func deleteOne(r *request) error {
 			return err
 		}
 	}
+	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
+		return d.deleteUnreadable(r, options)
+	}
 	result, err := r.run(r.remove(options))
 	if err != nil {
 		return err
 	}
-	if !result.Deleted || result.Version.Resource.AnswersDeleted {
+	if !result.Deleted || result.Shown || result.Version.Resource.AnswersDeleted {
 		code := http.StatusOK
 		if orphan := write.OrphanDependents(options); !result.Deleted && orphan != nil && !*orphan {
 			code = http.StatusAccepted
@@ -92,7 +101,6 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		}
 		logObject(r, obj, sent.GroupVersion(), metainternalversionscheme.Codecs)
 	}
-	options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}

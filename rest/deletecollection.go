@@ -2,6 +2,9 @@ package rest
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 )
@@ -21,6 +24,11 @@ func deletecollection(r *request) error {
 	options, err := r.deleteOptions()
 	if err != nil {
 		return err
+	}
+	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", field.ErrorList{
+			field.Invalid(field.NewPath("ignoreStoreReadErrorWithClusterBreakingPotential"), true, "is not allowed with DELETECOLLECTION, try again after removing the option"),
+		})
 	}
 	var found view.Records
 	p, err := view.ReadPage(r.ctx, r.store, r.namespace(), list, sel, &found)

@@ -29,7 +29,7 @@ func (s *Server) verbs() map[string]verb {
 		"create":           create,
 		"update":           update,
 		"patch":            patch,
-		"delete":           deleteOne,
+		"delete":           deletes{s.mayIgnoreReadErrors}.deleteOne,
 		"deletecollection": deletecollection,
 	}
 }

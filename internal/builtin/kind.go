@@ -213,6 +213,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		FieldManager: k.fields(g, name, "", k.strategy),
 	}
 	v.Deletion.Warning, v.Deletion.Forbids = k.deleteWarning, k.deleteForbids
+	v.Deletion.OnlyReadable = k.mayWrite != nil || k.content != nil // upstream wraps their storages, and hides that part
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})

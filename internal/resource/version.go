@@ -293,6 +293,10 @@ type Deletion struct {
 	// Empty: there is no warning.
 	Warning string
 
+	// OnlyReadable says that a delete which asks to ignore errors in reading the object is refused
+	// even if there are some.
+	OnlyReadable bool
+
 	// Graceful tells whether a delete only marks the object, because something else has to
 	// end it and deletes it afterwards, as a kubelet does with Pods. It sets the grace period
 	// in the options. Nil: deletes are never graceful.

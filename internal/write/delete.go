@@ -1,6 +1,7 @@
 package write
 
 import (
+	"reflect"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,9 @@ import (
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if done, err := a.removeUnanswered(options); done || err != nil {
 		return Result{Deleted: done}, err
+	}
+	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
+		return a.removeUnreadable()
 	}
 	record, current, err := a.loadOrNotFound()
 	if err != nil {
@@ -56,6 +60,9 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
 	if !graceful && len(finalizers) == 0 {
+		if a.request.isDryRun() && len(metadata.GetFinalizers()) > 0 {
+			return a.removeEmptied(obj)
+		}
 		return a.removeNow(record, obj, require)
 	}
 	metadata.SetFinalizers(finalizers)
@@ -106,6 +113,24 @@ func (a attempt) removeNow(record store.Record, obj runtime.Object, require []st
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(gone.Revision, 10))
 	return result, nil
+}
+
+// removeEmptied answers a dry run of a delete that takes away the finalizers of an object and then the
+// object. Upstream answers with the object that its update would have filled in, and a dry run of that fills
+// in nothing.
+func (a attempt) removeEmptied(obj runtime.Object) (Result, error) {
+	var empty runtime.Object
+	if u, ok := obj.(runtime.Unstructured); ok {
+		empty = u.NewEmptyInstance()
+		empty.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
+	} else {
+		empty = reflect.New(reflect.TypeOf(obj).Elem()).Interface().(runtime.Object)
+	}
+	text, err := a.version.Codec.Encode(empty)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Text: string(text), Object: empty, Deleted: true, Shown: true}, nil
 }
 
 // markAsDeleting marks an object that finalizers hold back as being deleted.

@@ -2,6 +2,7 @@ package write
 
 import (
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,16 +16,30 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// checkUID refuses to update an object that has replaced the intended one, in the words of
-// upstream's storage.
+// checkUID refuses to update an object that has replaced the intended one. No object, nil, has no uid.
 func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
-	metadata, err := meta.Accessor(current)
-	if err != nil || uid == "" || uid == metadata.GetUID() {
-		return err
+	var is types.UID
+	if current != nil {
+		metadata, err := meta.Accessor(current)
+		if err != nil {
+			return err
+		}
+		is = metadata.GetUID()
 	}
-	res := a.version.Resource
-	return apierrors.NewConflict(res.GroupResource(), a.request.Name, storage.NewInvalidObjError(res.KeyInEtcd(a.request.Namespace, a.request.Name),
-		fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metadata.GetUID())))
+	if uid == "" || uid == is {
+		return nil
+	}
+	key := a.version.Resource.KeyInEtcd(a.request.Namespace, a.request.Name)
+	if a.request.isDryRun() {
+		key = strings.TrimPrefix(key, "/registry") // what a dry run asks does not know where etcd keeps the objects
+	}
+	return a.invalidObject(key, fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, is))
+}
+
+// invalidObject returns the conflict that upstream's storage makes of an object at a key, if it is not as
+// the request needs it.
+func (a attempt) invalidObject(key, message string) error {
+	return apierrors.NewConflict(a.version.Resource.GroupResource(), a.request.Name, storage.NewInvalidObjError(key, message))
 }
 
 // checkPreconditions refuses to delete another object, or another state of it, than the client

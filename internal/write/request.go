@@ -86,6 +86,8 @@ type Result struct {
 	Object  runtime.Object
 	Created bool
 	Deleted bool
+	// Shown says that a client is answered with the object though it is deleted.
+	Shown bool
 }
 
 // Change is what a write makes of an object: Create, Replace, Patch, Apply, Delete,

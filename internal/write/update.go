@@ -42,6 +42,9 @@ func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	if e.create == nil || a.request.Revision != 0 {
 		return Result{}, a.notFound(notFound)
 	}
+	if err := a.checkUID(e.uid, nil); err != nil {
+		return Result{}, err
+	}
 	n, err := e.create()
 	if err != nil {
 		return Result{}, err

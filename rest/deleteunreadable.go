@@ -1,0 +1,65 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+)
+
+// ignoreReadErrors is the verb that a user needs who deletes an object that cannot be read.
+const ignoreReadErrors = "unsafe-delete-ignore-read-errors"
+
+// deleteUnreadable removes an object that cannot be read, for a client that asks to ignore errors in reading
+// it, whatever that breaks.
+func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) error {
+	if audit.AuditContextFrom(r.ctx) != nil {
+		audit.AddAuditAnnotation(r.ctx, "apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
+	}
+	if r.version.Deletion.OnlyReadable {
+		return apierrors.NewInternalError(errors.New("no unsafe deleter provided, can not honor ignoreStoreReadErrorWithClusterBreakingPotential"))
+	}
+	if err := d.mayIgnoreReadErrors(r, options); err != nil {
+		return err
+	}
+	if _, err := r.run(r.remove(options)); err != nil {
+		return err
+	}
+	status := &metav1.Status{
+		Status: metav1.StatusSuccess, Code: http.StatusOK,
+		Details: &metav1.StatusDetails{Name: r.info.Name, Kind: r.version.Resource.Names.Kind},
+	}
+	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
+	return nil
+}
+
+// mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
+func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
+	by, ok := apirequest.UserFrom(r.ctx)
+	if !ok || by == auth.Admin {
+		return nil
+	}
+	kind := r.version.GroupVersion().WithKind(r.version.Resource.Names.Kind)
+	of := admission.NewAttributesRecord(nil, nil, kind, r.info.Namespace, r.info.Name, r.version.GroupVersionResource(), r.info.Subresource, admission.Delete, options, len(options.DryRun) > 0, by)
+	asked := authorizer.AttributesRecord{
+		User: by, Verb: ignoreReadErrors, ResourceRequest: true, Namespace: r.info.Namespace, Name: r.info.Name,
+		APIGroup: r.info.APIGroup, APIVersion: r.info.APIVersion, Resource: r.info.Resource,
+	}
+	decision, reason, err := s.authorizer.Authorize(r.ctx, asked)
+	s.access.Note(asked, decision == authorizer.DecisionAllow)
+	switch {
+	case err != nil:
+		return admission.NewForbidden(of, fmt.Errorf("error while checking permission for %q, %w", ignoreReadErrors, err))
+	case decision == authorizer.DecisionAllow:
+		return nil
+	}
+	return admission.NewForbidden(of, fmt.Errorf("not permitted to do %q, reason: %s", ignoreReadErrors, reason))
+}

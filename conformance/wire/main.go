@@ -46,7 +46,11 @@ var list = verdict.List{
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
 "-" is the real server, "+" fakecluster. The causes: componentstatuses, flags and profiles are not served;
 FlowSchemas get no condition, which a real server's priority and fairness writes; a definition without
-objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations.`,
+objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations; watches that
+begin with what there is are not compressed; the first update of a new Job or PersistentVolumeClaim
+makes no revision if it changes nothing, while a real server stores them without some defaults until then;
+an apply to the scale of a custom object works, which a real server cannot convert; objects of a version
+that was removed from their definition are read all the same.`,
 }
 
 func main() {

@@ -10,7 +10,7 @@
 //
 // A request is a method, a path, words, and a body, which begins with { or [, or with "body=", and goes to the
 // end of the line. Lines below it that are indented are a body in YAML; it is sent as JSON. Without a
-// name the line itself is the name. Stories are played side by side, so each has a namespace of its own,
+// name the line itself is the name, with a number if the story has it several times. Stories are played side by side, so each has a namespace of its own,
 // $ns, which is made first. All know $id too, a word made of the story's name.
 //
 // The words:

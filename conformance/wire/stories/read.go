@@ -64,7 +64,7 @@ type story struct {
 // read returns the requests of a file.
 func read(file, text string) ([]exchange.Request, error) {
 	var all []exchange.Request
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	stories, err := split(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", file, err)
@@ -75,11 +75,12 @@ func read(file, text string) ([]exchange.Request, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s:%w", file, err)
 			}
-			for _, r := range requests {
-				if seen[r.String()] {
-					return nil, fmt.Errorf("%s: %q is there twice: give it a name", file, r)
+			for i := range requests {
+				r := &requests[i]
+				seen[r.String()]++
+				if n := seen[r.String()]; n > 1 {
+					r.Name += fmt.Sprintf(" (%d)", n)
 				}
-				seen[r.String()] = true
 			}
 			all = append(all, requests...)
 		}

@@ -36,6 +36,7 @@ PUT $one from=made user=jane wait=2s {"b":"${made:metadata.uid}"}
 POST $c until=201
   a: [1, two]
 POST $c body=
+POST $c body=
 PATCH $one apply-cbor {"a":1}
 `
 	got, err := read("x.txt", text)
@@ -55,6 +56,7 @@ PATCH $one apply-cbor {"a":1}
 		request(`PUT $one from=made user=jane wait=2s {"b":"${made:metadata.uid}"}`, "PUT", c+"/a", `{"b":"${made:metadata.uid}"}`, map[string]string{"Impersonate-User": "jane"}),
 		request("POST $c until=201", "POST", c, `{"a":[1,"two"]}`, map[string]string{}),
 		request("POST $c body=", "POST", c, "", map[string]string{}),
+		request("POST $c body= (2)", "POST", c, "", map[string]string{}),
 		request(`PATCH $one apply-cbor {"a":1}`, "PATCH", c+"/a", "\xa1Aa\x01", map[string]string{"Content-Type": "application/apply-patch+cbor"}),
 	}
 	want[2].From, want[2].Wait = "made", 2*time.Second
@@ -70,7 +72,6 @@ func TestReadRefuses(t *testing.T) {
 		"== a\n  GET /":             `x.txt:2: nothing is above what is indented`,
 		"== a\nLOOK /":              `x.txt:2: "LOOK" is no method`,
 		"== a\nGET / loudly":        `x.txt:2: "loudly" is no word`,
-		"== a\nGET /\nGET /":        `x.txt: "a: GET /" is there twice: give it a name`,
 		"== a\nGET / wait=long":     `x.txt:2: time: invalid duration "long"`,
 		"== a\nGET / until=someday": `x.txt:2: expected integer`,
 	} {

@@ -33,7 +33,7 @@ func (d deletes) deleteOne(r *request) error {
 			return err
 		}
 	}
-	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
+	if ignoresReadErrors(options) {
 		return d.deleteUnreadable(r, options)
 	}
 	result, err := r.run(r.remove(options))
@@ -104,7 +104,7 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
-	if text := r.version.Deletion.Warning; text != "" && options.PropagationPolicy == nil && write.OrphanDependents(options) == nil {
+	if text := r.version.Deletion.Warning; text != "" && !ignoresReadErrors(options) && options.PropagationPolicy == nil && write.OrphanDependents(options) == nil {
 		warning.AddWarning(r.ctx, "", text)
 	}
 	return options, nil

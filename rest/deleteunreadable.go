@@ -18,6 +18,12 @@ import (
 // ignoreReadErrors is the verb that a user needs who deletes an object that cannot be read.
 const ignoreReadErrors = "unsafe-delete-ignore-read-errors"
 
+// ignoresReadErrors tells whether a delete is of an object that cannot be read.
+func ignoresReadErrors(options *metav1.DeleteOptions) bool {
+	ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential
+	return ignore != nil && *ignore
+}
+
 // deleteUnreadable removes an object that cannot be read, for a client that asks to ignore errors in reading
 // it, whatever that breaks.
 func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) error {

@@ -1,17 +1,11 @@
 package fakecluster
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 // closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
@@ -20,8 +14,10 @@ import (
 func (c *Cluster) closeWith(t testing.TB) {
 	c.server.TellGaps(func(message string) { t.Log(message) })
 	c.test = t
+	stop := c.services.panics.watch()
 	t.Cleanup(func() {
 		t.Helper()
+		stop()
 		c.tellUnfired(t)
 		if t.Failed() {
 			if lines := c.server.Findings(c.services.panics.list()...); len(lines) > 0 {
@@ -70,60 +66,6 @@ func (c *Cluster) report(t testing.TB) {
 //
 // Whoever can reach the handler can read what has happened. It asks for no credentials; the values of
 // Secrets are left out.
-func (c *Cluster) ReportPage(title string) http.Handler { return c.server.ReportPage(title) }
-
-// maxPanics is how many panics of handlers are remembered.
-const maxPanics = 20
-
-// panics are those of the handlers of a cluster: the last of them.
-type panics struct {
-	mu  sync.Mutex
-	all []rest.Panic
-}
-
-func (p *panics) list() []rest.Panic {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]rest.Panic(nil), p.all...)
-}
-
-// noting returns the handler of a service, whose panics are noted before net/http deals with them.
-func (p *panics) noting(service string, now func() time.Time, h http.Handler) http.Handler {
-	if now == nil {
-		now = time.Now
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		defer func() {
-			what := recover()
-			if what == nil {
-				return
-			}
-			if what != http.ErrAbortHandler {
-				p.mu.Lock()
-				p.all = append(p.all, rest.Panic{Time: now(), Handler: service + req.URL.Path, What: fmt.Sprint(what, placeOfPanic())})
-				p.all = p.all[max(0, len(p.all)-maxPanics):]
-				p.mu.Unlock()
-			}
-			panic(what)
-		}()
-		h.ServeHTTP(w, req)
-	})
-}
-
-// placeOfPanic says where the panic happened that a deferred function has recovered from.
-func placeOfPanic() string {
-	counters := make([]uintptr, 64)
-	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
-	for panicking := false; ; {
-		f, more := frames.Next()
-		switch {
-		case strings.HasPrefix(f.Function, "runtime."):
-			panicking = true
-		case panicking:
-			return fmt.Sprintf(" (%s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
+func (c *Cluster) ReportPage(title string) http.Handler {
+	return c.server.ReportPage(title, c.services.panics.list)
 }

@@ -19,9 +19,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/go-logr/logr"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -163,6 +167,18 @@ func TestAFailedTestExplainsItself(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		create(t, cronsOf(admin), cronTab("poison"))
+		kept := cronTab("kept")
+		kept.SetFinalizers([]string{"example.com/release"})
+		create(t, cronsOf(admin), kept)
+		must(t, cronsOf(admin).Delete(t.Context(), "kept", metav1.DeleteOptions{}))
+		reconciled := make(chan struct{})
+		go func() {
+			defer close(reconciled)
+			defer func() { _ = recover() }() // as controller-runtime does
+			defer utilruntime.HandleCrashWithContext(klog.NewContext(t.Context(), logr.Discard()))
+			reconcileNothing(nil)
+		}()
+		<-reconciled
 		synctest.Wait()
 		of.failed = true // the condition never came
 		stop()
@@ -171,6 +187,9 @@ func TestAFailedTestExplainsItself(t *testing.T) {
 		golden(t, "testdata/failure.txt", regexp.MustCompile(`_test\.go:\d+`).ReplaceAllString(of.end(), "_test.go:N"))
 	})
 }
+
+// reconcileNothing is a Reconciler that does not expect to find nothing.
+func reconcileNothing(of *unstructured.Unstructured) { _ = of.Object["spec"] }
 
 func cronsOf(cfg *clientrest.Config) dynamic.ResourceInterface {
 	return dynamic.NewForConfigOrDie(cfg).Resource(cronTabs).Namespace("default")

@@ -74,7 +74,7 @@ type services struct {
 	// its caBundle.
 	authority *auth.Authority
 	listeners map[string]*listener
-	panics    panics        // of the handlers
+	panics    panics        // of the handlers, and of controllers
 	server    WebhookServer // stands for every other service, if it has a port
 	freePort  func()        // gives the port of server back; nil if it has none
 }
@@ -139,7 +139,7 @@ func (s *services) trustAPIService(u *unstructured.Unstructured) {
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
 func listenServices(o settings, by *auth.Authority) (*services, error) {
-	s := &services{authority: by, listeners: map[string]*listener{}}
+	s := &services{authority: by, listeners: map[string]*listener{}, panics: panics{now: o.now}}
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
 	}
@@ -175,7 +175,7 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 		// the handler has read the body. This context ends all handlers in any case.
 		all, end := context.WithCancel(context.Background())
 		server := &http.Server{
-			Handler: s.panics.noting(one.namespace+"/"+one.name, o.now, one.handler), ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
+			Handler: s.panics.noting(one.namespace+"/"+one.name, one.handler), ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
 			BaseContext: func(net.Listener) context.Context { return all },
 		}
 		if o.inProcess {

@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/findings"
 )
 
-// Panic is a handler of the test, such as that of a webhook, that has panicked.
+// Panic is a handler of the test, such as that of a webhook, or a controller that has panicked.
 type Panic struct {
 	Time    time.Time // by the clock of the server
 	Handler string    // what it is, such as the service and the path of a webhook
@@ -16,12 +16,12 @@ type Panic struct {
 }
 
 // Findings says what has happened that may be the reason why a test failed: requests that were
-// refused, conflicts, panics, objects that changed without end, kinds that a controller owns and does
+// refused, conflicts, panics, objects that changed without end or were deleted and are still there, kinds that a controller owns and does
 // not watch, webhooks that nobody called, and who asked for what. They are at most 60 lines. There
 // are none if nobody has asked for anything.
 func (s *Server) Findings(panics ...Panic) []string { return findings.Of(s.remembered(panics)) }
 
-// remembered is what the server remembers, with the panics of handlers.
+// remembered is what the server remembers, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []Panic) findings.Cluster {
 	c := findings.Cluster{Store: s.store, History: s.history, Catalogue: s.catalogue.Load(), Needs: s.lacks}
 	for _, p := range panics {

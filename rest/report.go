@@ -16,10 +16,14 @@ func (s *Server) WriteReport(folder, program, test string, panics ...Panic) (pat
 }
 
 // ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
-// reach the handler can read what has happened; it asks for no credentials.
-func (s *Server) ReportPage(title string) http.Handler {
+// reach the handler can read what has happened; it asks for no credentials. panics returns what has
+// panicked up to now; nil: nothing is known of it.
+func (s *Server) ReportPage(title string, panics func() []Panic) http.Handler {
+	if panics == nil {
+		panics = func() []Panic { return nil }
+	}
 	return &report.Live{
-		Data: func() *report.Data { return report.Of(title, s.remembered(nil)) },
+		Data: func() *report.Data { return report.Of(title, s.remembered(panics())) },
 		Changed: func() <-chan struct{} {
 			_, changed := s.history.State()
 			return changed

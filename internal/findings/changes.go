@@ -27,6 +27,14 @@ type changes struct {
 	busy map[string]*run // the longest, by the key of the object
 	// owned has who has created objects with a controller as their owner.
 	owned map[ownership]int
+	// deleted has the objects that are being deleted, by their keys.
+	deleted map[string]deletion
+}
+
+// deletion is an object that is deleted and has to wait for something.
+type deletion struct {
+	time time.Time // when its deletion began; zero: not known
+	now  *store.Event
 }
 
 // run is a series of writes to one object with hardly a pause.
@@ -34,7 +42,7 @@ type run struct {
 	count int
 	by    map[string]int // writes, by who and how
 	time  time.Time      // of the last
-	last  *store.Event
+	last  *store.Event // that changed it; nil: none did
 }
 
 // ownership is a program that creates objects of one kind for an owner of another.
@@ -63,7 +71,7 @@ func Loop(c Cluster, atLeast int) (string, bool) {
 
 // changes reads the history of the store.
 func (c Cluster) changes() changes {
-	found := changes{map[string]*run{}, map[ownership]int{}}
+	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
 		return found // the store is closed, or has just forgotten more
@@ -76,6 +84,7 @@ func (c Cluster) changes() changes {
 		}
 		for _, e := range batch {
 			by, ok := c.History.Writer(e.Record.Revision)
+			found.remember(e, by)
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {
 				continue // a leader renews its Lease without end
 			}
@@ -101,10 +110,60 @@ func (f changes) follow(now map[string]*run, e *store.Event, by history.Writer) 
 	}
 	r.count++
 	r.by[who]++
-	r.time, r.last = by.Time, e
+	r.time = by.Time
+	if _, deleted := f.deleted[key]; e.Type == store.Updated && !deleted {
+		r.last = e // a delete is not what went on without end
+	}
 	if best := f.busy[key]; best == nil || r.count >= best.count {
 		f.busy[key] = r
 	}
+}
+
+// remember remembers an object that is being deleted.
+func (f changes) remember(e *store.Event, by history.Writer) {
+	key := e.Record.Key
+	if e.Type == store.Deleted || gjson.Get(e.Record.Value, "metadata.deletionTimestamp").Str == "" {
+		delete(f.deleted, key)
+		return
+	}
+	was, deleting := f.deleted[key]
+	if !deleting {
+		was.time = by.Time
+	}
+	f.deleted[key] = deletion{was.time, e}
+}
+
+// lingering are the objects that were deleted and are still there, with what they wait for; the last
+// one to be deleted is the first.
+func (f changes) lingering(c Cluster) (lines []string) {
+	keys := slices.SortedFunc(maps.Keys(f.deleted), func(a, b string) int {
+		return cmp.Or(f.deleted[b].time.Compare(f.deleted[a].time), strings.Compare(a, b))
+	})
+	for _, key := range keys {
+		of := c.Catalogue.ResourceOf(key)
+		if of == nil {
+			continue
+		}
+		object := f.deleted[key]
+		left := gjson.Get(object.now.Record.Value, "metadata.finalizers").Array()
+		if of.Group == "" && of.Names.Plural == "namespaces" {
+			left = append(left, gjson.Get(object.now.Record.Value, "spec.finalizers").Array()...)
+		}
+		var finalizers []string
+		for _, finalizer := range left {
+			finalizers = append(finalizers, finalizer.Str)
+		}
+		waits := "its finalizers have not been removed: " + strings.Join(finalizers, ", ")
+		if len(finalizers) == 0 {
+			waits = "its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would"
+		}
+		line := ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)) + ": " + waits
+		if !object.time.IsZero() {
+			line = c.after(object.time) + " " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // note notes that an object is created for an owner.
@@ -156,7 +215,7 @@ func (f changes) loop(c Cluster, key string) string {
 
 // lastChange says what an event changed.
 func lastChange(of *resource.Resource, e *store.Event) string {
-	if of == nil || e.Type != store.Updated {
+	if of == nil || e == nil {
 		return ""
 	}
 	var texts [2]string

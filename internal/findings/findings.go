@@ -23,7 +23,7 @@ type Cluster struct {
 	Store     *store.Store
 	History   *history.Recorder
 	Catalogue *resource.Catalogue
-	// Panics are those of handlers, the oldest first.
+	// Panics are those of handlers and controllers, the oldest first.
 	Panics []Panic
 	// Needs says in the words of a Role which rules a user lacks; nil: none are.
 	Needs func(user string) []string
@@ -33,7 +33,7 @@ type Cluster struct {
 	began time.Time // of what counts
 }
 
-// Panic is a handler that has panicked.
+// Panic is a handler or a controller that has panicked.
 type Panic struct {
 	Time    time.Time
 	Handler string
@@ -66,11 +66,12 @@ func Of(c Cluster) []string {
 	}
 	out := []string{fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
 	sections := []section{
-		{"handlers that panicked:", c.panics(requests), 4},
+		{"what panicked:", c.panics(requests), 4},
 		{"objects that changed without end:", changes.loops(c), 5},
 		{"writes that change nothing, again and again:", repeats(stats), 4},
 		{"refused:", c.refused(requests, false), 10},
 		{"conflicts, because somebody else had written first:", c.refused(requests, true), 5},
+		{"deleted, but still there:", changes.lingering(c), 5},
 		{"owned, but not watched:", changes.unwatched(stats), 5},
 		{"webhooks that could not be called:", c.failedCalls(requests), 4},
 		{"webhooks that were never called:", c.uncalled(stats), 4},
@@ -161,7 +162,7 @@ func verbOf(verb, patch string) string {
 	return verb
 }
 
-// panics are those of handlers and those that the server itself met.
+// panics are those of handlers and controllers, and those that the server itself met.
 func (c Cluster) panics(requests []history.Request) (lines []string) {
 	all := slices.Clone(c.Panics)
 	for i := range requests {
@@ -170,8 +171,24 @@ func (c Cluster) panics(requests []history.Request) (lines []string) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Panic) int { return b.Time.Compare(a.Time) })
-	for _, p := range all {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", c.after(p.Time), p.Handler, p.What))
+	same := func(a Panic) func(Panic) bool {
+		return func(b Panic) bool { return a.Handler == b.Handler && a.What == b.What }
+	}
+	for i, p := range all {
+		if slices.ContainsFunc(all[:i], same(p)) {
+			continue // it is counted with the newest
+		}
+		times := 0
+		for _, other := range all {
+			if same(p)(other) {
+				times++
+			}
+		}
+		line := fmt.Sprintf("%s %s", c.after(p.Time), p.Handler)
+		if times > 1 {
+			line += fmt.Sprintf(" (%d times)", times)
+		}
+		lines = append(lines, line+": "+p.What)
 	}
 	return lines
 }

@@ -3,6 +3,7 @@ package findings
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fakecluster/fakecluster/internal/history"
 )
@@ -28,5 +29,19 @@ func TestConflictsAndFaultsAreToldApart(t *testing.T) {
 	}
 	if got := c.refused(all, true); !slices.Equal(got, []string{at + " operator update pods default/a"}) {
 		t.Errorf("conflicts: %q", got)
+	}
+}
+
+// What panics each time it is tried is told once.
+func TestPanicsOfTheSameKindAreCounted(t *testing.T) {
+	began := time.Unix(100, 0)
+	c := Cluster{Panics: []Panic{
+		{began.Add(time.Second), "a controller", "no map"},
+		{began.Add(2 * time.Second), "default/hook/validate", "no map"},
+		{began.Add(3 * time.Second), "a controller", "no map"},
+	}, began: began}
+	want := []string{"+3s a controller (2 times): no map", "+2s default/hook/validate: no map"}
+	if got := c.panics(nil); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

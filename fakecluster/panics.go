@@ -1,0 +1,131 @@
+package fakecluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// controller-runtime recovers from the panic of a Reconciler, counts it, and calls these handlers;
+// client-go calls them, too. Nothing else tells anybody outside of them.
+func init() {
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, what any) {
+		if what != http.ErrAbortHandler {
+			tested.note(fmt.Sprint(what, placeOfPanic()))
+		}
+	})
+}
+
+// tested are the panics of the clusters whose tests run. The handlers of panics do not know whose
+// controller it was, so each of these clusters is told.
+var tested watched
+
+type watched struct {
+	mu  sync.Mutex
+	all map[*panics]time.Time // since when
+}
+
+// watch has p note what is recovered from until stop is called.
+func (p *panics) watch() (stop func()) {
+	tested.mu.Lock()
+	defer tested.mu.Unlock()
+	if tested.all == nil {
+		tested.all = map[*panics]time.Time{}
+	}
+	tested.all[p] = time.Now().Round(0)
+	return func() {
+		tested.mu.Lock()
+		defer tested.mu.Unlock()
+		delete(tested.all, p)
+	}
+}
+
+// note notes a panic for each cluster whose clock it belongs to: the time in a synctest bubble is
+// another one than outside, and a controller is where its cluster is. Times are compared without
+// their monotonic reading (Round), which has nothing in common across bubbles.
+func (w *watched) note(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p, since := range w.all {
+		if passed := time.Now().Round(0).Sub(since); passed >= 0 && passed < aTest {
+			p.note("a controller, or another goroutine of the process", what)
+		}
+	}
+}
+
+// aTest is longer than any test runs, and shorter than the time between now and the year 2000, in
+// which bubbles begin.
+const aTest = 10 * 365 * 24 * time.Hour
+
+// maxPanics is how many panics of handlers are remembered.
+const maxPanics = 20
+
+// panics are what has panicked while a cluster was there: the handlers of its services, and what
+// client-go and controller-runtime have recovered from, such as a Reconciler. They are the last ones.
+type panics struct {
+	now func() time.Time // the clock of the cluster
+
+	mu  sync.Mutex
+	all []rest.Panic
+}
+
+func (p *panics) note(where string, what string) {
+	now := p.now
+	if now == nil {
+		now = time.Now
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, rest.Panic{Time: now(), Handler: where, What: what})
+	p.all = p.all[max(0, len(p.all)-maxPanics):]
+}
+
+func (p *panics) list() []rest.Panic {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]rest.Panic(nil), p.all...)
+}
+
+// noting returns the handler of a service, whose panics are noted before net/http deals with them.
+func (p *panics) noting(service string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer func() {
+			what := recover()
+			if what == nil {
+				return
+			}
+			if what != http.ErrAbortHandler {
+				p.note(service+req.URL.Path, fmt.Sprint(what, placeOfPanic()))
+			}
+			panic(what)
+		}()
+		h.ServeHTTP(w, req)
+	})
+}
+
+// placeOfPanic says where the panic happened that a deferred function has recovered from.
+func placeOfPanic() string {
+	counters := make([]uintptr, 64)
+	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
+	for panicking := false; ; {
+		f, more := frames.Next()
+		switch {
+		case strings.HasPrefix(f.Function, "runtime."):
+			panicking = true
+		case panicking:
+			return fmt.Sprintf(" (%s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -42,7 +42,7 @@ type run struct {
 	count int
 	by    map[string]int // writes, by who and how
 	time  time.Time      // of the last
-	last  *store.Event // that changed it; nil: none did
+	last  *store.Event   // that changed it; nil: none did
 }
 
 // ownership is a program that creates objects of one kind for an owner of another.

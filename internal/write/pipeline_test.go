@@ -153,7 +153,7 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 		change write.Change
 	}{
 		{"merge patch", write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"replicas":3}}`)}},
-		{"apply", write.Apply{Force: true, Body: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}`)}},
+		{"JSON patch", write.Patch{Type: types.JSONPatchType, Body: []byte(`[{"op":"replace","path":"/spec/replicas","value":3}]`)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
@@ -178,6 +178,18 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 			equal(t, "what admission saw", asked, []string{"mutate Scale scale 1 to 3", "validate Scale scale 1 to 3"})
 		})
 	}
+}
+
+// A real server cannot convert what an apply has made of the Scale of a custom object.
+func TestAnApplyThatChangesAScaleIsRefused(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	r := b.request(write.Apply{Force: true, Body: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}`)})
+	r.Subresource, r.Manager = "scale", "scaler"
+	_, err := b.Run(t.Context(), r)
+	equal(t, "error", fmt.Sprint(err),
+		"failed to convert new object (/a; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1")
+	equal(t, "object", b.stored("spec.replicas", "metadata.generation"), []string{"1", "1"})
 }
 
 func TestWhatAdmissionPutsIntoAProjectionIsWritten(t *testing.T) {

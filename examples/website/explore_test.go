@@ -1,0 +1,67 @@
+package website_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fakecluster/fakecluster/examples/website"
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// TestTheOperatorWhateverGoesWrong plays the life of a Website again and again, each time with one thing
+// that goes wrong at another point: the operator stops at a write and is started again, a connection
+// breaks, a watch is late. Whatever it is, a minute later everything has to be as it should.
+func TestTheOperatorWhateverGoesWrong(t *testing.T) {
+	explore.Run(t, func(t testing.TB, c *explore.Cluster) {
+		hosts := &registry{} // it is elsewhere, and outlives the operator
+		c.Control("website-operator", c.ServiceAccountConfig("system", "website-operator"), func(ctx context.Context, cfg *rest.Config) error {
+			mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+				Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+			})
+			if err != nil {
+				return err
+			}
+			if err := (website.Operator{Registry: hosts}).SetupController(mgr); err != nil {
+				return err
+			}
+			return mgr.Start(ctx)
+		})
+		cl, err := client.New(c.RESTConfig(), client.Options{Scheme: scheme})
+		must(t, err)
+		site := newSite()
+		site.Spec.Image = image // no webhook fills it in
+		must(t, cl.Create(t.Context(), site))
+		c.Wait(time.Minute)
+
+		deployment := named(&appsv1.Deployment{})
+		must(t, cl.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+		deployment.Status.Replicas, deployment.Status.ReadyReplicas, deployment.Status.AvailableReplicas = 2, 2, 2
+		must(t, cl.Status().Update(t.Context(), deployment))
+		c.Wait(time.Minute)
+		must(t, cl.Get(t.Context(), client.ObjectKeyFromObject(site), site))
+		for _, condition := range []string{website.Available, website.Registered} {
+			equal(t, condition, meta.IsStatusConditionTrue(site.Status.Conditions, condition), true)
+		}
+		equal(t, "the hosts", hosts.owners, map[string]string{"www.example.com": string(site.UID)})
+
+		must(t, cl.Delete(t.Context(), site))
+		c.Wait(time.Minute)
+		for _, object := range []client.Object{site, deployment, named(&corev1.ConfigMap{}), named(&corev1.Service{})} {
+			if err := cl.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
+				t.Errorf("a %T is left: %v", object, err)
+			}
+		}
+		equal(t, "the hosts that are left", len(hosts.owners), 0)
+	}, explore.With(installed(t)...))
+}

@@ -17,6 +17,8 @@
 //   - webhook_test.go: what users may write, as a table of cases, each on a fork
 //   - life_test.go: a Website from create to delete, under the ClusterRole of config/rbac
 //   - bubble_test.go: the same operator in testing/synctest bubbles, where hours pass at once
+//   - scenarios_test.go: the operator beside scenario files
+//   - explore_test.go: its life, with something going wrong at each point in turn
 //   - operator_test.go: how the tests start the operator, and wait for it
 package website
 

@@ -49,8 +49,10 @@ FlowSchemas get no condition, which a real server's priority and fairness writes
 objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations; watches that
 begin with what there is are not compressed; the first update of a new Job or PersistentVolumeClaim
 makes no revision if it changes nothing, while a real server stores them without some defaults until then;
-an apply to the scale of a custom object works, which a real server cannot convert; objects of a version
-that was removed from their definition are read all the same.`,
+a Scale of a custom object that cannot be decoded has another text; objects of a version that was removed
+from their definition are read all the same; a watch as PartialObjectMetadataList is refused by an event.
+Which of several bindings a review names, and how far a definition has got with its end, is a matter of
+chance on a real server: from run to run some five lines come and go.`,
 }
 
 func main() {

@@ -39,8 +39,8 @@ type TypedCodec struct {
 	InProtobuf bool
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
-	// printed is the length of the text that was printed last. The next one gets that much room
-	// from the beginning.
+	// printed is the length of the text that was printed last. The next one gets about that much
+	// room from the beginning. It makes no other difference.
 	printed atomic.Int64
 }
 
@@ -191,8 +191,8 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 // package typed does not know.
 func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
-		const more = 1024
-		if text, err := typed.Encode(make([]byte, 0, c.printed.Load()+more), obj); err == nil {
+		const more, most = 1 << 10, 32 << 10 // an object after a very large one needs no such room
+		if text, err := typed.Encode(make([]byte, 0, min(c.printed.Load(), most)+more), obj); err == nil {
 			c.printed.Store(int64(len(text)))
 			return text, nil
 		}

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -252,4 +253,83 @@ func TestTheLogOfAFailedTestIsShort(t *testing.T) {
 	if !strings.Contains(log, "… and ") || !strings.Contains(lines[2], "program-99 get secrets default/x") {
 		t.Error(log)
 	}
+}
+
+// What a controller recovers from belongs to the clusters of its time: those in its bubble, or those
+// outside of bubbles.
+func TestPanicsAreToldToTheClustersOfTheirTime(t *testing.T) {
+	panics := func() {
+		defer func() { _ = recover() }()
+		defer utilruntime.HandleCrashWithContext(klog.NewContext(t.Context(), logr.Discard()))
+		reconcileNothing(nil)
+	}
+	started := func() *failing {
+		of := &failing{TB: t, failed: true}
+		_, err := cronsOf(fakecluster.Start(of, fakecluster.InProcess()).RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
+		equal(t, "refused", apierrors.IsNotFound(err), true)
+		return of
+	}
+	told := func(of *failing) bool { return strings.Contains(of.end(), "what panicked:") }
+
+	outside := started()
+	synctest.Test(t, func(t *testing.T) {
+		inside := started()
+		panics()
+		equal(t, "told inside", told(inside), true)
+	})
+	equal(t, "told outside", told(outside), false)
+
+	outside = started()
+	synctest.Test(t, func(t *testing.T) {
+		inside := started()
+		time.Sleep(time.Hour)
+		aside := make(chan struct{})
+		go func() { defer close(aside); panics() }()
+		<-aside
+		equal(t, "told inside, an hour later", told(inside), true)
+	})
+	panics()
+	equal(t, "told outside, too", told(outside), true)
+
+	ended := started()
+	log := ended.end()
+	panics()
+	equal(t, "told after its end", strings.Contains(log+ended.end(), "what panicked:"), false)
+}
+
+// What was deleted and is still there is told with what it waits for, the newest first. What is gone
+// is not told.
+func TestAFailedTestTellsWhatWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := &failing{TB: t, failed: true}
+		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithControllers())
+		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+		named := func(name string, finalizers ...string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Name: name, Finalizers: finalizers}
+		}
+		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: named("old")}, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: named("bound"),
+			Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+		must(t, err)
+		for _, name := range []string{"held", "freed"} {
+			_, err = client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named(name, "a.example.com/x", "b.example.com/y")}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		must(t, client.CoreV1().Namespaces().Delete(t.Context(), "old", metav1.DeleteOptions{}))
+		time.Sleep(time.Second)
+		must(t, client.CoreV1().Pods("default").Delete(t.Context(), "bound", metav1.DeleteOptions{}))
+		time.Sleep(time.Second)
+		for _, name := range []string{"held", "freed"} {
+			must(t, client.CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
+		}
+		_, err = client.CoreV1().ConfigMaps("default").Patch(t.Context(), "freed", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		must(t, err)
+
+		_, told, _ := strings.Cut(of.end(), "  deleted, but still there:\n")
+		told, _, _ = strings.Cut(told, "\n  who asked")
+		equal(t, "told", told, "    +2s configmaps default/held: its finalizers have not been removed: a.example.com/x, b.example.com/y\n"+
+			"    +1s pods default/bound: its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would\n"+
+			"    +0s namespaces old: its finalizers have not been removed: kubernetes")
+	})
 }

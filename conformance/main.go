@@ -80,7 +80,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	run := func() error { return runParts(ctx, os.Stdout, *only, *update) }
-	if *onReal {
+	switch {
+	case *onReal && *update:
+		run = func() error {
+			return errors.New("-real only compares: it writes no lists, so it cannot be had with -update")
+		}
+	case *onReal:
 		run = func() error { return runReal(ctx, os.Stdout, *only) }
 	}
 	if err := run(); err != nil {

@@ -3,8 +3,9 @@ package typed
 import "reflect"
 
 // AsProtobuf makes an object what it is after it was written in protobuf and read again, where JSON
-// shows a difference: an empty list is nil, but bytes and lists that are the values of a map are empty and not nil. It tells
-// whether it has changed anything. The object and all that it points to must be the caller's own.
+// shows a difference: an empty list is nil, but bytes and lists that are the values of a map are empty
+// and not nil. It tells whether it has changed anything. The object and all that it points to must be
+// the caller's own.
 func AsProtobuf(obj any) (changed bool) {
 	v, p, err := structOf(obj)
 	return err == nil && p.asProtobuf(v)

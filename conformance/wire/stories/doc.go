@@ -8,10 +8,11 @@
 //	first: GET $c?limit=1                                   # a name, for those that refer to its answer
 //	GET $c?limit=1&continue=${first:metadata.continue}
 //
-// A request is a method, a path, words, and a body, which begins with { or [, or with "body=", and goes to the
-// end of the line. Lines below it that are indented are a body in YAML; it is sent as JSON. Without a
-// name the line itself is the name, with a number if the story has it several times. Stories are played side by side, so each has a namespace of its own,
-// $ns, which is made first. All know $id too, a word made of the story's name.
+// A request is a method, a path, words, and a body, which begins with { or [, or with "body=", and goes
+// to the end of the line. Lines below it that are indented are a body in YAML; it is sent as JSON.
+// Without a name the line itself is the name, with a number if the story has it several times. Stories
+// are played side by side, so each has a namespace of its own, $ns, which is made first. All know $id
+// too, a word made of the story's name.
 //
 // The words:
 //
@@ -30,8 +31,8 @@
 // of the story.
 //
 // A line "needed" in a story makes it come before all others, as their definitions do. A line
-// "unordered" says that the server mentions several mistakes, or resources of a group, in any order. A story with lines "with", each
-// followed by indented names and values, is played once for each of them:
+// "unordered" says that the server mentions several mistakes, or resources of a group, in any order. A
+// story with lines "with", each followed by indented names and values, is played once for each of them:
 //
 //	== life of $kind
 //	with

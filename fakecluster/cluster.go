@@ -135,7 +135,7 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	c.server.ForgetRequests() // what the options have asked for
+	c.server.RestartRequests() // without what the options have asked for
 	return c, nil
 }
 

@@ -61,7 +61,8 @@ type Request struct {
 	// Webhooks are the calls of admission webhooks for the request, in the order in which they
 	// ended.
 	Webhooks []WebhookCall
-	// Fault is what a fault on purpose has done to the request; empty: nothing.
+	// Fault is what faults on purpose have done to the request; empty: nothing. Of several, each
+	// stands there once, after a comma.
 	Fault string
 }
 
@@ -143,8 +144,13 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// ForgetRequests forgets the requests until now, but not who has made which revision.
+// ForgetRequests forgets the requests that have ended, but not who has made which revision. Those that
+// run are kept, and of what they do only that counts in Stats which comes from now on. Numbers go on.
 func (s *Server) ForgetRequests() { s.history.Forget() }
+
+// RestartRequests forgets all requests, and numbers those that come from 1. It is for a server that
+// has been prepared and has no clients yet.
+func (s *Server) RestartRequests() { s.history.Restart() }
 
 func requestOf(q history.Request) Request {
 	r := Request{

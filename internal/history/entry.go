@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,6 +17,9 @@ type Entry struct {
 	running bool
 	reached int64 // the revision up to which a watch has delivered everything; 0: nobody knows
 	streams bool  // the answer has begun, and goes on
+	// before is what has been forgotten of a request that runs; forgotten says that all has.
+	before    Counts
+	forgotten bool
 
 	previous, next *Entry // among those that run
 }
@@ -70,12 +74,20 @@ func (e *Entry) Fail(reason, message string) {
 	e.setText(&e.is.Message, message)
 }
 
-// Struck says which fault has struck the request.
+// Struck says which fault has struck the request. A request is struck by several, and by each of them
+// several times, if it calls webhooks.
 func (e *Entry) Struck(fault string) {
-	if e != nil {
-		e.of.mu.Lock()
-		defer e.of.mu.Unlock()
+	if e == nil {
+		return
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	known := strings.Split(e.is.Fault, ", ")
+	switch {
+	case e.is.Fault == "":
 		e.setText(&e.is.Fault, fault)
+	case !slices.Contains(known, fault) && len(known) < maxFaults:
+		e.setText(&e.is.Fault, e.is.Fault+", "+fault)
 	}
 }
 
@@ -202,7 +214,9 @@ func (e *Entry) EndAfter(bytes int) {
 		r.running = e.next
 	}
 	e.previous, e.next = nil, nil
-	r.countEnded(&e.is)
+	if !e.forgotten {
+		r.countEnded(e)
+	}
 }
 
 // Number returns the number of the request; 0 for nil.

@@ -14,6 +14,7 @@ const (
 
 	maxMessage = 4 << 10 // bytes of a message that are kept
 	maxName    = 512     // bytes of the name of a user, a program or a resource that are kept
+	maxFaults  = 16      // faults of one request that are kept
 	maxNames   = 1_000   // user agents that are kept once, whoever sends them, and webhooks that are counted
 )
 
@@ -72,19 +73,38 @@ func (r *Recorder) Fork(revision int64, oldest func() int64) *Recorder {
 	return f
 }
 
+// Restart forgets all requests, as Forget does, and numbers those that come from 1. The caller makes
+// sure that none runs.
+func (r *Recorder) Restart() {
+	r.Forget()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.number = 0
+}
+
 // Forget forgets the requests that have ended and their counts, but not who has made which
-// revision.
+// revision. Requests that run are kept under their numbers, and what they have done until now does
+// not count. Numbers go on, so that no two requests ever have the same one.
 func (r *Recorder) Forget() {
 	now := r.time()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.began = now
-	r.kept, r.bytes, r.number, r.known = ring{}, 0, 0, r.newest
+	r.bytes, r.known = 0, r.newest
+	for e := r.running; e != nil; e = e.next {
+		e.before, e.forgotten = countsUntil(&e.is), !e.is.Running // its client may have the answer already
+	}
+	var running ring
+	for i := range r.kept.length {
+		e := r.kept.at(i)
+		if e.kept = e.running && !e.forgotten; e.kept {
+			r.bytes += e.is.texts()
+			running.push(e)
+		}
+	}
+	r.kept = running
 	clear(r.counts)
 	r.latest = nil
-	for e := r.running; e != nil; e = e.next {
-		e.kept = false
-	}
 }
 
 // Begin records that a request has begun. The caller fills in what it knows, but for the Number and

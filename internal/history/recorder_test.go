@@ -43,6 +43,53 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 	}
 }
 
+// What is known and what is counted are the same requests, also when some run while others are forgotten,
+// and no two of them have the same number.
+func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
+	r := New(nil, everything)
+	r.Begin(Request{Verb: "get"}).End()
+	watch := r.Begin(Request{Verb: "watch", Received: 1, Path: "/watch"})
+	watch.Sent(100, 10)
+	answered := r.Begin(Request{Verb: "list"}) // whose client has the answer before it ends
+	answered.Answer(200, false)
+	slow := r.Begin(Request{Verb: "deletecollection"})
+	slow.Made(7)
+
+	r.Forget()
+	answered.End()
+	watch.Sent(5, 1)
+	slow.Made(8)
+	slow.End()
+	r.Begin(Request{Verb: "get"}).End()
+
+	got := fmt.Sprint(r.Stats())
+	want := fmt.Sprint(map[Counted]Counts{
+		{Verb: "watch"}: {Requests: 1, Events: 1, Sent: 5}, {Verb: "deletecollection"}: {Requests: 1, Revisions: 1}, {Verb: "get"}: {Requests: 1},
+	})
+	if got != want {
+		t.Errorf("counted: %s\nwant:    %s", got, want)
+	}
+	var known []string
+	bytes := 0
+	for _, q := range r.Requests() {
+		known = append(known, fmt.Sprint(q.Number, " ", q.Verb, " ", q.Events))
+		bytes += q.texts()
+	}
+	if got, want := fmt.Sprint(known), "[2 watch 11 4 deletecollection 0 5 get 0]"; got != want {
+		t.Errorf("known: %s, want %s", got, want)
+	}
+	if r.bytes != bytes {
+		t.Errorf("%d bytes, want %d", r.bytes, bytes)
+	}
+
+	watch.End()
+	r.Restart()
+	r.Begin(Request{Verb: "get"}).End()
+	if all := r.Requests(); len(all) != 1 || all[0].Number != 1 {
+		t.Errorf("after a restart: %+v", all)
+	}
+}
+
 func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
 	r := New(nil, everything)
 	e := r.Prepare(Request{Verb: "update", User: "quota"})

@@ -41,11 +41,11 @@ func countedBy(q *Request) Counted {
 
 // countEnded adds a request that has ended to the counts. Requests often come several times in a row,
 // and to look up six texts in a map takes longer than to compare them.
-func (r *Recorder) countEnded(q *Request) {
-	if by := countedBy(q); r.latest == nil || by != r.counted {
+func (r *Recorder) countEnded(e *Entry) {
+	if by := countedBy(&e.is); r.latest == nil || by != r.counted {
 		r.latest, r.counted = countsOf(r.counts, by)
 	}
-	r.latest.count(q)
+	r.latest.count(&e.is, e.before)
 }
 
 // countsOf returns the counts of what a request is counted by, and the key under which they are.
@@ -66,8 +66,13 @@ func countsOf(in map[Counted]*Counts, by Counted) (*Counts, Counted) {
 	return c, by
 }
 
-// count adds a request.
-func (c *Counts) count(q *Request) {
+// countsUntil returns what of a request that runs has been counted before its end.
+func countsUntil(q *Request) Counts {
+	return Counts{Revisions: q.Revisions, Events: q.Events, Received: q.Received, Sent: q.Sent}
+}
+
+// count adds a request, without what it has done before.
+func (c *Counts) count(q *Request, before Counts) {
 	c.Requests++
 	if q.Code >= 400 {
 		c.Failures++
@@ -78,10 +83,10 @@ func (c *Counts) count(q *Request) {
 	if q.Repeats {
 		c.Repeats++
 	}
-	c.Revisions += q.Revisions
-	c.Events += q.Events
-	c.Received += q.Received
-	c.Sent += q.Sent
+	c.Revisions += q.Revisions - before.Revisions
+	c.Events += q.Events - before.Events
+	c.Received += q.Received - before.Received
+	c.Sent += q.Sent - before.Sent
 }
 
 // Stats returns the counts of all requests until now, also of those that are not remembered any
@@ -95,8 +100,11 @@ func (r *Recorder) Stats() map[Counted]Counts {
 		all[by] = &own
 	}
 	for e := r.running; e != nil; e = e.next {
+		if e.forgotten {
+			continue
+		}
 		c, _ := countsOf(all, countedBy(&e.is))
-		c.count(&e.is)
+		c.count(&e.is, e.before)
 	}
 	out := make(map[Counted]Counts, len(all))
 	for by, c := range maps.All(all) {

@@ -109,12 +109,12 @@ func Unavailable() Effect { return Effect{faults.Unavailable()} }
 func Timeout() Effect { return Effect{faults.Timeout()} }
 
 // CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error
-// of the network (EOF), and cannot know whether the write was made.
+// of the network (EOF), and cannot know whether the write was made. It strikes no dry runs.
 func CutBeforeCommit() Effect { return Effect{faults.CutBeforeCommit()} }
 
 // CutAfterCommit breaks the connection of a write that has been made: it is in the store, watches
 // tell of it, and the client gets the same error as from CutBeforeCommit. It strikes writes that
-// succeed, and no dry runs.
+// succeed, and no dry runs, wherever their options stand.
 func CutAfterCommit() Effect { return Effect{faults.CutAfterCommit()} }
 
 // StaleRead answers gets and lists from the state as of some revisions before, as a cache that lags
@@ -138,7 +138,8 @@ func RefuseAdmission(message string) Effect { return Effect{faults.RefuseAdmissi
 func DropWatch(afterEvents int) Effect { return Effect{faults.DropWatch(afterEvents)} }
 
 // DelayWatch delivers all events of a watch later, in their order. It strikes the same watches as
-// DropWatch. After Stop, further events come in time, and still in their order.
+// DropWatch. After Stop, further events come in time, and still in their order. A watch that ends
+// because the definition of its resource changes ends when it has all events from before.
 func DelayWatch(by time.Duration) Effect { return Effect{faults.DelayWatch(by)} }
 
 // ExpireWatch ends a watch with the event ERROR and the Status 410 "too old resource version", and

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -271,6 +272,57 @@ func TestAConnectionIsCutBeforeOrAfterTheCommit(t *testing.T) {
 	})
 }
 
+// A dry run commits nothing, and so its connection is not cut: not one whose options stand in the body of
+// a delete or of an eviction, in any form. Options in the body of a delete count instead of the query's.
+func TestDryRunsAreNotCutWhereverTheySaySo(t *testing.T) {
+	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		config := c.RESTConfig()
+		config.ContentType = contentType
+		client := kubernetes.NewForConfigOrDie(config).CoreV1()
+		for _, name := range []string{"a", "b", "c"} {
+			_, err := client.Pods("default").Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		dry := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+		evict := func(options *metav1.DeleteOptions) error {
+			return client.Pods("default").EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "c"}, DeleteOptions: options})
+		}
+		inQuery := func() error {
+			// The body is not empty, and it is no dry run.
+			return client.RESTClient().Delete().Namespace("default").Resource("pods").Name("b").Param("dryRun", "All").
+				Body(&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}).Do(t.Context()).Error()
+		}
+		left := func() int {
+			all, err := client.Pods("default").List(t.Context(), metav1.ListOptions{})
+			must(t, err)
+			return len(all.Items)
+		}
+		for _, tt := range []struct {
+			effect fakecluster.Effect
+			left   []int // after each cut
+		}{{fakecluster.CutBeforeCommit(), []int{3, 3, 3}}, {fakecluster.CutAfterCommit(), []int{2, 1, 0}}} {
+			fault := c.Inject(fakecluster.Fault{Resource: "pods", Subresource: fakecluster.AnySubresource, Effect: tt.effect})
+			must(t, client.Pods("default").Delete(t.Context(), "a", dry))
+			must(t, client.Pods("default").DeleteCollection(t.Context(), dry, metav1.ListOptions{}))
+			must(t, evict(&dry))
+			equal(t, "dry runs that are cut", fault.Fired(), 0)
+			for i, write := range []func() error{
+				func() error { return client.Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}) },
+				inQuery,
+				func() error { return evict(nil) },
+			} {
+				cut(t, write())
+				equal(t, fmt.Sprint(tt.effect, ": pods after write ", i), left(), tt.left[i])
+			}
+			equal(t, "cut", fault.Fired(), 3)
+			fault.Stop()
+		}
+	}
+}
+
 // cut checks that an error is that of a connection that has ended without an answer.
 func cut(t *testing.T, err error) {
 	t.Helper()
@@ -507,6 +559,43 @@ func TestTheHistorySaysWhatFaultsHaveDone(t *testing.T) {
 		"fakecluster.test list crontabs.stable.example.com in default: 200 (fault: latency of 1ms)",
 		"fakecluster.test list crontabs.stable.example.com in default: 200",
 	})
+}
+
+// A fault that strikes a watch, or a call of a webhook, is known of the request as well.
+func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
+	c := withHook(t, &hook{answer: allow}, fakecluster.InProcess())
+	configure(t, c, hookConfiguration(t, c, validating, "strict", nil))
+	var before int
+	faultsOf := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range c.Requests()[before:] {
+			got = append(got, r.Fault)
+		}
+		equal(t, what, got, want)
+		before = len(c.Requests())
+	}
+	before = len(c.Requests())
+	for _, tt := range []struct {
+		effect fakecluster.Effect
+		ends   bool
+	}{{fakecluster.DropWatch(0), true}, {fakecluster.ExpireWatch(), true}, {fakecluster.DelayWatch(time.Hour), false}} {
+		w := watchFrom(t, c, "")
+		fault := c.Inject(fakecluster.Fault{Times: 1, Effect: tt.effect})
+		if tt.ends {
+			ended(t, w)
+		}
+		faultsOf("a watch", tt.effect.String())
+		fault.Stop()
+		w.Stop()
+	}
+	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Latency: time.Millisecond})
+	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.FailWebhook("")})
+	if err := dryRunCreate(t, inDefault(c), cronTab("a")); err == nil {
+		t.Error("the webhook does not fail")
+	}
+	must(t, dryRunCreate(t, inDefault(c), cronTab("a")))
+	faultsOf("creates", `latency of 1ms, FailWebhook("")`, "")
 }
 
 func TestAForkInheritsNoFaults(t *testing.T) {

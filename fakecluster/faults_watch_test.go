@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,6 +123,47 @@ func TestAWatchIsDelayed(t *testing.T) {
 		create(t, inDefault(c), cronTab("e"))
 		arrives("e", 2*time.Minute)
 		equal(t, "fired", fault.Fired(), 1)
+	})
+}
+
+// redefine gives the definition of the CronTabs another column, which ends their watches.
+func redefine(t *testing.T, c *fakecluster.Cluster) {
+	t.Helper()
+	crd := getDefinition(t, c, definition)
+	crd.Spec.Versions[0].AdditionalPrinterColumns = append(crd.Spec.Versions[0].AdditionalPrinterColumns,
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "More", Type: "string", JSONPath: ".spec.cronSpec"})
+	_, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Update(t.Context(), crd, metav1.UpdateOptions{})
+	must(t, err)
+}
+
+// A watch that lags ends where any other does: it has all events from before the change of the
+// definition, when they are due, and none from behind it.
+func TestAWatchThatLagsEndsAtTheChangeOfItsDefinition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := defined(t, fakecluster.InProcess())
+		delayed := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
+		c.Inject(fakecluster.Fault{Resource: definition, Times: 1, Effect: fakecluster.DelayWatch(time.Minute)})
+		prompt := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
+		hold := c.Hold()
+		held := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
+		create(t, inDefault(c), cronTab("a"))
+		redefine(t, c)
+		create(t, inDefault(c), cronTab("b"))
+		equal(t, "held back", len(hold.Pending()), 3) // of each watch one event
+		hold.Release()
+		began := time.Now()
+		for what, w := range map[string]watch.Interface{"prompt": prompt, "held": held} {
+			var left []string
+			for _, e := range ended(t, w) {
+				left = append(left, brief(e))
+			}
+			equal(t, what, left, []string{"ADDED a"})
+			equal(t, what+": time", time.Since(began), time.Duration(0))
+		}
+		e := <-delayed.ResultChan()
+		equal(t, "delayed", []any{brief(e), time.Since(began)}, []any{"ADDED a", time.Minute})
+		_, open := <-delayed.ResultChan()
+		equal(t, "delayed: it goes on, and the time", []any{open, time.Since(began)}, []any{false, time.Minute})
 	})
 }
 

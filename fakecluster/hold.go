@@ -18,7 +18,8 @@ import (
 //
 // What a watch begins with is not kept back: the objects that are there, as after a list. Bookmarks
 // never tell of more than the client has seen. A client whose watch ends finds in its next watch what
-// it has missed, and that is held back again.
+// it has missed, and that is held back again. A watch that ends because the definition of its resource
+// changes ends when the events from before have been delivered.
 type Hold struct {
 	cluster *Cluster
 	hold    *faults.Hold // nil: there was another one

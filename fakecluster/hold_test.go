@@ -3,6 +3,7 @@ package fakecluster_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,43 @@ func TestWhatIsWrongWithAHoldFailsTheTest(t *testing.T) {
 		wrong(c)
 		fails(t, "close", c.Close(), text)
 	}
+}
+
+// No lock is held while a conversion webhook is asked whether a watch shows an event: the webhook may do
+// what takes every lock there is.
+func TestAWebhookMayUseTheClusterWhileEventsAreHeld(t *testing.T) {
+	var c *fakecluster.Cluster
+	var asked, stuck atomic.Int32
+	c = fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(func(ctx context.Context, u *unstructured.Unstructured, apiVersion string) error {
+			if asked.Add(1) > 1 {
+				return parts(ctx, u, apiVersion)
+			}
+			done := make(chan error, 1)
+			go func() { done <- c.Compact() }()
+			select {
+			case err := <-done:
+				if err != nil {
+					return err
+				}
+			case <-time.After(5 * time.Second): // a hang becomes a failure
+				stuck.Add(1)
+			}
+			return parts(ctx, u, apiVersion)
+		})))
+	w, err := cronTabsIn(c, "v1").Watch(t.Context(), metav1.ListOptions{LabelSelector: "app=x"})
+	must(t, err)
+	defer w.Stop()
+	hold := c.Hold()
+	for _, app := range []string{"y", "x"} {
+		create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: object{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": app, "labels": object{"app": app}}, "hostPort": "localhost:1234",
+		}})
+	}
+	equal(t, "pending", len(hold.Pending()), 1)
+	equal(t, "delivered", hold.Deliver(10), 1)
+	equal(t, "event", events(t, w, 1), []string{"ADDED x"})
+	equal(t, "asked, and stuck", []any{asked.Load() > 0, stuck.Load()}, []any{true, int32(0)})
 }
 
 func TestAForkIsNotHeld(t *testing.T) {

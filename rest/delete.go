@@ -87,19 +87,11 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 			return nil, err
 		}
 	} else {
-		info, err := negotiation.NegotiateInputSerializer(r.http, false, metainternalversionscheme.Codecs)
+		sent, err := decodeDeleteOptions(r.http, body, options)
 		if err != nil {
 			return nil, err
 		}
-		kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-		obj, sent, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, options)
-		if err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		if obj != runtime.Object(options) {
-			return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
-		}
-		logObject(r, obj, sent.GroupVersion(), metainternalversionscheme.Codecs)
+		logObject(r, options, sent.GroupVersion(), metainternalversionscheme.Codecs)
 	}
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
@@ -108,4 +100,22 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		warning.AddWarning(r.ctx, "", text)
 	}
 	return options, nil
+}
+
+// decodeDeleteOptions decodes the options in the body of a delete, and returns the kind that they
+// were sent as.
+func decodeDeleteOptions(req *http.Request, body []byte, into *metav1.DeleteOptions) (sent *schema.GroupVersionKind, err error) {
+	info, err := negotiation.NegotiateInputSerializer(req, false, metainternalversionscheme.Codecs)
+	if err != nil {
+		return nil, err
+	}
+	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+	obj, sent, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, into)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if obj != runtime.Object(into) {
+		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
+	}
+	return sent, nil
 }

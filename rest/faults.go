@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	upstream "k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/internal/faults"
@@ -135,17 +138,64 @@ func asFaultsSee(w http.ResponseWriter, req *http.Request) faults.Request {
 	if by, ok := apirequest.UserFrom(req.Context()); ok {
 		r.User = by.GetName()
 	}
-	if info.Verb == "create" && info.Name == "" {
+	switch {
+	case info.Verb == "create" && info.Name == "":
 		r.NameInBody = func() string { return nameInBody(w, req) }
+	case info.Verb == "delete", info.Verb == "deletecollection":
+		r.DryRunInBody = func() bool { return dryRunOfDelete(w, req, r.DryRun) }
+	case info.Verb == "create" && info.Subresource == "eviction":
+		r.DryRunInBody = func() bool { return r.DryRun || dryRunOfEviction(w, req) }
 	}
 	return r
+}
+
+// peek reads the body of a request, and leaves it to be read again.
+func peek(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBodyBytes))
+	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	return body, err
+}
+
+// dryRunOfDelete tells whether a delete is a dry run. Options in the body count instead of those in
+// the query.
+func dryRunOfDelete(w http.ResponseWriter, req *http.Request, inQuery bool) bool {
+	body, err := peek(w, req)
+	if err != nil {
+		return false // it is refused
+	}
+	if len(body) == 0 {
+		return inQuery
+	}
+	options := &metav1.DeleteOptions{}
+	_, err = decodeDeleteOptions(req, body, options)
+	return err == nil && dryrun.IsDryRun(options.DryRun)
+}
+
+// dryRunOfEviction tells whether the options of the delete that an eviction asks for make it a dry run.
+func dryRunOfEviction(w http.ResponseWriter, req *http.Request) bool {
+	body, err := peek(w, req)
+	if err != nil {
+		return false
+	}
+	kind := policyv1.SchemeGroupVersion.WithKind("Eviction")
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, &kind, nil)
+	if err != nil {
+		return false
+	}
+	var options *metav1.DeleteOptions
+	switch eviction := obj.(type) {
+	case *policyv1.Eviction:
+		options = eviction.DeleteOptions
+	case *policyv1beta1.Eviction:
+		options = eviction.DeleteOptions
+	}
+	return options != nil && dryrun.IsDryRun(options.DryRun)
 }
 
 // nameInBody returns the name of the object in the body of a request, and leaves the body to be read
 // again; empty: the body has none, or cannot be read.
 func nameInBody(w http.ResponseWriter, req *http.Request) string {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBodyBytes))
-	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	body, err := peek(w, req)
 	switch {
 	case err != nil:
 		return ""

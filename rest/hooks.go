@@ -16,6 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
@@ -92,7 +93,9 @@ func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
 
 // RoundTrip implements http.RoundTripper.
 func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
+	if fault, err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
+		history.From(req.Context()).Struck(fault)
+		explainedOf(req.Context()).Struck(fault)
 		return nil, err
 	}
 	return c.to.RoundTrip(req)

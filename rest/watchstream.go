@@ -33,7 +33,6 @@ type watchStream struct {
 
 	changes *faults.Watch
 	after   int64 // changes up to this revision are not sent
-	over    bool  // the resource is served in another way now
 	faults  *faults.Engine
 	dropped bool // a fault has ended the watch by breaking the connection
 }
@@ -58,9 +57,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if err == nil {
 		err = s.follow(ctx)
 	}
-	if s.dropped = errors.Is(err, faults.ErrDropped); s.dropped {
-		s.entry.Struck("DropWatch")
-	} else if err != nil {
+	if s.dropped = errors.Is(err, faults.ErrDropped); err != nil && !s.dropped {
 		s.sendError(err)
 	}
 }
@@ -107,7 +104,9 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 			}
 		}
 	}
-	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), changes, definition, s.shown)
+	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faults.Source{
+		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.entry.Struck,
+	})
 	return initial, nil
 }
 
@@ -155,14 +154,8 @@ func (s *watchStream) follow(ctx context.Context) error {
 	}
 	var late delayed
 	defer late.stop()
-	var err error
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
-		// Look at the definition first: then all changes to its objects from before its own
-		// change are sent.
-		if s.over, err = s.redefined(); err != nil && !errors.Is(err, store.ErrClosed) {
-			return watchError(err)
-		}
 		if s.changes.Broken() {
 			return faults.ErrDropped
 		}
@@ -187,7 +180,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			s.out.flush()
 			continue
 		}
-		if s.over && !s.changes.Pending() {
+		if s.changes.Over() {
 			return nil
 		}
 		s.entry.Reached(s.changes.Revision())
@@ -206,25 +199,13 @@ func (s *watchStream) follow(ctx context.Context) error {
 	return nil
 }
 
-// redefined tells whether the watch has to end because the resource is served in
-// another way now: its spec or its names changed, or it is gone.
-func (s *watchStream) redefined() (bool, error) {
-	if s.over {
-		return true, nil
+// redefines tells whether a change ends the watch, because the resource is served in another way
+// then: the spec or the names of its definition changed, or it is gone.
+func (s *watchStream) redefines(e *store.Event) bool {
+	if e.Record.Key != s.r.version.Resource.Definition.Key {
+		return false // the name of another definition may begin with that of this one
 	}
-	events, err := s.changes.PollDefinition()
-	if err != nil {
-		return false, err
-	}
-	for _, e := range events {
-		if e.Record.Key != s.r.version.Resource.Definition.Key {
-			continue // the name of another definition may begin with that of this one
-		}
-		if e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value)
 }
 
 // redefinedSince tells whether a definition's spec or names differ between two

@@ -20,7 +20,8 @@
 //     for another reason has not been cut after its commit.
 //   - Which requests a fault strikes follows from its fields, the seed and the order of the requests
 //     that match it, and from nothing else.
-//   - A watch gets its events in the order of their revisions, each once, whatever strikes it.
+//   - A watch gets its events in the order of their revisions, each once, whatever strikes it, and none
+//     from behind the change of its definition that ends it.
 //   - The writes of the server's own controllers are struck by no fault but those of webhooks.
 //
 // # Locks, in the order they are taken
@@ -29,6 +30,7 @@
 //  2. Watch.mu: the events of one watch that are held back.
 //  3. Injection.mu: the counters of one fault. A leaf.
 //
-// The store's locks are taken under Watch.mu, and no code of rest runs under any of them, except for
-// the function that tells whether a watch shows an event.
+// The store's locks are taken under Watch.mu, and so is that of the history, by [Source].Tell. Of the
+// code of rest, only [Source].Ends runs under them, which looks at bytes alone. What may ask a webhook,
+// as [Source].Shows does, runs under none: the webhook may take its time, or use the cluster itself.
 package faults

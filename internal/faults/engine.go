@@ -125,6 +125,10 @@ func (e *Engine) Strike(r Request) *Struck {
 	if r.NameInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return i.fault.Name != "" }) {
 		s.Request.Name, s.Request.NameInBody = r.NameInBody(), nil // later the body has been read
 	}
+	if r.DryRunInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return i.fault.Effect.commits() }) {
+		s.Request.DryRun = r.DryRunInBody()
+	}
+	s.Request.DryRunInBody = nil
 	for _, i := range inForce {
 		if i.fault.Effect.strikesWatches() || i.fault.Effect.strikesCalls() || s.by != nil && i.fault.Effect.kind != none || !i.take(&s.Request) {
 			continue
@@ -238,11 +242,11 @@ func Calling(ctx context.Context, webhook string) context.Context {
 	return context.WithValue(ctx, callingKey{}, webhook)
 }
 
-// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it.
-// The context is that of the call.
-func (e *Engine) FailWebhook(ctx context.Context, host string) error {
+// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it, and
+// the name of that fault. The context is that of the call.
+func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, err error) {
 	if !e.Active() {
-		return nil
+		return "", nil
 	}
 	name, _ := ctx.Value(callingKey{}).(string)
 	var r Request
@@ -260,7 +264,7 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) error {
 // FailConversion returns the error of a call of the conversion webhook of a resource at a host, if a
 // fault strikes it.
 func (e *Engine) FailConversion(of schema.GroupResource, host string) error {
-	return e.failCall(conversion, host, func(i *Injection) bool {
+	_, err := e.failCall(conversion, host, func(i *Injection) bool {
 		if i.fault.Resource != "" && i.fault.group() != of {
 			return false
 		}
@@ -268,16 +272,17 @@ func (e *Engine) FailConversion(of schema.GroupResource, host string) error {
 		defer i.mu.Unlock()
 		return i.strikes()
 	})
+	return err
 }
 
-func (e *Engine) failCall(k kind, host string, strikes func(*Injection) bool) error {
+func (e *Engine) failCall(k kind, host string, strikes func(*Injection) bool) (fault string, err error) {
 	for _, i := range e.inForce() {
 		if i.fault.Effect.kind == k && strikes(i) {
 			i.keep()
-			return refusedConnection(host)
+			return i.fault.Effect.String(), refusedConnection(host)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // refusedConnection is the error of a connection to a host at which nobody listens.

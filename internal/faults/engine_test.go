@@ -120,11 +120,12 @@ func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
 		t.Error("the request is struck")
 	}
 	ctx := With(context.Background(), s)
-	if err := e.FailWebhook(Calling(ctx, "b.example.com"), "host:443"); err != nil {
-		t.Error(err)
+	if fault, err := e.FailWebhook(Calling(ctx, "b.example.com"), "host:443"); err != nil {
+		t.Error(fault, err)
 	}
-	if err := e.FailWebhook(Calling(ctx, "a.example.com"), "host:443"); err == nil || err.Error() != "dial tcp host:443: connect: connection refused" {
-		t.Error(err)
+	fault, err := e.FailWebhook(Calling(ctx, "a.example.com"), "host:443")
+	if fault != `FailWebhook("a.example.com")` || err == nil || err.Error() != "dial tcp host:443: connect: connection refused" {
+		t.Error(fault, err)
 	}
 	if err := e.FailConversion(schema.GroupResource{Resource: "pods"}, "host:443"); err != nil {
 		t.Error(err)

@@ -146,6 +146,9 @@ type Request struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent string
 	// DryRun says that nothing will be committed.
 	DryRun bool
+	// DryRunInBody returns the same of a request whose body says so, or may; nil: DryRun is right. It
+	// is called only if a fault needs to know, and before anybody else reads the body.
+	DryRunInBody func() bool
 	// NameInBody returns the name in the body of a create; nil: there is none. It is called
 	// only if a fault needs the name, and before anybody else reads the body.
 	NameInBody func() string

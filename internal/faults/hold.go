@@ -89,9 +89,10 @@ func (w *Watch) deliver(n int) {
 func (h *Hold) Pending() []Delivery {
 	e := h.engine
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	watches := slices.Clone(e.watches)
+	e.mu.Unlock()
 	var all []Delivery
-	for _, w := range e.watches {
+	for _, w := range watches {
 		all = append(all, w.pending(h)...)
 	}
 	slices.SortStableFunc(all, func(a, b Delivery) int { return cmp.Compare(a.Revision, b.Revision) })
@@ -105,6 +106,10 @@ func (w *Watch) pending(h *Hold) []Delivery {
 		return nil
 	}
 	w.pull()
+	w.learn()
+	if w.hold != h || w.ended {
+		return nil // since it has been asked
+	}
 	all := make([]Delivery, len(w.held))
 	for i, held := range w.held {
 		all[i] = Delivery{Request: w.request, Shown: held.shown, Revision: held.event.Record.Revision, watch: w}

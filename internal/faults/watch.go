@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -18,16 +19,28 @@ type Shown struct {
 	Namespace, Name string
 }
 
-// Watch is a running watch. It reads the events of a cursor: at once, or later if faults delay them
-// or a [Hold] keeps them back.
+// Source is where a watch has its events from, and how it shows them.
+type Source struct {
+	// Cursor reads the changes of the objects.
+	Cursor *store.Cursor
+	// Definition reads the changes of the definition of the resource; nil: it has none. Ends tells
+	// whether such a change ends the watch. It is called under the locks of the watch.
+	Definition *store.Cursor
+	Ends       func(*store.Event) bool
+	// Shows tells how the watch shows an event. It may ask a conversion webhook, and is called
+	// without locks, by several goroutines.
+	Shows func(*store.Event) (Shown, error)
+	// Tell is called with each fault that strikes the watch; nil: nobody asks.
+	Tell func(what string)
+}
+
+// Watch is a running watch. It reads the events of a source: at once, or later if faults delay them
+// or a [Hold] keeps them back. It ends behind the last event from before the change of its definition.
 type Watch struct {
+	Source
 	engine  *Engine
 	request Request
-	cursor  *store.Cursor
-	// definition reads the changes of the definition of the resource; nil: it has none.
-	definition *store.Cursor
-	shows      func(*store.Event) (Shown, error)
-	number     int64 // watches are numbered as they begin
+	number  int64 // watches are numbered as they begin
 
 	wake chan struct{} // has room for one
 
@@ -35,19 +48,21 @@ type Watch struct {
 	hold *Hold // nil: none
 	// held are the events that wait for the hold, late those that wait for their time. All of late
 	// come before all of held.
-	held   []heldEvent
+	held   []*heldEvent
 	late   []lateEvent
 	delays []*Injection
 	drops  []*dropping
 	expiry *Injection // ends the watch; nil: none
-	failed error      // of the cursor, after the events that it has read before
-	// redefined are events of the definition that have been read before their time.
-	redefined []*store.Event
-	ended     bool
+	failed error      // of the source, after the events that it has read before
+	last   int64      // the revision that changes the definition; 0: none has
+	ended  bool
 }
 
+// heldEvent is an event that waits for the hold. Those that the watch does not show are taken out
+// once that is known.
 type heldEvent struct {
 	event *store.Event
+	known bool // whether the watch shows it
 	shown Shown
 }
 
@@ -62,10 +77,9 @@ type dropping struct {
 	left int
 }
 
-// Watch registers a watch until its End. It reads the events after the cursor, and those of the
-// definition of its resource, if it has one. Shows tells how the watch shows an event.
-func (e *Engine) Watch(r Request, cursor, definition *store.Cursor, shows func(*store.Event) (Shown, error)) *Watch {
-	w := &Watch{engine: e, request: r, cursor: cursor, definition: definition, shows: shows, wake: make(chan struct{}, 1)}
+// Watch registers a watch until its End.
+func (e *Engine) Watch(r Request, from Source) *Watch {
+	w := &Watch{Source: from, engine: e, request: r, wake: make(chan struct{}, 1)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.begun++
@@ -107,16 +121,24 @@ func (w *Watch) mayStrike(i *Injection) {
 		w.drops = append(w.drops, &dropping{i, i.fault.Effect.events})
 	case delay:
 		w.delays = append(w.delays, i)
-		i.keep()
+		w.struckBy(i)
 	case expire:
 		if w.expiry != nil {
 			i.giveBack()
 			return
 		}
 		w.expiry = i
-		i.keep()
+		w.struckBy(i)
 	}
 	w.awake()
+}
+
+// struckBy says that a fault has its effect. The caller holds the lock.
+func (w *Watch) struckBy(i *Injection) {
+	i.keep()
+	if w.Tell != nil {
+		w.Tell(i.fault.Effect.String())
+	}
 }
 
 // spare takes a fault off the watch. Events that it has delayed already come when they are due.
@@ -155,12 +177,6 @@ func (e *Engine) compact() error {
 	to := e.Store.Revision()
 	for _, w := range e.watches {
 		w.pull()
-		if w.definition == nil {
-			continue
-		}
-		if events, err := w.definition.Poll(); err == nil {
-			w.redefined = append(w.redefined, events...)
-		}
 	}
 	return e.Store.Compact(to)
 }
@@ -174,13 +190,13 @@ func (w *Watch) awake() {
 }
 
 // Changed returns a channel that is closed by the next commit to any key.
-func (w *Watch) Changed() <-chan struct{} { return w.cursor.Changed() }
+func (w *Watch) Changed() <-chan struct{} { return w.Cursor.Changed() }
 
 // Wake returns a channel that tells that the events, or the end, of the watch may have changed.
 func (w *Watch) Wake() <-chan struct{} { return w.wake }
 
-// Poll returns the next events that the client may see, or none. It fails as the cursor does,
-// with ErrDropped, or with a CompactedError if a fault ends the watch.
+// Poll returns the next events that the client may see, or none. It fails as the cursors do,
+// or with a CompactedError if a fault ends the watch.
 func (w *Watch) Poll() ([]*store.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,9 +204,10 @@ func (w *Watch) Poll() ([]*store.Event, error) {
 		return nil, &store.CompactedError{Requested: w.revision(), Oldest: w.engine.Store.Oldest()}
 	}
 	if w.hold == nil && len(w.held) == 0 && len(w.late) == 0 && len(w.delays) == 0 && w.failed == nil {
-		return w.cursor.Poll()
+		return w.read()
 	}
 	w.pull()
+	w.learn()
 	now := time.Now()
 	var ready []*store.Event
 	for len(w.late) > 0 && !w.late[0].due.After(now) {
@@ -202,26 +219,59 @@ func (w *Watch) Poll() ([]*store.Event, error) {
 	return ready, nil
 }
 
-// PollDefinition returns the next changes of the definition of the resource. It fails as the cursor
-// does.
-func (w *Watch) PollDefinition() ([]*store.Event, error) {
-	if w.definition == nil {
-		return nil, nil
-	}
+// Over tells whether the watch has to end: its definition has changed, and Poll has returned all
+// events from before.
+func (w *Watch) Over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if events := w.redefined; len(events) > 0 {
-		w.redefined = nil
-		return events, nil
-	}
-	return w.definition.Poll()
+	return w.last > 0 && w.Cursor.Revision() >= w.last && len(w.late) == 0 && len(w.held) == 0
 }
 
-// pull reads what the cursor has. What the hold does not keep back becomes late, with no delay if
+// read returns the next events of the source. The caller holds the lock.
+func (w *Watch) read() ([]*store.Event, error) {
+	events, err := w.Cursor.Poll()
+	if err != nil {
+		return nil, err
+	}
+	// What comes before the change of the definition is there once the change is.
+	if was := w.last; was == 0 {
+		if err := w.readDefinition(); err != nil {
+			return nil, err
+		}
+		if w.last > was && len(events) == 0 {
+			if events, err = w.Cursor.Poll(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if w.last > 0 {
+		if n := slices.IndexFunc(events, func(e *store.Event) bool { return e.Record.Revision > w.last }); n >= 0 {
+			events = events[:n]
+		}
+	}
+	return events, nil
+}
+
+// readDefinition finds out whether the definition has changed. The caller holds the lock.
+func (w *Watch) readDefinition() error {
+	if w.Definition == nil {
+		return nil
+	}
+	changes, err := w.Definition.Poll()
+	if err != nil && !errors.Is(err, store.ErrClosed) { // the cursor of the objects tells that
+		return err
+	}
+	if n := slices.IndexFunc(changes, w.Ends); n >= 0 {
+		w.last = changes[n].Record.Revision
+	}
+	return nil
+}
+
+// pull reads what the source has. What the hold does not keep back becomes late, with no delay if
 // no fault delays it. The caller holds the lock.
 func (w *Watch) pull() {
 	for w.failed == nil {
-		events, err := w.cursor.Poll()
+		events, err := w.read()
 		w.failed = err
 		if len(events) == 0 {
 			break
@@ -229,18 +279,45 @@ func (w *Watch) pull() {
 		for _, e := range events {
 			if w.hold == nil {
 				w.release(e)
-				continue
-			}
-			shown, err := w.shows(e)
-			if err != nil || shown.Type != "" { // an error is for the client
-				w.held = append(w.held, heldEvent{e, shown})
-				select {
-				case w.hold.more <- struct{}{}:
-				default: // nobody has looked since the last one
-				}
+			} else {
+				w.held = append(w.held, &heldEvent{event: e})
 			}
 		}
 	}
+}
+
+// learn finds out how the watch shows the events that are held, and takes those out that it does not
+// show. The caller holds the lock, and does not hold it while a webhook is asked: what is held may be
+// delivered meanwhile.
+func (w *Watch) learn() {
+	for !w.ended {
+		n := w.firstUnknown()
+		if n == len(w.held) {
+			return
+		}
+		held := w.held[n]
+		w.mu.Unlock()
+		shown, err := w.Shows(held.event)
+		w.mu.Lock()
+		if n = w.firstUnknown(); n == len(w.held) || w.held[n] != held {
+			continue // it has been delivered, or somebody else has found out as well
+		}
+		if err == nil && shown.Type == "" { // an error is for the client
+			w.held = slices.Delete(w.held, n, n+1)
+			continue
+		}
+		held.known, held.shown = true, shown
+		select {
+		case w.hold.more <- struct{}{}:
+		default: // nobody has looked since the last one
+		}
+	}
+}
+
+// firstUnknown returns the place of the first event that is held and of which nobody knows whether the
+// watch shows it. The caller holds the lock.
+func (w *Watch) firstUnknown() int {
+	return sort.Search(len(w.held), func(i int) bool { return !w.held[i].known })
 }
 
 // release lets an event come when its delay is over. The caller holds the lock.
@@ -280,14 +357,7 @@ func (w *Watch) revision() int64 {
 	case len(w.held) > 0:
 		return w.held[0].event.Record.Revision - 1
 	}
-	return w.cursor.Revision()
-}
-
-// Pending tells whether events wait that the client has not seen.
-func (w *Watch) Pending() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.late) > 0 || len(w.held) > 0
+	return w.Cursor.Revision()
 }
 
 // Broken tells whether the connection breaks now.
@@ -300,7 +370,7 @@ func (w *Watch) Broken() bool {
 func (w *Watch) broken() bool {
 	for n, d := range w.drops {
 		if d.left == 0 {
-			d.by.keep()
+			w.struckBy(d.by)
 			w.drops = slices.Delete(w.drops, n, n+1)
 			return true
 		}

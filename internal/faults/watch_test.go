@@ -63,7 +63,7 @@ func TestEventsComeOnceAndInOrder(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := e.Watch(Request{Verb: "watch", Resource: fmt.Sprint("r", i)}, cursor, nil, shows)
+				w := e.Watch(Request{Verb: "watch", Resource: fmt.Sprint("r", i)}, Source{Cursor: cursor, Shows: shows})
 				go func() { done <- follow(w, &seen[i]) }()
 			}
 			var want []int64

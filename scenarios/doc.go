@@ -437,6 +437,7 @@
 // file, when it ends: see [Recorder]. Watches and discovery are left out, requests say whose
 // they are, values that the server has made are referred to, and expectations have what the server
 // has added to what was sent. It is then played once, and what is answered otherwise becomes !present.
+// A session that becomes longer than 16 MiB of text is not written further, and its file says so.
 //
 // # The log
 //

@@ -22,15 +22,17 @@ import (
 
 // A Recorder writes down the requests of clients and what a cluster answers, as a scenario: use its
 // Wrap with fakecluster.WithMiddleware. Watches, discovery and what is no resource are left out, and so
-// is what client programs ask again without a change.
+// is what client programs ask again without a change. What it keeps in memory is bounded: see Left.
 type Recorder struct {
 	mu        sync.Mutex
 	client    *client                   // nil: the session has not begun
 	anonymous *client                   // without credentials
 	kinds     map[string]string         // by GROUPVERSION/RESOURCE
 	users     map[string]map[string]any // by the header Authorization
-	exchanges []*exchange
+	begun     []*exchange               // whose answers have begun, and which are no steps yet
+	recording recording
 	agents    []string
+	most      int // bytes of the text; 0: maxSession
 }
 
 // Begin says that the session begins. cfg is for an administrator of the cluster.
@@ -66,6 +68,9 @@ type exchange struct {
 	// answered is the body of the answer as a tree, or a text.
 	answered any
 	warnings []any
+
+	// over says that the exchange is complete, and written that it is to become a step.
+	over, written bool
 }
 
 // groupVersion is what the path says.
@@ -79,17 +84,30 @@ func (e *exchange) groupVersion() string {
 // maxRecorded bounds the body of an answer that is written down.
 const maxRecorded = 4 << 20
 
+// The bounds of a session: how many bytes of text it has, and of how many values it speaks that the
+// server has made. Nobody reads a scenario as long as that.
+const (
+	maxSession = 16 << 20
+	maxKnown   = 1_000_000
+	maxWaiting = 100 // exchanges that wait for one that began before them
+)
+
 var requestInfo = &requestinfo.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
 // Wrap returns a handler that calls next and writes down what passes.
 func (r *Recorder) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
-		recording := r.client != nil
+		recording, full := r.client != nil, r.full()
 		r.mu.Unlock()
 		info, err := requestInfo.NewRequestInfo(req)
 		upgrade := req.Header.Get("Upgrade") != ""
 		if !recording || err != nil || !info.IsResourceRequest || info.Resource == "" || info.Verb == "watch" || info.Verb == "proxy" || upgrade || req.UserAgent() == recorderAgent {
+			next.ServeHTTP(w, req)
+			return
+		}
+		if full {
+			r.leave()
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -101,17 +119,78 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		req.Header.Del("Accept-Encoding") // the answer is read here, too
-		kept := &keptResponse{ResponseWriter: w, code: http.StatusOK}
+		e := &exchange{info: info, call: req}
+		kept := &keptResponse{ResponseWriter: w, code: http.StatusOK, begins: sync.OnceFunc(func() { r.begins(e) })}
+		defer r.end(e)
 		by, authorization := impersonated(req), req.Header.Get("Authorization") // which filters take away
 		next.ServeHTTP(kept, req)
+		kept.begins()
 		if kept.code == http.StatusUnauthorized || kept.body.Len() > maxRecorded {
 			return
 		}
 		if by == nil {
 			by = r.who(context.WithoutCancel(req.Context()), authorization)
 		}
-		r.keep(info, req, by, body, kept)
+		e.by = by
+		r.keep(e, body, kept)
 	})
+}
+
+// begins puts an exchange in its place: the answers of a session are in the order in which they begin.
+// The commit has come before, and what the client asks next comes after.
+func (r *Recorder) begins(e *exchange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun = append(r.begun, e)
+}
+
+// end says that nothing more comes of an exchange, and makes steps of those that are complete. The
+// others wait for those that began before, up to a number: an answer may take as long as it likes.
+func (r *Recorder) end(e *exchange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.over = true
+	for len(r.begun) > 0 && r.begun[0].over {
+		r.write(r.begun[0])
+		r.begun = r.begun[1:]
+	}
+	if len(r.begun) > maxWaiting {
+		r.flush()
+	}
+}
+
+// flush makes steps of all exchanges that are complete. The caller holds the lock.
+func (r *Recorder) flush() {
+	var running []*exchange
+	for _, e := range r.begun {
+		if e.over {
+			r.write(e)
+		} else {
+			running = append(running, e)
+		}
+	}
+	r.begun = running
+}
+
+// write makes a step of an exchange. The caller holds the lock.
+func (r *Recorder) write(e *exchange) {
+	switch {
+	case !e.written:
+	case r.full():
+		r.recording.left++
+	default:
+		r.recording.step(e)
+		if agent, _, _ := strings.Cut(e.call.UserAgent(), "/"); agent != "" && !slices.Contains(r.agents, agent) {
+			r.agents = append(r.agents, agent)
+		}
+	}
+}
+
+// leave counts a request that becomes no step.
+func (r *Recorder) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recording.left++
 }
 
 // errReader ends with an error.
@@ -122,8 +201,9 @@ func (e errReader) Read([]byte) (int, error) { return 0, e.error }
 // keptResponse is a ResponseWriter that keeps a copy.
 type keptResponse struct {
 	http.ResponseWriter
-	code int
-	body bytes.Buffer
+	code   int
+	body   bytes.Buffer
+	begins func() // called before the first byte goes out
 }
 
 func (k *keptResponse) Unwrap() http.ResponseWriter { return k.ResponseWriter }
@@ -131,11 +211,13 @@ func (k *keptResponse) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 func (k *keptResponse) WriteHeader(code int) {
 	if code >= 200 {
 		k.code = code
+		k.begins()
 	}
 	k.ResponseWriter.WriteHeader(code)
 }
 
 func (k *keptResponse) Write(data []byte) (int, error) {
+	k.begins()
 	if k.body.Len() <= maxRecorded {
 		k.body.Write(data)
 	}
@@ -145,22 +227,34 @@ func (k *keptResponse) Write(data []byte) (int, error) {
 // Flush passes a flush on, which some handlers ask for without a ResponseController.
 func (k *keptResponse) Flush() { _ = http.NewResponseController(k.ResponseWriter).Flush() }
 
-// keep writes an exchange down.
-func (r *Recorder) keep(info *requestinfo.RequestInfo, req *http.Request, by map[string]any, body []byte, kept *keptResponse) {
-	e := &exchange{info: info, call: req, by: by, code: kept.code, warnings: warningsOf(kept.Header())}
-	e.media, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
+// keep completes an exchange.
+func (r *Recorder) keep(e *exchange, body []byte, kept *keptResponse) {
+	e.code, e.warnings = kept.code, warningsOf(kept.Header())
+	e.media, _, _ = mime.ParseMediaType(e.call.Header.Get("Content-Type"))
 	e.sent = treeOf(body, e.media)
 	answered, _, _ := mime.ParseMediaType(kept.Header().Get("Content-Type"))
 	e.answered = treeOf(kept.body.Bytes(), answered)
 	// The client may be gone, and its session is written down all the same.
-	e.kind = r.kindOf(context.WithoutCancel(req.Context()), e.groupVersion(), info.Resource)
-	agent, _, _ := strings.Cut(req.UserAgent(), "/")
+	e.kind = r.kindOf(context.WithoutCancel(e.call.Context()), e.groupVersion(), e.info.Resource)
+	e.written = true
+}
+
+// full tells whether nothing more is written down. The caller holds the lock.
+func (r *Recorder) full() bool {
+	most := r.most
+	if most == 0 {
+		most = maxSession
+	}
+	return r.recording.size >= most || len(r.recording.known) >= maxKnown
+}
+
+// Left returns how many requests are not in the scenario, because they came when the session had become
+// too long: its text has 16 MiB, or it speaks of a million values that the server has made. Less than
+// that is kept in memory of a session.
+func (r *Recorder) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.exchanges = append(r.exchanges, e)
-	if agent != "" && !slices.Contains(r.agents, agent) {
-		r.agents = append(r.agents, agent)
-	}
+	return r.recording.left
 }
 
 // treeOf is a body as a tree, or as a text if it is none.

@@ -1,8 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,4 +152,79 @@ steps:
 			t.Error(r.Failure)
 		}
 	})
+}
+
+// A session without end does not fill the memory: what it keeps is bounded, and it says what is missing.
+func TestALongSessionIsBounded(t *testing.T) {
+	recorder := Recorder{most: 20_000}
+	c := fakecluster.Start(t, fakecluster.WithMiddleware(recorder.Wrap))
+	if err := recorder.Begin(c.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+	const n = 200
+	for i := range n {
+		if _, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		// What is read is long, and of the scenario a short part.
+		if _, err := configMaps.List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, steps := recorder.Scenario(Beginning{})
+	left := recorder.Left()
+	if steps+left != 2*n || steps < 20 || left == 0 {
+		t.Errorf("%d steps, and %d requests left out", steps, left)
+	}
+	if len(text) < 20_000 || len(text) > 30_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	if want := fmt.Sprintf("# The session was too long: %d further requests are not in it.\n", left); !strings.Contains(string(text), want) {
+		t.Errorf("the scenario does not say: %s", want)
+	}
+	path := filepath.Join(t.TempDir(), "session.yaml")
+	if _, failures, err := recorder.Write(t.Context(), path, Beginning{}); err != nil || failures != nil {
+		t.Errorf("played: %v, %v", failures, err)
+	}
+}
+
+// The steps are in the order in which the answers begin, however long the server takes to end them.
+func TestTheStepsAreInTheOrderOfTheAnswers(t *testing.T) {
+	var recorder Recorder
+	served := make(chan struct{})
+	slow := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			next.ServeHTTP(w, req)
+			if req.Method == http.MethodPost && req.Header.Get("User-Agent") == "first" {
+				_ = http.NewResponseController(w).Flush()
+				<-served // the client has the answer, and goes on
+			}
+		})
+	}
+	c := fakecluster.Start(t, fakecluster.WithMiddleware(func(next http.Handler) http.Handler { return recorder.Wrap(slow(next)) }))
+	if err := recorder.Begin(c.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	var streams []io.Closer
+	for _, name := range []string{"first", "second"} {
+		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
+		stream, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient().Post().Namespace("default").Resource("configmaps").
+			SetHeader("User-Agent", name).Body([]byte(body)).Stream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, stream)
+	}
+	close(served)
+	for _, stream := range streams {
+		_, _ = io.Copy(io.Discard, stream.(io.Reader))
+		_ = stream.Close()
+	}
+	c.Close()
+	text, steps := recorder.Scenario(Beginning{})
+	first, second := strings.Index(string(text), "{name: first}"), strings.Index(string(text), "{name: second}")
+	if steps != 2 || first < 0 || second < first {
+		t.Errorf("%d steps: %s", steps, text)
+	}
 }

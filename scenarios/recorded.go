@@ -24,16 +24,17 @@ type Beginning struct {
 func (r *Recorder) Scenario(from Beginning) (text []byte, steps int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := &recording{names: map[string]int{}, known: map[string]madeAt{}, sent: map[string]bool{}}
-	for _, e := range r.exchanges {
-		w.step(e)
-	}
+	r.flush()
+	w := &r.recording
 	name := "A session"
 	if len(r.agents) > 0 {
 		name += " of " + strings.Join(r.agents, ", ")
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaURL)
+	if w.left > 0 {
+		fmt.Fprintf(&b, "# The session was too long: %d further requests are not in it.\n", w.left)
+	}
 	b.WriteString(inLines([]entry{{"scenario", name}}, 0))
 	if options := from.Cluster.written(); len(options) > 0 {
 		b.WriteString(inLines([]entry{{"cluster", options}}, 0))
@@ -127,9 +128,11 @@ type madeAt struct {
 	path []string
 }
 
-// recording makes steps of exchanges.
+// recording makes steps of exchanges, of which it keeps nothing else.
 type recording struct {
 	steps []*recordedStep
+	size  int // of the text of the steps, in bytes
+	left  int // requests that have become no step, because there are too many
 	names map[string]int
 	// known are values that the server has made: uids, resourceVersions and generated names.
 	known map[string]madeAt
@@ -139,6 +142,9 @@ type recording struct {
 
 // step writes an exchange down as a step.
 func (w *recording) step(e *exchange) {
+	if w.known == nil {
+		w.names, w.known, w.sent = map[string]int{}, map[string]madeAt{}, map[string]bool{}
+	}
 	w.note(e.sent)
 	s := &recordedStep{by: e.by, read: e.call.Method == http.MethodGet}
 	reference := map[string]any{"apiVersion": e.groupVersion(), "kind": e.kind}
@@ -223,6 +229,7 @@ func (w *recording) step(e *exchange) {
 		return // asked once more
 	}
 	w.steps = append(w.steps, s)
+	w.size += len(inLines(s.entries(), 2))
 	w.learn(s, e)
 }
 

@@ -90,6 +90,9 @@ func (s *session) end(path string, stderr io.Writer) error {
 		return fmt.Errorf("--record: %w", err)
 	}
 	fmt.Fprintf(stderr, "%s: %d steps\n", path, steps)
+	if left := s.Left(); left > 0 {
+		fmt.Fprintf(stderr, "%s: the session was too long; %d further requests are not in it\n", path, left)
+	}
 	for _, failure := range failures {
 		fmt.Fprintln(stderr, failure)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -86,6 +87,16 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 func (r reactions) List(res *resource.Resource, namespace string) ([]store.Record, error) {
 	list, err := r.store.List(res.PrefixOf(namespace), store.ListOptions{})
 	return list.Records, err
+}
+
+func (r reactions) Readable(res *resource.Resource, records []store.Record) error {
+	texts := view.NewTexts(res.Storage)
+	texts.Expect(len(records))
+	for _, record := range records {
+		texts.Add(record)
+	}
+	_, err := texts.All()
+	return err
 }
 
 // Ignores tells whether the garbage collector ignores an object: Events, which the

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -110,6 +111,9 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 		if err := utilerrors.NewAggregate(left.failed); err != nil {
 			failed := progress
 			failed.Reason, failed.Message = "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err)
+			if errors.As(left.failed[0], &unlistedError{}) {
+				failed.Message = fmt.Sprintf("could not list instances: %v", err)
+			}
 			crd.SetCondition(definition, r.server.Now(), failed)
 			return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)
 		}

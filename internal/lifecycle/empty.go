@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -21,9 +22,19 @@ type content struct {
 
 func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 || c.waits }
 
+// unlistedError says why the objects of a resource could not be listed, in the words of a real
+// server, whose cache cannot begin if a single object cannot be read.
+type unlistedError struct{ err error }
+
+func (e unlistedError) Error() string {
+	return fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v", e.err)
+}
+
+func (e unlistedError) Unwrap() error { return e.err }
+
 // empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
-// leaves alone what is being deleted already. It fails if another writer was faster, and
-// then the step is to be tried again.
+// leaves alone what is being deleted already, and all objects of a resource if one of them
+// cannot be read. It fails if another writer was faster, and then the step is to be tried again.
 func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, namespace string,
 	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (content, error) {
 	left := content{resources: map[string]int{}, finalizers: map[string]int{}}
@@ -33,6 +44,10 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 			return left, err
 		}
 		if len(records) == 0 {
+			continue
+		}
+		if err := r.server.Readable(res, records); err != nil {
+			left.failed = append(left.failed, unlistedError{err})
 			continue
 		}
 		var failed []error

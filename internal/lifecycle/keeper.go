@@ -84,12 +84,8 @@ func (r *Reactor) resumeKeepers(list *tasks) error {
 	return nil
 }
 
-// keep has a keeper do a task. If it has to look again later, an alarm calls it then. What the
-// task writes itself is no reason to do it again: if admission changes each such write, it would
-// not come to an end.
-func (r *Reactor) keep(ctx context.Context, list *tasks, t task) error {
-	list.own = t
-	defer func() { list.own = task{} }()
+// keep has a keeper do a task. If it has to look again later, an alarm calls it then.
+func (r *Reactor) keep(ctx context.Context, t task) error {
 	again, err := r.keepers.byName[t.kind].Keep(ctx, t.name)
 	if err == nil && !again.IsZero() {
 		r.alarms.set(t, r.server.Now().Time, again, func(ctx context.Context) {

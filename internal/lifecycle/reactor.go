@@ -49,6 +49,8 @@ type Server interface {
 	Get(ctx context.Context, r *resource.Resource, namespace, name string) (runtime.Object, store.Record, error)
 	// List reads the objects of a namespace, or of all namespaces for the empty name.
 	List(r *resource.Resource, namespace string) ([]store.Record, error)
+	// Readable tells why some of the records of a resource cannot be listed in its storage version.
+	Readable(r *resource.Resource, records []store.Record) error
 	// Update writes an object, or a subresource of it, through the pipeline. It fails
 	// with ErrConflict if the object has changed since the record, or if a precondition
 	// does not hold. The caller must not use the object afterwards.
@@ -367,6 +369,15 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 	}
 }
 
+// alone does a task whose own writes are no reason to do it again. Otherwise it would not come to
+// an end if each of these writes differed from the one before: if admission changes them, or if
+// they tell of an error whose text is never the same.
+func (r *Reactor) alone(list *tasks, t task, do func() error) error {
+	list.own = t
+	defer func() { list.own = task{} }()
+	return do()
+}
+
 // do does one task. It starts over when another writer was faster.
 func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 	for {
@@ -377,9 +388,9 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 		case judgeContested:
 			err = r.judgeContested(ctx, t.name)
 		case finishDefinition:
-			err = r.finishDefinition(ctx, t.name)
+			err = r.alone(list, t, func() error { return r.finishDefinition(ctx, t.name) })
 		case finishNamespace:
-			err = r.finishNamespace(ctx, t.name)
+			err = r.alone(list, t, func() error { return r.finishNamespace(ctx, t.name) })
 		case migrateResource:
 			err = r.migrate(ctx, t.name)
 		case retryMigration:
@@ -397,7 +408,7 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 		case measureQuota:
 			err = r.measureQuota(ctx, t.name)
 		default:
-			err = r.keep(ctx, list, t)
+			err = r.alone(list, t, func() error { return r.keep(ctx, t) })
 		}
 		switch {
 		case errors.Is(err, ErrConflict):

@@ -25,6 +25,7 @@ var different = []struct {
 	{regexp.MustCompile(`(\\*"resourceVersion\\*": ?\\*")\d+`), "${1}RV"},
 	{regexp.MustCompile(`(current: |in record \(|ResourceVersion in object meta: )\d+`), "${1}RV"},
 	{regexp.MustCompile(`(too old resource version: \d+ \()\d+`), "${1}RV"},
+	{regexp.MustCompile(`(object not decodable revision=)\d+`), "${1}RV"},
 	{regexp.MustCompile(`"(a-)[a-z0-9]{5}`), `"${1}XXXXX`},
 	{regexp.MustCompile(`\\"a-[a-z0-9]{5}`), `\"a-XXXXX`},
 	{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: RV`},

@@ -93,7 +93,7 @@ func (w watches) watch(r *request) error {
 	}
 	defer end()
 	events = view.NewEvents(shown, w.shared, info)
-	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: answered{r.w}, faults: w.faults, entry: history.From(r.ctx)}
+	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, entry: history.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {

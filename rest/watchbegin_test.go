@@ -1,9 +1,12 @@
 package rest_test
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,5 +45,58 @@ func TestAWatchHasWhatIsWrittenOnceItsHeaderIsThere(t *testing.T) {
 	c.server.ServeHTTP(w, req)
 	if got := w.Body.String(); !strings.HasPrefix(got, `{"type":"ADDED","object":`) || !strings.Contains(got, `"name":"a"`) {
 		t.Errorf("the watch says %q", got)
+	}
+}
+
+// watchOnce makes a watch that ends with its first event.
+func (c *cluster) watchOnce(t *testing.T, path string, header http.Header) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req := httptest.NewRequestWithContext(ctx, "GET", path, nil)
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	w := &headerWatcher{httptest.NewRecorder(), func() {}, cancel}
+	c.server.ServeHTTP(w, req)
+	return w.ResponseRecorder
+}
+
+func TestWatchesThatSayWhatThereIsAreCompressed(t *testing.T) {
+	c := startInProcess(t)
+	if a := c.serve("POST", configMapsPath, http.Header{"Content-Type": {"application/json"}}, []byte(`{"metadata":{"name":"a"}}`)); a.code != http.StatusCreated {
+		t.Fatalf("%d: %s", a.code, a.body)
+	}
+	const whole = configMapsPath + "?watch=1&timeoutSeconds=60&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	plain := c.watchOnce(t, whole, nil)
+	if plain.Header().Get("Content-Encoding") != "" || strings.Count(plain.Body.String(), "\n") != 2 {
+		t.Fatalf("who does not accept gzip gets %v\n%s", plain.Header(), plain.Body)
+	}
+	accepts := http.Header{"Accept-Encoding": {"gzip"}}
+	compressed := c.watchOnce(t, whole, accepts)
+	if h := compressed.Header(); h.Get("Content-Encoding") != "gzip" || !slices.Contains(h.Values("Vary"), "Accept-Encoding") {
+		t.Errorf("who accepts gzip gets %v", h)
+	}
+	z, err := gzip.NewReader(compressed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(z); err != nil || string(got) != plain.Body.String() {
+		t.Errorf("compressed, the watch says %q, %v", got, err)
+	}
+	const withoutBookmarks = configMapsPath + "?watch=1&timeoutSeconds=60&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+	if w := c.watchOnce(t, withoutBookmarks, accepts); w.Header().Get("Content-Encoding") != "" {
+		t.Error("a watch that does not say where the present objects end is compressed")
+	}
+}
+
+func TestAWatchWhoseObjectsHaveNotTheFormEndsWithoutAWord(t *testing.T) {
+	c := startInProcess(t)
+	if a := c.serve("POST", configMapsPath, http.Header{"Content-Type": {"application/json"}}, []byte(`{"metadata":{"name":"a"}}`)); a.code != http.StatusCreated {
+		t.Fatalf("%d: %s", a.code, a.body)
+	}
+	w := c.watchOnce(t, configMapsPath+"?watch=1&resourceVersion=0", http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}})
+	if w.Code != http.StatusOK || w.Body.Len() > 0 {
+		t.Errorf("the watch is answered with %d and %q", w.Code, w.Body)
 	}
 }

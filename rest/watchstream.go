@@ -57,7 +57,9 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if err == nil {
 		err = s.follow(ctx)
 	}
-	if s.dropped = errors.Is(err, faults.ErrDropped); err != nil && !s.dropped {
+	s.dropped = errors.Is(err, faults.ErrDropped)
+	ends := s.dropped || errors.As(err, &view.UnshownError{}) // a real server says nothing of the latter
+	if err != nil && !ends {
 		s.sendError(err)
 	}
 }

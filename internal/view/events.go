@@ -142,6 +142,16 @@ func (e *Events) key(kind watch.EventType) frameKey {
 	return key
 }
 
+// UnshownError says that an object cannot be shown in the form that the client of a watch asks
+// for: a single object is no PartialObjectMetadataList.
+type UnshownError struct{ Err error }
+
+// Error implements error.
+func (e UnshownError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e UnshownError) Unwrap() error { return e.Err }
+
 // frame makes the event about an object, given as JSON of the version.
 func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (string, error) {
 	switch {
@@ -152,7 +162,7 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 	}
 	obj, err := e.view.convert(ctx, text)
 	if err != nil {
-		return "", err
+		return "", UnshownError{err}
 	}
 	if kind == watch.Bookmark {
 		forgetGeneration(obj)

@@ -90,7 +90,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
 		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {
-			return resource.Decoded{}, decodeError(err, v.Kind().Kind, kind, body)
+			return resource.Decoded{}, decodeError(err, v, kind, body)
 		}
 		for _, complaint := range strict.Errors() {
 			write.WarnOf(r.ctx, complaint)
@@ -105,7 +105,11 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 }
 
 // decodeError says what is wrong with the body.
-func decodeError(err error, want string, kind *schema.GroupVersionKind, body []byte) error {
+func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, body []byte) error {
+	want := v.Kind().Kind
+	if v.Undecodable != "" {
+		return apierrors.NewBadRequest(v.Undecodable)
+	}
 	if kind != nil && kind.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want, err))
 	}

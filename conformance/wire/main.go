@@ -46,11 +46,10 @@ var list = verdict.List{
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
 "-" is the real server, "+" fakecluster. The causes: componentstatuses, flags and profiles are not served;
 FlowSchemas get no condition, which a real server's priority and fairness writes; a definition without
-objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations; watches that
-begin with what there is are not compressed; the first update of a new Job or PersistentVolumeClaim
-makes no revision if it changes nothing, while a real server stores them without some defaults until then;
-a Scale of a custom object that cannot be decoded has another text; objects of a version that was removed
-from their definition are read all the same; a watch as PartialObjectMetadataList is refused by an event.
+objects ends at once; OpenAPI has no ComponentStatus; a few managed fields and annotations; the first update
+of a new Job or PersistentVolumeClaim makes no revision if it changes nothing, while a real server stores
+them without some defaults until then; a list of objects of which one cannot be read says so at once, while
+the cache of a real server cannot begin and has its clients come again later.
 Which of several bindings a review names, and how far a definition has got with its end, is a matter of
 chance on a real server: from run to run some five lines come and go.`,
 }

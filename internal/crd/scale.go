@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -48,12 +49,38 @@ func newScaleView(r *resource.Resource) (*resource.Version, error) {
 		Resource:   &resource.Resource{Group: scaleKind.Group, Names: names, Namespaced: r.Namespaced},
 		Name:       scaleKind.Version,
 		Typed:      true,
-		Codec:      codec,
+		Codec:      scaleCodec{codec},
 		Patches:    codec.Patches(),
 		Serializer: codec.Serializer(),
 		Table:      table,
 		ReadCells:  table.ReadCells,
+		// A real server looks for the kind of a Scale among those of unstructured objects, to word the error.
+		Undecodable: runtime.NewNotRegisteredErrForType("pkg/runtime/scheme.go:111", reflect.TypeFor[autoscalingv1.Scale]()).Error(),
 	}, nil
+}
+
+// scaleCodec is the codec of Scales of custom objects.
+type scaleCodec struct{ resource.Codec }
+
+// Objects implements resource.Codec.
+func (c scaleCodec) Objects() resource.Objects { return scaleObjects{c.Codec.Objects()} }
+
+// scaleObjects makes and converts Scales as admission sees them. A real server makes unstructured
+// objects of all that belongs to a definition, and converts no such object to a version of Scales. So a
+// policy that acts on a Scale with a JSON patch refuses every request.
+type scaleObjects struct{ resource.Objects }
+
+// New implements runtime.ObjectCreater.
+func (scaleObjects) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	return creater{}.New(kind)
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (o scaleObjects) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	if _, typed := in.(*autoscalingv1.Scale); !typed {
+		return nil, errNoScale
+	}
+	return o.Objects.ConvertToVersion(in, target)
 }
 
 // scaleColumns are the columns of a Table of Scales.

@@ -98,6 +98,10 @@ type Version struct {
 	Review Review
 	Action *Action
 
+	// Undecodable is the message for every body that cannot be decoded; empty: the message says what
+	// is wrong with the body.
+	Undecodable string
+
 	// Missing says why this server does not serve the kind, as the end of a sentence: "no
 	// kubelet runs in it". Empty: it serves the kind.
 	Missing string

@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -48,6 +51,8 @@ func reported(t *testing.T) (path string) {
 	must(t, err)
 	_, err = admin.CoreV1().Secrets("default").Patch(t.Context(), "s", types.MergePatchType, []byte(`{"data":{"a":"aHVudGVyMg=="}}`), metav1.PatchOptions{})
 	must(t, err)
+	record(t, admin, "cron-1", "Normal", "Scheduled", "the next run is at noon")
+	record(t, admin, "gone", "Warning", "Failed", "<b>no such image</b>")
 	log := of.end()
 	_, path, ok := strings.Cut(log, "fakecluster: the report is in ")
 	if !ok {
@@ -55,6 +60,25 @@ func reported(t *testing.T) (path string) {
 	}
 	equal(t, "the folder", filepath.Dir(path), folder)
 	return path
+}
+
+// record makes an Event about a CronTab, in turns in the two groups that have Events.
+func record(t *testing.T, client kubernetes.Interface, about, kind, reason, message string) {
+	t.Helper()
+	of := corev1.ObjectReference{APIVersion: "stable.example.com/v1", Kind: "CronTab", Namespace: "default", Name: about}
+	var err error
+	if kind == "Normal" {
+		_, err = client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: about + ".1"}, InvolvedObject: of, Type: kind, Reason: reason, Message: message, Count: 3,
+			Source: corev1.EventSource{Component: "cron-operator"},
+		}, metav1.CreateOptions{})
+	} else {
+		_, err = client.EventsV1().Events("default").Create(t.Context(), &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: about + ".2"}, Regarding: of, Type: kind, Reason: reason, Note: message, Action: "Run",
+			EventTime: metav1.NowMicro(), ReportingController: "cron-operator", ReportingInstance: "one",
+		}, metav1.CreateOptions{})
+	}
+	must(t, err)
 }
 
 func TestAFailedTestLeavesAReport(t *testing.T) {
@@ -133,20 +157,85 @@ func TestTheReportWorksInABrowser(t *testing.T) {
 		set("search", "image-29"); set("client", ""); said.push("objects " + document.querySelectorAll(".lane").length);
 		location.hash = "objects";
 		const lane = document.querySelector(".lane"); lane.open = true;
-		addEventListener("hashchange", () => setTimeout(() => {
+		const later = next => addEventListener("hashchange", () => setTimeout(next, 100), { once: true });
+		later(() => {
 			said.push("revisions " + lane.querySelectorAll(".revision").length, "visible " + (lane.offsetHeight > 0), lane.querySelector("li").textContent);
-			document.body.dataset.said = said.join("; ");
-		}, 100));
+			set("search", "");
+			const lanes = [...document.querySelectorAll(".lane")], of = name => lanes.find(l => l.dataset.name.endsWith("default/" + name));
+			for (const name of ["cron-1", "gone"]) of(name).open = true;
+			setTimeout(() => {
+				said.push("lanes of Events " + lanes.filter(l => l.dataset.name.startsWith("events")).length);
+				for (const name of ["cron-1", "gone"]) said.push(of(name).querySelectorAll("circle.event").length + " " + of(name).querySelector(".told").textContent.replace(/at .*? m?s/, "at TIME"));
+				later(() => {
+					const number = location.hash.slice(1), row = document.getElementById(number);
+					said.push("to the request " + (row.nextSibling?.className === "detail" && row.textContent.includes("events in default") && document.getElementById("requests").offsetHeight > 0));
+					document.body.dataset.said = said.join("; ");
+				});
+				of("cron-1").querySelector(".told a").click();
+			}, 100);
+		});
 	</script></body>`
 	tried := strings.Replace(path, ".html", ".tried.html", 1)
 	must(t, os.WriteFile(tried, []byte(strings.Replace(string(text), "</body>", script, 1)), 0o600))
 	_, said, _ := strings.Cut(browse(t, "file://"+tried, "--dump-dom"), `data-said="`)
 	said, _, _ = strings.Cut(said, `"`)
-	equal(t, "what the page does", said, `ready yes; all 39; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
-		`revisions 11; visible true; spec.image: &quot;&lt;/script&gt;&lt;b&gt;image-26&quot; → &quot;&lt;/script&gt;&lt;b&gt;image-29&quot;`)
+	equal(t, "what the page does", said, `ready yes; all 41; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
+		`revisions 11; visible true; spec.image: &quot;&lt;/script&gt;&lt;b&gt;image-26&quot; → &quot;&lt;/script&gt;&lt;b&gt;image-29&quot;; `+
+		`lanes of Events 0; 1 Normal Scheduled at TIME fakecluster.test 3 times #40the next run is at noon; `+
+		`1 Warning Failed at TIME fakecluster.test #41&lt;b&gt;no such image&lt;/b&gt;; to the request true`)
 	if *screenshot != "" {
 		browse(t, "file://"+path, "--screenshot="+*screenshot)
 	}
+}
+
+// A live page keeps what its reader has opened and chosen, and does not move what he looks at.
+func TestTheLivePageKeepsWhatIsOpen(t *testing.T) {
+	browser(t)
+	c := defined(t)
+	for i := range 120 {
+		create(t, inDefault(c), cronTab(fmt.Sprintf("cron-%03d", i)))
+	}
+	page := c.ReportPage("live")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch req.URL.Path {
+		case "/write":
+			for i := range 40 {
+				create(t, inDefault(c), cronTab(fmt.Sprintf("more-%03d", i)))
+			}
+		case "/":
+			answer := httptest.NewRecorder()
+			page.ServeHTTP(answer, req)
+			// The test says when something has changed.
+			text := strings.Replace(answer.Body.String(), "<body", `<script>window.EventSource = class { constructor() { window.stream = this; } };</script><body`, 1)
+			_, _ = io.WriteString(w, strings.Replace(text, "</body>", `<script>
+				const rows = () => document.querySelectorAll("#requests tbody tr:not(.detail)").length, said = [], wait = () => new Promise(done => setTimeout(done, 200));
+				(async () => {
+					const before = rows(), row = document.querySelectorAll("#requests tbody tr")[50], id = row.id;
+					row.click();
+					const lane = document.querySelectorAll(".lane")[10], name = lane.dataset.name;
+					lane.open = true;
+					const client = document.getElementById("client"), option = client.options[1];
+					row.scrollIntoView({ block: "center" });
+					await wait();
+					const was = row.getBoundingClientRect().top;
+					await fetch("write");
+					stream.onmessage();
+					for (let n = 0; n < 50 && rows() === before; n++) await wait();
+					const now = document.getElementById(id);
+					said.push("more " + (rows() - before), "another row " + (now !== row), "open " + (now.nextSibling.className === "detail"), "moved by " + Math.round(now.getBoundingClientRect().top - was));
+					const again = [...document.querySelectorAll(".lane")].find(l => l.dataset.name === name);
+					said.push("lane " + again.open + " " + again.querySelectorAll(".revision").length, "list " + (client.options[1] === option));
+					document.body.dataset.said = said.join("; ");
+				})();
+			</script></body>`, 1))
+		default:
+			page.ServeHTTP(w, req)
+		}
+	}))
+	defer server.Close()
+	_, said, _ := strings.Cut(browse(t, server.URL+"/", "--dump-dom"), `data-said="`)
+	said, _, _ = strings.Cut(said, `"`)
+	equal(t, "after a change", said, "more 40; another row true; open true; moved by 0; lane true 1; list true")
 }
 
 // BenchmarkReport writes the report of 10,000 requests, of which every second has changed an object as

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/internal/findings"
@@ -23,6 +25,7 @@ type Data struct {
 	Findings []string  `json:"findings"`
 	Requests []request `json:"requests"`
 	Objects  []*object `json:"objects"`
+	Events   []event   `json:"events"`
 	// Left is how many revisions are left out, because there are too many.
 	Left int `json:"left"`
 }
@@ -61,6 +64,19 @@ type revision struct {
 	Verb     string   `json:"v,omitempty"`
 	Request  int64    `json:"n,omitempty"`
 	Changes  []string `json:"d,omitempty"`
+}
+
+// event is an Event that somebody has recorded, or recorded once more.
+type event struct {
+	Of      string  `json:"of"` // the name of the object that it tells of, as objects have it
+	At      float64 `json:"t"`
+	Name    string  `json:"name"` // its own
+	Type    string  `json:"e"`
+	Reason  string  `json:"r"`
+	Message string  `json:"m"`
+	Count   int64   `json:"k,omitempty"`
+	Client  string  `json:"c,omitempty"`
+	Request int64   `json:"n,omitempty"`
 }
 
 // maxRevisions is how many revisions a page shows: the newest.
@@ -116,6 +132,11 @@ func (d *Data) collect(c findings.Cluster) {
 				continue
 			}
 			of := c.Catalogue.ResourceOf(e.Record.Key)
+			if told, ok := eventOf(c.Catalogue, of, e); ok {
+				told.At, told.Client, told.Request = d.at(by.Time), history.ClientOf(by.User, by.UserAgent), by.Request
+				d.Events = append(d.Events, told)
+				continue
+			}
 			o := known[e.Record.Key]
 			if o == nil {
 				o = &object{Name: e.Record.Key}
@@ -138,12 +159,55 @@ func (d *Data) collect(c findings.Cluster) {
 			})
 		}
 	}
+	// An object that nobody has written since the beginning has a lane if somebody tells of it.
+	lanes := map[string]bool{}
+	for _, o := range d.Objects {
+		lanes[o.Name] = true
+	}
 	slices.SortStableFunc(d.Objects, func(a, b *object) int {
 		return cmp.Compare(b.Revisions[len(b.Revisions)-1].Revision, a.Revisions[len(a.Revisions)-1].Revision)
 	})
+	for _, told := range d.Events {
+		if !lanes[told.Of] {
+			lanes[told.Of] = true
+			d.Objects = append(d.Objects, &object{Name: told.Of, Revisions: []revision{}})
+		}
+	}
 	if first := c.Store.Oldest(); from > first {
 		d.Left = int(from - first)
 	}
+}
+
+// eventOf is what a change of an Event says; ok is false if it changes something else, or removes the
+// Event.
+func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (told event, ok bool) {
+	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
+		return event{}, false
+	}
+	text, err := view.Text(of.Storage, e.Record)
+	if err != nil {
+		return event{}, false
+	}
+	first := func(paths ...string) (value gjson.Result) { // the two groups call the same fields differently
+		for _, path := range paths {
+			if value = gjson.Get(text, path); value.Exists() {
+				break
+			}
+		}
+		return value
+	}
+	about := first("involvedObject", "regarding")
+	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
+	namespace, name := about.Get("namespace").String(), about.Get("name").String()
+	if resource := known.Kind(kind); resource != nil {
+		told.Of = findings.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+	} else {
+		told.Of = findings.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+	}
+	told.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
+	told.Type, told.Reason, told.Message = first("type").String(), first("reason").String(), first("message", "note").String()
+	told.Count = first("count", "series.count", "deprecatedCount").Int()
+	return told, true
 }
 
 // changed says what an event has changed.

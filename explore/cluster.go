@@ -40,8 +40,11 @@ type run struct {
 	points  map[occurrence]point // what goes wrong
 	order   *rand.Rand           // of the events; nil: as they come
 	hold    *fakecluster.Hold    // nil: events come as they are
-	probes  bool                 // reads are asked again, as of the past
-	all     bool                 // reads without a resourceVersion may be stale
+	// delivering ends when released is closed; nil: there is no hold.
+	released   chan struct{}
+	delivering sync.WaitGroup
+	probes     bool // reads are asked again, as of the past
+	all        bool // reads without a resourceVersion may be stale
 
 	mu          sync.Mutex
 	counts      map[request]int
@@ -94,26 +97,33 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 }
 
 // Wait lets virtual time pass, in which the controllers do their work, and then waits until nothing
-// moves. A minute is enough for a controller that tries again with growing pauses, and for events
-// that come late.
+// moves, and no event is left that some watch has not delivered. A minute is enough for a controller that
+// tries again with growing pauses, and for events that come late.
 //
-// In the runs in which events come in another order, nobody else delivers them: a body has to wait by
-// Wait then, and not by Settle, a watch or a poll of its own, nor hold back events itself. Orders(0)
-// leaves these runs out.
+// A body may also wait by Settle, a watch or a poll of its own. By synctest.Wait alone no time passes; in
+// the runs in which events come in another order nothing is delivered then. In those runs a body cannot
+// hold back events itself: Orders(0) leaves them out.
 func (c *Cluster) Wait(d time.Duration) {
-	over := time.After(d)
-	for waits := true; waits; {
-		var more <-chan struct{} // nil: nothing is held back
-		if c.run.hold != nil {
-			more = c.run.hold.More()
-		}
+	time.Sleep(d)
+	for synctest.Wait(); c.run.hold != nil && len(c.run.hold.Pending()) > 0; synctest.Wait() {
+		time.Sleep(oneDelivery)
+	}
+}
+
+// oneDelivery is the time in which one event is delivered. In a bubble, it passes when nothing moves.
+const oneDelivery = time.Nanosecond
+
+// deliver delivers events in the order of the run, until the hold is released: one at a time, each when
+// the consequences of the last one have come to an end.
+func (r *run) deliver(released <-chan struct{}) {
+	for {
 		select {
-		case <-more:
-		case <-over:
-			waits = false
+		case <-r.hold.More():
+		case <-released:
+			return
 		}
-		// One event at a time, each once its consequences have come to an end.
-		for synctest.Wait(); c.run.hold != nil && c.run.deliverOne(); synctest.Wait() {
+		for time.Sleep(oneDelivery); r.deliverOne(); {
+			time.Sleep(oneDelivery)
 		}
 	}
 }
@@ -219,6 +229,8 @@ func (r *run) end() {
 	controllers := r.controllers
 	r.mu.Unlock()
 	if r.hold != nil {
+		close(r.released)
+		r.delivering.Wait()
 		r.hold.Release()
 	}
 	r.restarts.Wait()

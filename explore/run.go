@@ -44,7 +44,8 @@ func With(options ...fakecluster.Option) Option {
 func Runs(n int) Option { return func(s *settings) { s.runs = n } }
 
 // Faults is how many faults a run has at most: 1 or 2. With 2, each fault is tried with each second one
-// that can strike after it, once all single ones have passed.
+// that can strike after it, once all single ones have passed. Another order of events is a fault of the
+// whole run, and is tried with each fault that can strike in it.
 //
 // Default: 1.
 func Faults(n int) Option { return func(s *settings) { s.faults = n } }
@@ -181,9 +182,13 @@ func (e *exploration) explore() Result {
 		return e.result
 	}
 	for i, p := range points {
-		// The second fault strikes what the controller has done after the first one.
+		// The second fault strikes what the controller has done after the first one. Another order
+		// comes first in such a pair, because it begins with the run.
 		seconds, _ := e.pointsOf(runs[i].after(p))
 		for _, q := range seconds {
+			if q.strike == order {
+				continue
+			}
 			if e.over() {
 				return e.result
 			}
@@ -196,7 +201,7 @@ func (e *exploration) explore() Result {
 // after returns what a run has seen after a point.
 func (r *run) after(p point) *run {
 	if p.strike == order {
-		return &run{}
+		return r
 	}
 	first := slices.IndexFunc(r.seen, func(s *sighting) bool { return s.occurrence == occurrence{p.request, p.nth} })
 	return &run{seen: r.seen[first+1:], known: r.known}
@@ -242,7 +247,8 @@ func (e *exploration) inBubble(r *run) {
 			defer close(done)
 			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
 			if r.order != nil {
-				r.hold = r.cluster.Hold()
+				r.hold, r.released = r.cluster.Hold(), make(chan struct{})
+				r.delivering.Go(func() { r.deliver(r.released) })
 			}
 			defer r.end()
 			defer func() {

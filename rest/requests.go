@@ -62,7 +62,8 @@ type Request struct {
 	// ended.
 	Webhooks []WebhookCall
 	// Fault is what faults on purpose have done to the request; empty: nothing. Of several, each
-	// stands there once, after a comma.
+	// stands there once, after a comma. A conversion that fails is not among them: objects are converted
+	// for whoever needs them, and upstream's converter does not know for which request.
 	Fault string
 }
 

@@ -140,7 +140,7 @@ func TestWhatIsMissingIsRefusedInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/api/v1/componentstatuses": "fakecluster does not serve componentstatuses: it has no components to tell the status of",
+		"/debug/pprof": "fakecluster does not serve /debug: the process is that of the test, and can be looked into there",
 	} {
 		err := client.CoreV1().RESTClient().Get().AbsPath(path).Do(t.Context()).Error()
 		status, ok := err.(apierrors.APIStatus)

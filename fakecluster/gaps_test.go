@@ -24,17 +24,17 @@ func TestTheLogSaysOnceWhatFakeclusterDoesNotServe(t *testing.T) {
 	ask := func(c *fakecluster.Cluster, path string) string {
 		return c.Discovery().RESTClient().Get().AbsPath(path).Do(context.Background()).Error().Error()
 	}
-	const statuses = "fakecluster does not serve componentstatuses: it has no components to tell the status of"
+	const flags = "fakecluster does not serve /flagz: a cluster in a test has options and no flags"
 	const debug = "fakecluster does not serve /debug: the process is that of the test, and can be looked into there"
 	for range 2 {
-		equal(t, "ComponentStatuses", ask(c, "/api/v1/componentstatuses"), statuses)
+		equal(t, "flags", ask(c, "/flagz"), flags)
 		equal(t, "profiles", ask(c, "/debug/pprof"), debug)
 		equal(t, "what nobody serves", ask(c, "/apis/apps/v1/deploymints"), "the server could not find the requested resource")
 	}
-	equal(t, "the log", of.lines, []string{statuses, debug})
+	equal(t, "the log", of.lines, []string{flags, debug})
 
 	ofFork := &logged{TB: t}
-	ask(c.Fork(ofFork), "/api/v1/componentstatuses")
-	equal(t, "the log of a fork", ofFork.lines, []string{statuses})
+	ask(c.Fork(ofFork), "/flagz")
+	equal(t, "the log of a fork", ofFork.lines, []string{flags})
 	equal(t, "the log", len(of.lines), 2)
 }

@@ -145,7 +145,10 @@ func (s resources) find(r *request) (verb, error) {
 	res, name := r.version.Resource, r.info.Verb
 	if r.info.Subresource == "" {
 		serve := s.verbs[name]
-		routed := res.Routing.AnyPath || slices.Contains(res.Verbs, name) && fitsPath(name, r.info.Parts)
+		if r.version.Told != nil {
+			serve = toldVerbs[name]
+		}
+		routed := res.Routing.AnyPath || slices.Contains(res.Verbs, name) && fitsPath(name, r.info.Parts) || asksToWatch(r)
 		if !res.Routing.AnyPath && !slices.ContainsFunc(res.Verbs, func(verb string) bool { return verb != "watch" && fitsPath(verb, r.info.Parts) }) {
 			return nil, unknownPath(res.Routing)
 		}
@@ -155,7 +158,7 @@ func (s resources) find(r *request) (verb, error) {
 		if r.info.Name == "" && (name == "update" || name == "patch") {
 			return nil, apierrors.NewBadRequest("name must be provided")
 		}
-		return serve, notServed(res.Names.Plural, r.version.Missing)
+		return serve, nil
 	}
 	subresource := r.version.Subresource[r.info.Subresource]
 	if subresource == nil {

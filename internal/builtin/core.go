@@ -28,7 +28,6 @@ import (
 const (
 	noKubelet  = "no kubelet runs, and so no container"
 	noBackends = "nothing runs behind pods, services and nodes"
-	noStatuses = "it has no components to tell the status of"
 )
 
 var v1 = []string{"v1"}
@@ -40,7 +39,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "ComponentStatus", plural: "componentstatuses", singular: "componentstatus", short: []string{"cs"},
-		clusterScoped: true, versions: v1, verbs: []string{"get", "list"}, table: printed{}, missing: noStatuses,
+		clusterScoped: true, versions: v1, verbs: []string{"get", "list"}, table: printed{}, told: componentStatuses,
 	},
 	{
 		kind: "ConfigMap", plural: "configmaps", singular: "configmap", short: []string{"cm"},

@@ -78,9 +78,8 @@ type kind struct {
 	answer  resource.Review // of a kind that is not stored
 	action  *action         // what a create of a kind does that is not stored
 
-	// missing says what fakecluster lacks to answer requests for the kind; empty: it lacks
-	// nothing.
-	missing string
+	// told are the objects of a kind that is not stored; nil: it has none.
+	told []runtime.Object
 }
 
 // subresource is a part of a kind with an endpoint of its own.
@@ -208,7 +207,6 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Claims:       k.claims,
 		MayWrite:     k.mayWrite,
 		Review:       k.answer,
-		Missing:      k.missing,
 		Types:        k.types(g).Converter,
 		FieldManager: k.fields(g, name, "", k.strategy),
 	}
@@ -227,6 +225,9 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		if k.printedAsList {
 			v.TableOfList = printedLists(scheme, internalIn(g.name).WithKind(r.Names.ListKind))
 		}
+	}
+	for _, obj := range k.told {
+		v.Told = append(v.Told, tell(v, obj))
 	}
 	if k.action != nil {
 		v.Action = k.action.of(v, gvk, "")

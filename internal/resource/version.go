@@ -102,9 +102,9 @@ type Version struct {
 	// is wrong with the body.
 	Undecodable string
 
-	// Missing says why this server does not serve the kind, as the end of a sentence: "no
-	// kubelet runs in it". Empty: it serves the kind.
-	Missing string
+	// Told are the objects of a kind that has some without storing them, in the order of their
+	// names: JSON of this version, which never changes. Nil: the objects are stored.
+	Told []store.Record
 
 	// OpenAPI is what OpenAPI publishes of the version; nil: nothing.
 	OpenAPI *OpenAPI
@@ -145,7 +145,8 @@ type Subresource struct {
 	// NoTable says that the subresource is not shown as a Table.
 	NoTable bool
 
-	// Missing is like Version.Missing.
+	// Missing says why this server does not serve the subresource, as the end of a sentence: "no
+	// kubelet runs in it". Empty: it serves the subresource.
 	Missing string
 }
 

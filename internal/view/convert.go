@@ -43,7 +43,7 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 // convertList converts the items of a list, given as JSON of the version, to what the client asks
 // for.
 func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime.Object, error) {
-	listMeta := metav1.ListMeta{ResourceVersion: formatRevision(p.Revision), Continue: p.Continue, RemainingItemCount: p.Remaining}
+	listMeta := metav1.ListMeta{ResourceVersion: p.resourceVersion(), Continue: p.Continue, RemainingItemCount: p.Remaining}
 	switch v.form.Convert.Kind {
 	case "PartialObjectMetadata":
 		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%TList)", v.version.Codec.New()))

@@ -63,7 +63,7 @@ func typeMetaOf(v *resource.Version) string {
 // envelope returns what surrounds the items of a list. As upstream encodes them, typed
 // lists have the order of the Go fields, and others have sorted keys.
 func envelope(v *resource.Version, p Page) (head, tail string) {
-	revision := formatRevision(p.Revision)
+	revision := p.resourceVersion()
 	if v.Typed {
 		metadata, err := json.Marshal(metav1.ListMeta{ResourceVersion: revision, Continue: p.Continue, RemainingItemCount: p.Remaining})
 		if err != nil {

@@ -17,12 +17,20 @@ import (
 
 // Page is what a list shows beside its objects. All of them are of one revision.
 type Page struct {
-	Revision int64
+	Revision int64 // 0: the objects are not stored
 	// Continue is the token with which to request the next page. It is empty on the last
 	// page.
 	Continue string
 	// Remaining is how many objects follow the page; nil if that is not known.
 	Remaining *int64
+}
+
+// resourceVersion returns the revision as lists have it. What is not stored has none.
+func (p Page) resourceVersion() string {
+	if p.Revision == 0 {
+		return ""
+	}
+	return formatRevision(p.Revision)
 }
 
 // ReadPage reads the records of a list into the receiver: those that the selector matches,

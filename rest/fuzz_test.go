@@ -1,10 +1,10 @@
 package rest_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +59,11 @@ func FuzzDefinition(f *testing.F) {
 		f.Add([]byte(strings.Replace(definition(f, "planets"), `{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, schema, 1)), false)
 	}
 	f.Add([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b.c}\nspec: {group: b.c}"), true)
+	for i, s := range conformanceSeeds(f) {
+		if group, resource := s.resource(); group == "apiextensions.k8s.io" && resource == "customresourcedefinitions" && s.Method == "POST" && some(i) {
+			f.Add(s.body(), strings.HasSuffix(s.ContentType, "yaml"))
+		}
+	}
 	f.Fuzz(func(t *testing.T, body []byte, yaml bool) {
 		c := startInProcess(t)
 		header := jsonBody
@@ -196,6 +201,11 @@ func FuzzPatch(f *testing.F) {
 			f.Add(byte(i), []byte(body), i%2 == 0)
 		}
 	}
+	for i, s := range conformanceSeeds(f) {
+		if kind := slices.Index(types, s.ContentType); kind >= 0 && s.Method == "PATCH" && some(i) {
+			f.Add(byte(kind), s.body(), strings.Contains(s.Target, "force=true"))
+		}
+	}
 	base := startInProcess(f)
 	const riches, configMaps = "/apis/example.com/v1/riches", "/api/v1/namespaces/default/configmaps"
 	for _, made := range []struct{ path, body string }{
@@ -262,21 +272,23 @@ func FuzzRequest(f *testing.F) {
 			f.Add(method, widgetsPath+"?"+query, "application/json", "application/json")
 		}
 	}
+	for i, s := range conformanceSeeds(f) {
+		if some(i) {
+			f.Add(s.Method, s.Target, s.Accept, s.ContentType)
+		}
+	}
 	f.Fuzz(func(t *testing.T, method, target, accept, contentType string) {
-		if strings.ContainsAny(method+target, "\r\n") || !strings.HasPrefix(target, "/") {
+		u, ok := handedOn(method, target)
+		if !ok {
 			t.Skip("no HTTP server would hand it on")
-		}
-		req, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.0\r\nHost: x\r\n\r\n")))
-		if err != nil {
-			t.Skip("no HTTP server would hand it on")
-		}
-		// A watch has no end of its own here, nor has a connection.
-		if req.URL.Query().Has("watch") || strings.Contains(req.URL.Path, "/watch") {
-			t.Skip("a watch")
 		}
 		c := base.fork(t)
-		a := c.serve(method, target, http.Header{"Accept": {accept}, "Content-Type": {contentType}}, []byte(widget("a")))
-		answered(t, a, method+" "+target)
+		sent := http.Header{"Accept": {accept}, "Content-Type": {contentType}}
+		if endless(u) {
+			c.begin(method, target, sent)
+			return
+		}
+		answered(t, c.serve(method, target, sent, []byte(widget("a"))), method+" "+target)
 	})
 }
 
@@ -346,6 +358,11 @@ func FuzzPolicy(f *testing.F) {
 	f.Add(byte(2), []byte(`{"metadata":{"name":"a"},"spec":{"matchConstraints":{`+rules+`},"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]"}}]}}`))
 	f.Add(byte(2), []byte(`{"metadata":{"name":"a"},"spec":{"matchConstraints":{`+rules+`},"reinvocationPolicy":"IfNeeded","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {'a': 'b'}}}"}}]}}`))
 	f.Add(byte(4), []byte(`{"metadata":{"name":"a"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://127.0.0.1:1/"},"sideEffects":"None","timeoutSeconds":1,"admissionReviewVersions":["v1"],"matchConditions":[{"name":"a","expression":"false"}],"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"]}]}]}`))
+	for i, s := range conformanceSeeds(f) {
+		if group, resource := s.resource(); group == "admissionregistration.k8s.io" && slices.Contains(paths, resource) && s.Method == "POST" && some(i) {
+			f.Add(byte(slices.Index(paths, resource)), s.body())
+		}
+	}
 	base := startInProcess(f)
 	if a := base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets"))); a.code != http.StatusCreated {
 		f.Fatal(a.body)

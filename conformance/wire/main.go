@@ -6,6 +6,7 @@
 //	go run ./wire -only 'v1 configmaps' -show # the answers that differ of some requests
 //	go run ./wire -only '^flows of pods' -answers # what the real server answers
 //	go run ./wire -update                    # writes the list
+//	go run ./wire -seeds                     # writes the seeds of the fuzz targets in ../rest, without a real server
 //
 // Both run as envtest runs them: kube-apiserver and etcd as package real builds them, and those of
 // "fakecluster envtest". For each kind of discovery there are reads in every form, some 200 requests
@@ -59,10 +60,15 @@ func main() {
 	update := flag.Bool("update", false, "write the results to the list instead of comparing them")
 	show := flag.Bool("show", false, "show how answers differ")
 	answers := flag.Bool("answers", false, "show all answers of the real server")
+	seeds := flag.Bool("seeds", false, "make the requests of fakecluster alone, and write those that fuzz targets begin with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *only, *update, *show, *answers); err != nil {
+	do := func() error { return run(ctx, os.Stdout, *only, *update, *show, *answers) }
+	if *seeds {
+		do = func() error { return writeSeeds(ctx, seedsFile) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "wire:", err)
 		os.Exit(1)
 	}

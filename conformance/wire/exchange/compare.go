@@ -71,6 +71,12 @@ func Compare(ctx context.Context, first, second *rest.Config, requests []Request
 	return all, nil
 }
 
+// Ask makes the requests of one server, in the order of Compare, and does not look at the answers.
+func Ask(ctx context.Context, cfg *rest.Config, requests []Request) error {
+	_, err := askAll(ctx, cfg, requests)
+	return err
+}
+
 // askAll makes all requests of one server, and returns the texts of the answers.
 func askAll(ctx context.Context, cfg *rest.Config, requests []Request) ([]string, error) {
 	s, err := newServer(cfg)

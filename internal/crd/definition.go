@@ -126,7 +126,8 @@ func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) fiel
 	if k != nil && k.wasValid(crd) {
 		return nil
 	}
-	errs := validation.ValidateCustomResourceDefinition(ctx, crd)
+	readable, errs := withReadableSelections(crd)
+	errs = append(errs, validation.ValidateCustomResourceDefinition(ctx, readable)...)
 	if k != nil && len(errs) == 0 {
 		k.setValid(crd)
 	}
@@ -134,8 +135,8 @@ func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) fiel
 }
 
 func (definitionStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCustomResourceDefinitionUpdate(ctx,
-		obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition))
+	readable, errs := withReadableSelections(obj.(*apiextensions.CustomResourceDefinition))
+	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, readable, old.(*apiextensions.CustomResourceDefinition))...)
 }
 
 func (definitionStrategy) Canonicalize(runtime.Object)                   {}

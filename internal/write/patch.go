@@ -139,11 +139,22 @@ func applyOperations(p Patch, before []byte) (after []byte, complaints []error, 
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(operations)))
 	}
-	after, err = operations.Apply(before)
+	after, err = applied(operations, before)
 	if err != nil {
 		return nil, nil, unprocessable(err)
 	}
 	return after, complaints, nil
+}
+
+// applied returns the object after the operations of a JSON patch. The library panics at some that cannot be
+// carried out, such as a replacement of the whole object without a value; they are refused like the others.
+func applied(operations jsonpatch.Patch, before []byte) (after []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the patch cannot be applied: %v", p)
+		}
+	}()
+	return operations.Apply(before)
 }
 
 // unprocessable returns the answer to a patch that does not fit the object: 422 without a

@@ -23,6 +23,9 @@ func TestWatchersSeeTheOneHistory(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		watchersSeeTheOneHistory(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 50}, fakecluster.InProcess())
 	})
+	t.Run("with faults", func(t *testing.T) {
+		watchersSeeTheOneHistory(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 50, Faults: true})
+	})
 	// By the clock of a bubble, bookmarks come once a minute, and watches time out.
 	t.Run("with bookmarks and timeouts", func(t *testing.T) {
 		seed := seedtest.Seed(t)
@@ -41,6 +44,12 @@ func watchersSeeTheOneHistory(t *testing.T, writers *readtest.Writers, way ...fa
 	writers.Wire = w
 	start, err := readtest.Revision(t.Context(), w)
 	must(t, err)
+	resuming := w // the watchers that can go on when they are dropped
+	var faults []*fakecluster.Injection
+	if writers.Faults {
+		writers.Wire.Agent, resuming.Agent = "writer", "resuming"
+		faults = faultsOfReadsAndWrites(c)
+	}
 
 	limit := 2 * time.Minute // between failing and hanging
 	if writers.Pause != nil {
@@ -57,6 +66,10 @@ func watchersSeeTheOneHistory(t *testing.T, writers *readtest.Writers, way ...fa
 			v.Timeout = 30 + random.IntN(300)
 		}
 		back := random.Int64()
+		w := w
+		if v.Breaks > 0 {
+			w = resuming
+		}
 		all.Go(func() {
 			var err error
 			reports[n], err = v.Watch(ctx, w, start, writers.After(v.Gate), func() int { return writers.SomeRevision(start, back) })
@@ -81,6 +94,11 @@ func watchersSeeTheOneHistory(t *testing.T, writers *readtest.Writers, way ...fa
 	if t.Failed() {
 		return
 	}
+	for _, f := range faults {
+		if f.Fired() == 0 && f.Fault().Verb != "list" { // few watchers begin with a list
+			t.Errorf("never: %v", f.Fault())
+		}
+	}
 
 	h.Check(t, writers.Accepted())
 	events, bookmarks, reopened := 0, 0, 0
@@ -94,4 +112,30 @@ func watchersSeeTheOneHistory(t *testing.T, writers *readtest.Writers, way ...fa
 	if writers.Pause != nil && bookmarks < 100 {
 		t.Errorf("only %d bookmarks", bookmarks)
 	}
+}
+
+// faultsOfReadsAndWrites makes requests go wrong in each way that leaves it to the client to go on: writes of the
+// agent "writer", and watches of "resuming". What watchers are told stays whole, in order and without gaps.
+func faultsOfReadsAndWrites(c *fakecluster.Cluster) (all []*fakecluster.Injection) {
+	for _, f := range []fakecluster.Fault{
+		{UserAgent: "writer", Probability: 0.03, Effect: fakecluster.CutAfterCommit()},
+		{UserAgent: "writer", Probability: 0.03, Effect: fakecluster.CutBeforeCommit()},
+		{UserAgent: "writer", Probability: 0.05, Effect: fakecluster.Conflict()},
+		{UserAgent: "writer", Probability: 0.05, Effect: fakecluster.Unavailable()},
+		{UserAgent: "writer", Probability: 0.05, Effect: fakecluster.TooManyRequests(0)},
+		{UserAgent: "writer", Probability: 0.05, Effect: fakecluster.RefuseAdmission("on purpose")},
+		{UserAgent: "writer", Verb: "get", Probability: 0.3, Effect: fakecluster.StaleRead(3)},
+		{UserAgent: "writer", Probability: 0.05, Latency: time.Millisecond},
+		{UserAgent: "resuming", Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(2)},
+		{UserAgent: "resuming", Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(0)},
+		{UserAgent: "resuming", Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(3)},
+		{UserAgent: "resuming", Verb: "watch", Probability: 0.3, Effect: fakecluster.DelayWatch(time.Millisecond)},
+	} {
+		if f.Verb != "watch" && f.Verb != "list" {
+			f.Subresource = fakecluster.AnySubresource
+		}
+		f.Resource, f.Optional = "samples.reads.example.com", true // that each has fired is looked at later
+		all = append(all, c.Inject(f))
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -47,16 +48,27 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 		name                         string
 		clients, operations, objects int
 		options                      []fakecluster.Option
+		faults                       bool
 	}{
-		{"50 objects in process", 8, 10_000, 50, []fakecluster.Option{fakecluster.InProcess()}},
-		{"50 objects over HTTP", 8, 10_000, 50, nil},
-		{"2 objects in process", 8, 2_000, 2, []fakecluster.Option{fakecluster.InProcess()}},
+		{"50 objects in process", 8, 10_000, 50, []fakecluster.Option{fakecluster.InProcess()}, false},
+		{"50 objects over HTTP", 8, 10_000, 50, nil, false},
+		{"50 objects over HTTP, with faults", 8, 5_000, 50, nil, true},
+		{"2 objects in process", 8, 2_000, 2, []fakecluster.Option{fakecluster.InProcess()}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seed := seedtest.Seed(t)
-			cluster := start(t, c.options...)
-			history := record(t, cluster, seed, c.clients, c.operations, c.objects)
+			cluster := start(t, append(c.options, fakecluster.WithSeed(seed))...)
+			var faults []*fakecluster.Injection
+			if c.faults {
+				faults = inject(cluster)
+			}
+			history := record(t, cluster, seed, c.faults, c.clients, c.operations, c.objects)
 			tell(t, history)
+			for _, f := range faults {
+				if f.Fired() == 0 {
+					t.Errorf("never: %v", f.Fault())
+				}
+			}
 			const limit = 5 * time.Minute // between failing and hanging
 			result, info := porcupine.CheckOperationsVerbose(model(), history, limit)
 			if result != porcupine.Ok {
@@ -71,6 +83,19 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 	}
 }
 
+// inject makes a request in twenty go wrong, in each way that a write can. Cuts are few: each leaves an operation
+// without an end, and the checker tries it at every place.
+func inject(c *fakecluster.Cluster) []*fakecluster.Injection {
+	var all []*fakecluster.Injection
+	for _, effect := range []fakecluster.Effect{
+		fakecluster.CutAfterCommit(), fakecluster.CutBeforeCommit(), fakecluster.Unavailable(), fakecluster.InternalError("on purpose"),
+		fakecluster.Timeout(), fakecluster.TooManyRequests(0), fakecluster.RefuseAdmission("on purpose"),
+	} {
+		all = append(all, c.Inject(fakecluster.Fault{Resource: "registers.example.com", Probability: 0.008, Effect: effect, Optional: true}))
+	}
+	return append(all, c.Inject(fakecluster.Fault{Resource: "registers.example.com", Probability: 0.05, Latency: time.Millisecond, Optional: true}))
+}
+
 // client is one that remembers the revisions it has seen.
 type client struct {
 	http   *http.Client
@@ -78,6 +103,7 @@ type client struct {
 	number int
 	random *rand.Rand
 	seen   map[string]int // revisions, by object
+	faulty bool           // some of the requests go wrong on purpose
 }
 
 func start(t *testing.T, options ...fakecluster.Option) *fakecluster.Cluster {
@@ -95,7 +121,7 @@ func start(t *testing.T, options ...fakecluster.Option) *fakecluster.Cluster {
 
 // record lets clients work at the same time and returns their requests and answers. The seed
 // decides what each client asks; when the requests meet, the scheduler decides.
-func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, operations, objects int) []porcupine.Operation {
+func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, faulty bool, clients, operations, objects int) []porcupine.Operation {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(cluster.RESTConfig())
 	if err != nil {
@@ -105,7 +131,7 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, op
 	histories := make([][]porcupine.Operation, clients)
 	var all sync.WaitGroup
 	for n := range clients {
-		c := &client{http: httpClient, url: cluster.URL(), number: n, random: seedtest.Source(seed, n), seen: map[string]int{}}
+		c := &client{http: httpClient, url: cluster.URL(), number: n, random: seedtest.Source(seed, n), seen: map[string]int{}, faulty: faulty}
 		all.Go(func() {
 			for i := range operations / clients {
 				asked := c.next(objects, 1+n+i*clients)
@@ -115,6 +141,9 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, clients, op
 				if err != nil {
 					t.Errorf("%+v: %v", asked, err)
 					return
+				}
+				if answered.code == cut {
+					end = math.MaxInt64 // it may have been made, and may be made later
 				}
 				histories[n] = append(histories[n], porcupine.Operation{ClientId: n, Input: asked, Call: call, Output: answered, Return: end})
 			}
@@ -177,6 +206,10 @@ func (c *client) do(ctx context.Context, o call) (answer, error) {
 		req.Header.Set("Content-Type", contentType)
 	}
 	resp, err := c.http.Do(req)
+	if err != nil && ctx.Err() == nil && c.faulty && o.verb != "get" {
+		delete(c.seen, o.object)
+		return answer{code: cut}, nil
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -192,6 +225,9 @@ func (c *client) do(ctx context.Context, o call) (answer, error) {
 		delete(c.seen, o.object)
 		return a, nil
 	default:
+		if c.faulty && refused(a.code) && (a.code != http.StatusInternalServerError || strings.Contains(string(text), "on purpose")) {
+			return a, nil
+		}
 		return a, fmt.Errorf("%d %s", a.code, text)
 	}
 	var got struct {
@@ -234,9 +270,15 @@ func TestModelRefusesLostAndStaleAnswers(t *testing.T) {
 		Output: answer{201, 5, fields{C: 1}}, Call: 0, Return: 1}
 	patched := porcupine.Operation{ClientId: 0, Input: call{verb: "patch", object: object, fields: fields{B: 2}},
 		Output: answer{200, 6, fields{B: 2, C: 1}}, Call: 2, Return: 3}
-	after := func(o call, a answer) []porcupine.Operation {
+	lost := porcupine.Operation{ClientId: 2, Input: call{verb: "patch", object: object, fields: fields{B: 4}}, Output: answer{code: cut}, Call: 2, Return: math.MaxInt64}
+	// after adds an operation, and a read if its answer is given.
+	after := func(o call, a answer, read ...answer) []porcupine.Operation {
 		o.object = object
-		return []porcupine.Operation{made, patched, {ClientId: 1, Input: o, Output: a, Call: 4, Return: 5}}
+		all := []porcupine.Operation{made, patched, {ClientId: 1, Input: o, Output: a, Call: 4, Return: 5}}
+		for _, r := range read {
+			all = append(all, porcupine.Operation{ClientId: 1, Input: call{verb: "get", object: object}, Output: r, Call: 6, Return: 7})
+		}
+		return all
 	}
 	for _, c := range []struct {
 		rule    string
@@ -250,6 +292,10 @@ func TestModelRefusesLostAndStaleAnswers(t *testing.T) {
 		{"a revision that went back", after(call{verb: "apply", fields: fields{C: 3}}, answer{200, 4, fields{B: 2, C: 3}}), false},
 		{"an update of an older revision", after(call{verb: "update", revision: 5, fields: fields{3, 3, 3}}, answer{200, 7, fields{3, 3, 3}}), false},
 		{"a conflict without a reason", after(call{verb: "update", revision: 6, fields: fields{3, 3, 3}}, answer{code: 409}), false},
+		{"a write that was cut, and was made", []porcupine.Operation{made, lost, {ClientId: 1, Input: call{verb: "get", object: object}, Output: answer{200, 9, fields{B: 4, C: 1}}, Call: 4, Return: 5}}, true},
+		{"a write that was cut, and was not made", []porcupine.Operation{made, lost, {ClientId: 1, Input: call{verb: "get", object: object}, Output: answer{200, 5, fields{C: 1}}, Call: 4, Return: 5}}, true},
+		{"half a write that was cut", []porcupine.Operation{made, lost, {ClientId: 1, Input: call{verb: "get", object: object}, Output: answer{200, 9, fields{C: 1}}, Call: 4, Return: 5}}, false},
+		{"a refused write that was made", after(call{verb: "patch", fields: fields{B: 7}}, answer{code: 503}, answer{200, 7, fields{B: 7, C: 1}}), false},
 		{"a second creation", after(call{verb: "apply", fields: fields{C: 3}}, answer{201, 7, fields{B: 2, C: 3}}), false},
 	} {
 		if got := porcupine.CheckOperations(model(), c.history); got != c.want {

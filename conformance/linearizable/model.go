@@ -23,7 +23,7 @@ type call struct {
 
 // answer is what the cluster said.
 type answer struct {
-	code     int
+	code     int // cut if the connection was cut before an answer came
 	revision int // of the object; 0 if the answer has none
 	fields   fields
 }
@@ -32,8 +32,14 @@ type answer struct {
 type register struct {
 	present  bool
 	revision int // of the newest write that is known; a delete does not tell its own
-	fields   fields
+	// untold says that the newest write has a later revision, which nobody was told.
+	untold bool
+	fields fields
 }
+
+// cut is the code of a write whose connection was cut: the client does not know whether it was made. Such an
+// operation has no end, so one that was not made may stand after all others, where nobody sees it.
+const cut = 0
 
 // model is a register for each object.
 func model() porcupine.Model {
@@ -69,17 +75,28 @@ func step(r register, c call, a answer) (register, bool) {
 	if a.code == http.StatusNotFound {
 		return r, !r.present && c.verb != "apply"
 	}
+	if a.code == cut {
+		return unanswered(r, c), true
+	}
+	if refused(a.code) {
+		return r, true // a fault; nothing has been written
+	}
 	wrote := register{present: true, revision: a.revision, fields: r.fields}
 	switch c.verb {
 	case "get":
-		return r, a.code == http.StatusOK && a == answer{http.StatusOK, r.revision, r.fields} && r.present
+		fits := a.revision == r.revision
+		if r.untold {
+			fits = a.revision > r.revision
+			r.revision, r.untold = a.revision, false
+		}
+		return r, a.code == http.StatusOK && fits && a.fields == r.fields && r.present
 	case "delete":
 		return register{revision: r.revision}, a.code == http.StatusOK && r.present
 	case "update":
 		if a.code == http.StatusConflict {
-			return r, r.present && c.revision != r.revision
+			return r, r.present && (c.revision != r.revision || r.untold)
 		}
-		if c.revision != r.revision {
+		if c.revision != r.revision || r.untold { // nobody can have asked for a revision that nobody was told
 			return r, false
 		}
 		wrote.fields = c.fields
@@ -104,13 +121,43 @@ func step(r register, c call, a answer) (register, bool) {
 	return wrote, ok && (r.present || c.verb == "apply") && a.revision > r.revision && a.fields == wrote.fields
 }
 
+// unanswered returns the object after a write of which the client was told nothing, if it was made.
+func unanswered(r register, c call) register {
+	after := register{present: true, revision: r.revision, untold: true, fields: r.fields}
+	switch c.verb {
+	case "delete":
+		return register{revision: r.revision, untold: r.untold}
+	case "update":
+		if !r.present || r.untold || c.revision != r.revision {
+			return r
+		}
+		after.fields = c.fields
+	case "patch":
+		if !r.present {
+			return r
+		}
+		after.fields.B = c.fields.B
+	case "apply":
+		if !r.present {
+			after.fields = fields{}
+		}
+		after.fields.C = c.fields.C
+	}
+	return after
+}
+
+// refused tells whether a code is that of a fault which struck before anything was written.
+func refused(code int) bool {
+	return code == http.StatusForbidden || code == http.StatusTooManyRequests || code >= 500
+}
+
 // disordered names writes whose revisions contradict the times at which they were asked and answered, whichever
 // objects they were of: there is one counter.
 func disordered(history []porcupine.Operation) string {
 	var wrong []string
 	byRevision := map[int]porcupine.Operation{}
 	for _, o := range history {
-		if a := o.Output.(answer); a.code < 300 && a.revision != 0 && o.Input.(call).verb != "get" {
+		if a := o.Output.(answer); a.code != cut && a.code < 300 && a.revision != 0 && o.Input.(call).verb != "get" {
 			if other, ok := byRevision[a.revision]; ok {
 				wrong = append(wrong, fmt.Sprintf("%+v and %+v have one revision", o, other))
 			}

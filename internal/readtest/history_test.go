@@ -118,8 +118,8 @@ func (f *failures) Errorf(format string, args ...any) {
 func TestCheckTrustsAHistoryOnlyWithTheAnswersOfItsWriters(t *testing.T) {
 	const status = `{"kind":"Status"}`
 	accepted := []Write{
-		{"create", "default/o-1", sample("o-1", 5, "a")}, {"create", "default/o-2", sample("o-2", 6, "b")}, {"update", "default/o-1", sample("o-1", 7, "b")},
-		{"delete", "default/o-2", status}, {"apply", "default/o-1", sample("o-1", 9, "a")}, {"create", "default/o-2", sample("o-2", 10, "a")},
+		{Verb: "create", Key: "default/o-1", Body: sample("o-1", 5, "a")}, {Verb: "create", Key: "default/o-2", Body: sample("o-2", 6, "b")}, {Verb: "update", Key: "default/o-1", Body: sample("o-1", 7, "b")},
+		{Verb: "delete", Key: "default/o-2", Body: status}, {Verb: "apply", Key: "default/o-1", Body: sample("o-1", 9, "a")}, {Verb: "create", Key: "default/o-2", Body: sample("o-2", 10, "a")},
 	}
 	for _, c := range []struct {
 		name  string
@@ -128,10 +128,14 @@ func TestCheckTrustsAHistoryOnlyWithTheAnswersOfItsWriters(t *testing.T) {
 	}{
 		{"a history of all writes", func(_ *History, a []Write) []Write { return a }, ""},
 		{"an accepted write without an event", func(h *History, a []Write) []Write {
-			return append(a, Write{"update", "default/o-1", sample("o-1", 11, "a")})
+			return append(a, Write{Verb: "update", Key: "default/o-1", Body: sample("o-1", 11, "a")})
 		}, "lost: update default/o-1 was answered with revision 11, which no event has"},
 		{"two writes with one revision", func(h *History, a []Write) []Write { return append(a, a[2]) },
 			"update default/o-1 and update default/o-1 have revision 7"},
+		{"a DELETED event of a delete that was cut", func(_ *History, a []Write) []Write {
+			a[3] = Write{Verb: "delete", Key: "default/o-2", Cut: true}
+			return a
+		}, ""},
 		{"a DELETED event without a delete", func(_ *History, a []Write) []Write { return slices.Delete(a, 3, 4) },
 			"DELETED events without an accepted delete, or the reverse, by object: map[default/o-2:1]"},
 		{"revisions that do not rise", func(h *History, a []Write) []Write {

@@ -59,6 +59,9 @@ func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struc
 			at = []string{"resourceVersion", strconv.Itoa(from)}
 		}
 		n, resumable := 0, v.Start != StreamedList || r.Initial > 0
+		if !resumable {
+			r.Events = nil // a fault has ended the streaming list; it begins anew
+		}
 		err2 := w.Stream(ctx, v.Path(slices.Concat(query, at)...), v.accept(false), func(kind, object string) bool {
 			var e Told
 			var m Meta

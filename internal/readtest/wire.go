@@ -2,6 +2,7 @@ package readtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 type Wire struct {
 	Client *http.Client
 	URL    string
+	Agent  string // the user agent, by which faults find the requests; empty: "reads"
 }
 
 // Open sends a request and returns the answer. The caller reads and closes its body. An
@@ -24,7 +26,7 @@ func (w Wire) Open(ctx context.Context, method, path, contentType, accept, body 
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("User-Agent", "reads")
+	req.Header.Set("User-Agent", cmp.Or(w.Agent, "reads"))
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}

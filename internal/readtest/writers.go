@@ -24,6 +24,9 @@ type Writers struct {
 	// Pause is how long a writer waits before each request, by the clock of a bubble. Nil
 	// means that it does not wait.
 	Pause func(*rand.Rand) time.Duration
+	// Faults says that requests with the agent of the Wire go wrong on purpose: connections are cut,
+	// writes refused.
+	Faults bool
 
 	mu       sync.Mutex
 	accepted []Write
@@ -35,6 +38,7 @@ type Writers struct {
 type Write struct {
 	Verb, Key string
 	Body      string // the answer
+	Cut       bool   // the connection was cut: the write may have been made, or not
 }
 
 // After returns a channel that is closed once so many requests have been answered.
@@ -89,11 +93,24 @@ func (ws *Writers) SomeRevision(first int, n int64) int {
 	return revisions[n%int64(len(revisions))]
 }
 
+// cut notes a write of which the client was told nothing.
+func (ws *Writers) cut(verb, key string) {
+	ws.mu.Lock()
+	ws.accepted = append(ws.accepted, Write{Verb: verb, Key: key, Cut: true})
+	ws.mu.Unlock()
+	ws.note(verb, key, http.StatusServiceUnavailable, "")
+}
+
+// isFault tells whether a code is one that faults answer with.
+func (ws *Writers) isFault(code int) bool {
+	return ws.Faults && (code == http.StatusForbidden || code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable)
+}
+
 func (ws *Writers) note(verb, key string, code int, body string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if code < 300 {
-		ws.accepted = append(ws.accepted, Write{verb, key, body})
+		ws.accepted = append(ws.accepted, Write{Verb: verb, Key: key, Body: body})
 	}
 	ws.answered++
 	if gate, ok := ws.gates[ws.answered]; ok {
@@ -122,6 +139,8 @@ func (ws *Writers) Run(t testing.TB) {
 		})
 	}
 	writers.Wait()
+	spared := ws.Wire
+	spared.Agent = "last" // no fault strikes these
 	for _, namespace := range Namespaces {
 		for _, name := range Names {
 			if ws.Pause != nil {
@@ -130,7 +149,7 @@ func (ws *Writers) Run(t testing.TB) {
 			const last = `{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":%q,"labels":{"parity":"even","tier":"a"},` +
 				`"annotations":{"last":"true"}},"spec":{"color":"red","count":-1}}`
 			path := Path + "/namespaces/" + namespace + "/samples/" + name + "?fieldManager=last&force=true"
-			code, body, err := ws.Wire.Send(t.Context(), http.MethodPatch, path, "application/apply-patch+yaml", fmt.Sprintf(last, name))
+			code, body, err := spared.Send(t.Context(), http.MethodPatch, path, "application/apply-patch+yaml", fmt.Sprintf(last, name))
 			if err != nil || code >= 300 {
 				t.Errorf("the last write of %s/%s: %d %s %v", namespace, name, code, body, err)
 			}
@@ -164,7 +183,7 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 		if err != nil {
 			return err
 		}
-		if code == http.StatusNotFound {
+		if code == http.StatusNotFound || ws.isFault(code) {
 			ws.note(verb, "", code, "")
 			return nil
 		}
@@ -194,6 +213,10 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 		method = http.MethodDelete
 	}
 	code, answer, err := ws.Wire.Send(ctx, method, path, contentType, body)
+	if err != nil && ws.Faults && ctx.Err() == nil {
+		ws.cut(verb, namespace+"/"+name)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -204,7 +227,9 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 			return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
 		}
 	default:
-		return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
+		if !ws.isFault(code) {
+			return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
+		}
 	}
 	ws.note(verb, namespace+"/"+name, code, answer)
 	return nil

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 var manyDefinitions = flag.Int("definitions", 300, "how many definitions TestManyDefinitions makes in one cluster")
@@ -19,6 +20,9 @@ var manyDefinitions = flag.Int("definitions", 300, "how many definitions TestMan
 // cluster held: what is left is in the caches of the process, which a second cluster with the same
 // definitions finds. How long the first and the last ones took is logged.
 func TestManyDefinitions(t *testing.T) {
+	if seedtest.RaceDetector {
+		t.Skip("it measures memory, of which the race detector needs more, and does one thing after the other")
+	}
 	n := *manyDefinitions
 	heap := func() float64 {
 		for range 3 {

@@ -4,7 +4,7 @@ package seedtest
 // tenth of that under the race detector, which takes ten times as long for each, and needs
 // only a few to find a race.
 func Cases(n int) int {
-	if raceDetector {
+	if RaceDetector {
 		return n / 10
 	}
 	return n

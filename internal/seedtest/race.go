@@ -2,4 +2,5 @@
 
 package seedtest
 
-const raceDetector = true
+// RaceDetector says that the tests run under the race detector.
+const RaceDetector = true

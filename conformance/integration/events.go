@@ -14,67 +14,110 @@ import (
 )
 
 // event is a line of `go test -json`.
-type event struct{ Action, Test, Output string }
+type event struct {
+	Action, Test, Output string
+	Elapsed              float64 // seconds
+}
 
 // record is what the events say of a test or a subtest.
 type record struct {
 	outcome string // pass, fail or skip; empty if it did not end
+	took    time.Duration
 	output  strings.Builder
 }
 
-// readEvents turns the events of a test's process into results: one for the test,
-// and if it failed one for each subtest without subtests that did not pass.
-func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, error) {
-	records := map[string]*record{}
-	var names []string
-	var outside strings.Builder // output of the process, such as a panic
+// records are the tests and subtests of a process, and what it printed outside of them, such as a panic.
+type records struct {
+	byName  map[string]*record
+	names   []string // in the order in which they began
+	outside strings.Builder
+}
+
+func readRecords(r io.Reader) (*records, error) {
+	all := &records{byName: map[string]*record{}}
 	for decoder := json.NewDecoder(r); ; {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			break
+			return all, nil
 		} else if err != nil {
 			return nil, err
 		}
 		if e.Test == "" {
-			outside.WriteString(e.Output)
+			all.outside.WriteString(e.Output)
 			continue
 		}
-		rec := records[e.Test]
+		rec := all.byName[e.Test]
 		if rec == nil {
 			rec = &record{}
-			records[e.Test] = rec
-			names = append(names, e.Test)
+			all.byName[e.Test] = rec
+			all.names = append(all.names, e.Test)
 		}
 		switch e.Action {
 		case "output":
 			rec.output.WriteString(e.Output)
 		case "pass", "fail", "skip":
 			rec.outcome = e.Action
+			rec.took = time.Duration(e.Elapsed * float64(time.Second))
 		}
 	}
-	top := records[t.name]
-	if top == nil {
-		return nil, errors.New("the test did not run: " + outside.String())
+}
+
+// readEvents turns the events of a test's process into results: one for the test,
+// and if it failed one for each subtest without subtests that did not pass.
+func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, error) {
+	all, err := readRecords(r)
+	if err != nil {
+		return nil, err
 	}
-	result := top.result(t.String())
-	result.Time = took
+	if all.byName[t.name] == nil {
+		return nil, errors.New("the test did not run: " + all.outside.String())
+	}
+	results := all.of(t.name, strings.TrimSuffix(t.String(), t.name))
+	results[0].Time = took
+	return results, nil
+}
+
+// Results turns the events of a test binary, as "go tool test2json" prints them, into results: one for
+// each test, and beneath one that failed one for each of its subtests without subtests that did not
+// pass. prefix stands before their names. It is an error if no test ran.
+func Results(events io.Reader, prefix string) (results []verdict.Result, err error) {
+	all, err := readRecords(events)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range all.names {
+		if !strings.Contains(name, "/") {
+			results = append(results, all.of(name, prefix)...)
+		}
+	}
+	if len(results) == 0 {
+		return nil, errors.New("no test ran: " + all.outside.String())
+	}
+	return results, nil
+}
+
+// of are the results of a test and of its subtests.
+func (all *records) of(test, prefix string) []verdict.Result {
+	top := all.byName[test]
+	result := top.result(prefix + test)
+	result.Time = top.took
 	var subtests []verdict.Result
-	for _, name := range names {
-		hasSubtests := slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") })
-		if name == t.name || hasSubtests {
+	for _, name := range all.names {
+		hasSubtests := slices.ContainsFunc(all.names, func(n string) bool { return strings.HasPrefix(n, name+"/") })
+		if !strings.HasPrefix(name, test+"/") || hasSubtests {
 			continue
 		}
-		sub := records[name].result(strings.TrimSuffix(t.String(), t.name) + name)
-		sub = applicable(sub, func(ancestor string) *record { return records[ancestor] }, name)
+		sub := all.byName[name].result(prefix + name)
+		sub = applicable(sub, func(ancestor string) *record { return all.byName[ancestor] }, name)
 		if sub.Verdict != verdict.Pass {
 			subtests = append(subtests, sub)
 		}
 	}
 	slices.SortFunc(subtests, func(a, b verdict.Result) int { return cmp.Compare(a.Name, b.Name) })
 	if result = summarize(result, subtests); result.Verdict != verdict.Fail {
-		return []verdict.Result{result}, nil
+		return []verdict.Result{result}
 	}
-	return append([]verdict.Result{result}, subtests...), nil
+	return append([]verdict.Result{result}, subtests...)
 }
 
 // applicable makes a failure not applicable if what the subtest is part of has said so: a

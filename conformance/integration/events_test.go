@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,5 +89,33 @@ func TestFunction(t *testing.T) {
 		if got := Function(result); got != want {
 			t.Errorf("Function(%q) = %q, want %q", result, got, want)
 		}
+	}
+}
+
+func TestResults(t *testing.T) {
+	got, err := Results(strings.NewReader(`{"Action":"pass","Test":"TestA","Elapsed":1.5}
+{"Action":"pass","Test":"TestB/ok"}
+{"Action":"output","Test":"TestB/no","Output":"    b_test.go:1: wrong\n"}
+{"Action":"fail","Test":"TestB/no"}
+{"Action":"fail","Test":"TestB"}
+{"Action":"output","Test":"TestBee","Output":"    b_test.go:2: no Docker\n"}
+{"Action":"skip","Test":"TestBee"}
+{"Action":"output","Test":"TestC","Output":"    c_test.go:3: where it hangs\n"}
+`), "cluster-api/x: ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []verdict.Result{
+		{Name: "cluster-api/x: TestA", Verdict: verdict.Pass, Time: 1500 * time.Millisecond},
+		{Name: "cluster-api/x: TestB", Verdict: verdict.Fail, Reason: "wrong"},
+		{Name: "cluster-api/x: TestB/no", Verdict: verdict.Fail, Reason: "wrong"},
+		{Name: "cluster-api/x: TestBee", Verdict: verdict.NotApplicable, Reason: "skips itself: no Docker"},
+		{Name: "cluster-api/x: TestC", Verdict: verdict.Fail, Reason: "where it hangs"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if _, err := Results(strings.NewReader(`{"Action":"output","Output":"unable to start the control plane\n"}`), ""); err == nil || err.Error() != "no test ran: unable to start the control plane\n" {
+		t.Errorf("a process that ran no test: %v", err)
 	}
 }

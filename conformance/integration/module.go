@@ -32,7 +32,10 @@ func listModule(ctx context.Context, path string) (m module, err error) {
 
 // copyModule returns a folder with a copy of a module, as it is in the module cache. A
 // copy is needed because an overlay cannot change files of the module cache.
-func copyModule(m module, into string) (string, error) {
+func copyModule(m module, into string) (string, error) { return copyModules(m, nil, into) }
+
+// copyModules returns such a copy with other modules in some of its folders.
+func copyModules(m module, inside map[string]module, into string) (string, error) {
 	dir := filepath.Join(into, filepath.Base(m.Path)+"@"+m.Version)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
@@ -46,6 +49,11 @@ func copyModule(m module, into string) (string, error) {
 	// of the owner to write.
 	if err := os.CopyFS(unfinished, os.DirFS(m.Dir)); err != nil {
 		return "", err
+	}
+	for part, m := range inside {
+		if err := os.CopyFS(filepath.Join(unfinished, part), os.DirFS(m.Dir)); err != nil {
+			return "", err
+		}
 	}
 	// A run beside this one may have been first.
 	if err := os.Rename(unfinished, dir); err != nil {
@@ -195,4 +203,33 @@ func Copy(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	return copyModule(m, folder)
+}
+
+// CopyVersion is as Copy, for a version of a module that conformance does not require. parts are the
+// folders in its repository that are modules of their own, such as "api", and that its go.mod replaces by
+// these folders: those modules are copied there, in the same version.
+func CopyVersion(ctx context.Context, path, version string, parts ...string) (string, error) {
+	folder, err := cache.Folder()
+	if err != nil {
+		return "", err
+	}
+	m, err := downloadModule(ctx, path+"@"+version)
+	if err != nil {
+		return "", err
+	}
+	inside := map[string]module{}
+	for _, part := range parts {
+		if inside[part], err = downloadModule(ctx, path+"/"+part+"@"+version); err != nil {
+			return "", err
+		}
+	}
+	return copyModules(m, inside, folder)
+}
+
+func downloadModule(ctx context.Context, path string) (m module, err error) {
+	out, err := gotool.Output(ctx, "", "mod", "download", "-json", path)
+	if err != nil {
+		return m, fmt.Errorf("%w\n%s", err, out)
+	}
+	return m, json.Unmarshal(out, &m)
 }

@@ -41,3 +41,24 @@ func TestOnlyModulesOfCheckoutsThatAreGoneAreRemoved(t *testing.T) {
 		t.Errorf("left are %q, want %q", left, want)
 	}
 }
+
+func TestPartsOfARepositoryAreCopiedTogether(t *testing.T) {
+	main, part, into := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, dir := range []string{main, part} {
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(dir), 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := copyModules(module{Path: "example.com/operator", Version: "v1.2.3", Dir: main}, map[string]module{"api": {Dir: part}}, into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(into, "operator@v1.2.3"); dir != want {
+		t.Errorf("the copy is %s, want %s", dir, want)
+	}
+	for file, want := range map[string]string{"go.mod": main, "api/go.mod": part} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want {
+			t.Errorf("%s: %s, %v", file, got, err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Command operators runs the tests of operators that others have written, unchanged and with the
+// libraries that their own go.mod names, on the programs of `fakecluster envtest`. The tests start
+// envtest's control plane, and KUBEBUILDER_ASSETS is all that they are told. From the folder
+// conformance:
+//
+//	go run ./operators                             # all of them, which takes about an hour the first time
+//	go run ./operators -only 'cluster-api/core/'   # the folders whose names match
+//	go run ./operators -update                     # and write the results to operators.txt
+//
+// It prints a table of the results and exits with status 1 if they differ from operators.txt.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+)
+
+func main() {
+	only := flag.String("only", "", "run only the folders whose names match this regular expression")
+	update := flag.Bool("update", false, "write the results to "+list.Path)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := check(ctx, *only, *update); err != nil {
+		fmt.Fprintln(os.Stderr, "operators:", err)
+		os.Exit(1)
+	}
+}
+
+// check compares the results with the list, or writes it.
+func check(ctx context.Context, only string, update bool) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	results, err := run(ctx, os.Stdout, match)
+	if err != nil {
+		return err
+	}
+	list.Match, list.Update = matches(match), update
+	return list.Check(os.Stdout, results)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/envtest"
+	"github.com/fakecluster/fakecluster/conformance/gotool"
+	"github.com/fakecluster/fakecluster/conformance/integration"
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// list is the list that results are compared with, seen from the folder conformance.
+var list = verdict.List{
+	Path: "operators.txt",
+	Comment: `The tests of operators that start envtest's control plane, unchanged, on the programs of fakecluster envtest: by
+operator and package. Beneath one that fails stand its subtests that do not pass.
+Written by "go run ./operators -update".`,
+}
+
+// operator is a module with tests that start envtest's control plane.
+type operator struct {
+	module, version string
+	folders         []string // that have them
+	parts           []string // of the repository that are modules of their own
+}
+
+// operators are the operators whose tests are run. Folders with many tests that never start a server are left
+// out, and so is what needs more than a Go module.
+var operators = []operator{
+	{"sigs.k8s.io/cluster-api", "v1.14.2", []string{
+		"bootstrap/kubeadm/reconcilers/kubeadmconfig",
+		"controllers/clustercache",
+		"controllers/crdmigrator",
+		"controlplane/kubeadm/reconcilers/kubeadmcontrolplane",
+		"core/reconcilers/cluster",
+		"core/reconcilers/clusterclass",
+		"core/reconcilers/clusterresourceset",
+		"core/reconcilers/extensionconfig",
+		"core/reconcilers/machine",
+		"core/reconcilers/machinedeployment",
+		"core/reconcilers/machinehealthcheck",
+		"core/reconcilers/machinepool",
+		"core/reconcilers/machineset",
+		"core/reconcilers/topology/cluster",
+		"core/reconcilers/topology/cluster/structuredmerge",
+		"core/webhooks/admission/test",
+		"internal/util/ssa/test",
+		"util/deprecated/v1beta1/patch",
+		"util/patch/test",
+	}, []string{"api"}},
+	{"github.com/fluxcd/kustomize-controller", "v1.9.6", []string{"internal/controller"}, nil},
+	{"github.com/fluxcd/source-controller", "v1.9.6", []string{"internal/controller"}, nil},
+}
+
+// timeout ends a folder's tests that hang.
+const timeout = 15 * time.Minute
+
+// run builds the programs and the tests, runs those of the folders whose names match, one folder after
+// the other, and returns the results. A name is the last element of the module's path and the folder,
+// such as cluster-api/core/reconcilers/machine. w is told how far it is.
+func run(ctx context.Context, w io.Writer, match *regexp.Regexp) (results []verdict.Result, err error) {
+	work, err := os.MkdirTemp("", "fakecluster-operators-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	assets, err := envtest.Assets(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range operators {
+		for _, folder := range of.folders {
+			name := of.name(folder)
+			if !match.MatchString(name) {
+				continue
+			}
+			began := time.Now()
+			got, failed := of.run(ctx, folder, work, assets)
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
+			}
+			results = append(results, got...)
+			fmt.Fprintf(w, "%-70s %4d tests, %8v\n", name, len(got), verdict.Round(time.Since(began)))
+		}
+	}
+	return results, err
+}
+
+// matches returns which results are of the folders whose names match.
+func matches(match *regexp.Regexp) func(result string) bool {
+	return func(result string) bool {
+		name, _, _ := strings.Cut(result, ": ")
+		return match.MatchString(name)
+	}
+}
+
+func (o operator) name(folder string) string { return path.Base(o.module) + "/" + folder }
+
+// run builds the tests of a folder and runs them.
+func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdict.Result, error) {
+	module, err := integration.CopyVersion(ctx, o.module, o.version, o.parts...)
+	if err != nil {
+		return nil, err
+	}
+	dir, binary := filepath.Join(module, folder), filepath.Join(work, "operator.test")
+	if _, err := gotool.Output(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, "."); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", binary, "-test.v=test2json", "-test.timeout="+timeout.String())
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets, "GOWORK=off")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	events, err := cmd.Output()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		return nil, err
+	}
+	results, err := integration.Results(bytes.NewReader(events), o.name(folder)+": ")
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, &stderr)
+	}
+	return results, err
+}

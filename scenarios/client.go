@@ -263,6 +263,7 @@ func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 	if err != nil {
 		return metav1.APIResource{}, err
 	}
+	var kinds []string // that are served
 	if !a.refused() {
 		var served metav1.APIResourceList
 		data, err := json.Marshal(a.body)
@@ -277,19 +278,23 @@ func (c *client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 				c.kinds[k] = resource
 				return resource, nil
 			}
+			kinds = append(kinds, resource.Kind)
 		}
 	}
 	if resource, ok := c.kinds[k]; ok {
 		return resource, nil
 	}
-	return metav1.APIResource{}, notServed{k}
+	return metav1.APIResource{}, notServed{k, suggestion(k.kind, kinds)}
 }
 
 // notServed says that no request could be made, because nothing serves the kind.
-type notServed struct{ kind }
+type notServed struct {
+	kind
+	suggestion string
+}
 
 func (e notServed) Error() string {
-	return fmt.Sprintf("the cluster does not serve the kind %s in %s, and never did in this scenario", e.kind.kind, e.apiVersion)
+	return fmt.Sprintf("the cluster does not serve the kind %s in %s, and never did in this scenario%s", e.kind.kind, e.apiVersion, e.suggestion)
 }
 
 // isConstant tells whether what a group and version serves is the same as long as a server runs. The

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,8 +14,16 @@ func diff(want, got any) string {
 	w, g := compared(want, got)
 	// To keep programs from depending on its output, cmp writes some spaces as
 	// non-breaking ones, and not the same ones each time. A golden file does depend on it.
-	return strings.ReplaceAll(cmp.Diff(w, g), "\u00a0", " ")
+	text := ofLine.ReplaceAllString(strings.ReplaceAll(cmp.Diff(w, g), "\u00a0", " "), `$1"`)
+	return ofLines.ReplaceAllString(text, "${1}string(")
 }
+
+// These are how cmp shows lines, which are texts to whoever reads the difference. It shows one as
+// s"...", and two that differ and stand alone in "scenarios.line(...)".
+var (
+	ofLine  = regexp.MustCompile(`(?m)(^[-+ ]\s+|":\s+)s"`)
+	ofLines = regexp.MustCompile(`(?m)^([-+ ]\s*)scenarios\.line\(`)
+)
 
 // compared returns two JSON values, equal if and only if got is as want asks. They
 // hold what want speaks of and no more, so that their difference shows nothing else:
@@ -54,9 +63,9 @@ func compared(want, got any) (w, g any) {
 	}
 }
 
-// line is a text of one line, in a difference. Its methods make go-cmp show it whole,
-// as s"...": of two texts alike, which most error messages are, it shows scattered
-// letters otherwise.
+// line is a text of one line, in a difference. Its methods make go-cmp show it whole:
+// of two texts alike, which most error messages are, it shows scattered letters
+// otherwise.
 type line struct{ text string }
 
 func (l line) Equal(other line) bool { return l == other }

@@ -79,8 +79,8 @@ func TestWaiting(t *testing.T) {
 		{"what does not come true shows what changed", counts(20*time.Second, 2), get + "  eventually: 1m\n  expect: {data: {n: '3'}}\n",
 			`f.yaml:5: step 1: get default/a: not true after 1m0s: the answer is not the expected one (-want +got):
       map[string]any{
-    - 	"data": map[string]any{"n": s"3"},
-    + 	"data": map[string]any{"n": s"2"},
+    - 	"data": map[string]any{"n": "3"},
+    + 	"data": map[string]any{"n": "2"},
       }
     what changed meanwhile:
     +20s MODIFIED default/a

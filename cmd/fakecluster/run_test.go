@@ -51,8 +51,8 @@ func TestCommand(t *testing.T) {
 FAIL  both.yaml:6: It is ill (0.000s)
     both.yaml:8: step 1 (look): get /version: the answer is not the expected one (-want +got):
           map[string]any{
-        - 	"major": s"0",
-        + 	"major": s"1",
+        - 	"major": "0",
+        + 	"major": "1",
           }
 1 passed, 1 failed
 `, ""},
@@ -203,7 +203,7 @@ func TestReport(t *testing.T) {
       <system-out>a &lt;b&gt;&#xA;</system-out>
     </testcase>
     <testcase classname="s.yaml" name="It is ill: one" line="6" time="0">
-      <failure message="the answer is not the expected one">s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):&#xA;      scenarios.line(&#xA;    - &#x9;s&#34;ill&#34;,&#xA;    + &#x9;s&#34;ok&#34;,&#xA;      )</failure>
+      <failure message="the answer is not the expected one">s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):&#xA;      string(&#xA;    - &#x9;&#34;ill&#34;,&#xA;    + &#x9;&#34;ok&#34;,&#xA;      )</failure>
     </testcase>
     <testcase classname="s.yaml" name="It waits" line="11" time="0">
       <skipped message="advance and settle need virtual time"></skipped>
@@ -234,7 +234,7 @@ func TestReport(t *testing.T) {
       "line": 8,
       "step": "step 1",
       "message": "the answer is not the expected one",
-      "text": "s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):\n      scenarios.line(\n    - \ts\"ill\",\n    + \ts\"ok\",\n      )"
+      "text": "s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):\n      string(\n    - \t\"ill\",\n    + \t\"ok\",\n      )"
     }
   },
   {
@@ -313,6 +313,8 @@ func TestNewScenario(t *testing.T) {
 		{[]string{"new", "scenario"}, 2, "", "fakecluster: new scenario: name one file to write\n"},
 		{[]string{"new", "scenario", "first.yaml"}, 0, "first.yaml\n", ""},
 		{[]string{"new", "scenario", "first.yaml"}, 1, "", "fakecluster: new scenario: first.yaml is there already: not overwriting it\n"},
+		{[]string{"new", "scenario", "testdata/scenarios/first.yaml"}, 0, "testdata/scenarios/first.yaml\n", ""},
+		{[]string{"new", "scenario", "first.yaml/first.yaml"}, 1, "", "fakecluster: new scenario: mkdir first.yaml: not a directory\n"},
 		{[]string{"run", "first.yaml"}, 0, "ok    first.yaml:5: A ConfigMap keeps what was written, and its name is taken once (0.000s)\n" +
 			"ok    first.yaml:31: The name of a ConfigMap is one of DNS: good (0.000s)\n" +
 			"ok    first.yaml:32: The name of a ConfigMap is one of DNS: Bad (0.000s)\n3 passed, 0 failed\n", ""},

@@ -60,8 +60,6 @@ var operators = []operator{
 		"util/deprecated/v1beta1/patch",
 		"util/patch/test",
 	}, []string{"api"}},
-	{"github.com/fluxcd/kustomize-controller", "v1.9.6", []string{"internal/controller"}, nil},
-	{"github.com/fluxcd/source-controller", "v1.9.6", []string{"internal/controller"}, nil},
 }
 
 // timeout ends a folder's tests that hang.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/tidwall/gjson"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -95,33 +92,19 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 // eachManifest visits the objects in a manifest file, or in the files of a folder.
 // The option is what messages call the path.
 func eachManifest(option, root string, visit func(manifest) error) error {
-	info, err := os.Stat(root)
+	manifests, err := regular.Manifests(root)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	if !info.IsDir() {
-		return eachManifestOf(root, visit)
-	}
-	found := false
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for _, path := range manifests {
+		if err := eachManifestOf(path, visit); err != nil {
 			return err
 		}
-		switch filepath.Ext(path) {
-		case ".yaml", ".yml", ".json":
-		default:
-			return nil
-		}
-		if base := entry.Name(); base == "kustomization.yaml" || base == "kustomization.yml" {
-			return nil
-		}
-		found = true
-		return eachManifestOf(path, visit)
-	})
-	if err == nil && !found {
+	}
+	if len(manifests) == 0 {
 		return fmt.Errorf("%s %s: no manifest in it", option, root)
 	}
-	return err
+	return nil
 }
 
 // eachManifestOf visits those in one file of YAML documents or JSON.

@@ -53,6 +53,7 @@ func TestWithCRDPathsInstallsDefinitions(t *testing.T) {
 		"crd/deep/kustomization.yml": "resources: [er]\n",
 		"crd/README.md":              "not a manifest",
 	})
+	must(t, os.Symlink("crd", "linked"))
 	names := func(plurals ...string) []string {
 		for i := range plurals {
 			plurals[i] += ".stable.example.com"
@@ -68,6 +69,7 @@ func TestWithCRDPathsInstallsDefinitions(t *testing.T) {
 		{"no path, none", []fakecluster.Option{fakecluster.WithCRDPaths()}, []string{}},
 		{"those of a file", []fakecluster.Option{fakecluster.WithCRDPaths("one.yaml")}, names("ones")},
 		{"those of a folder and its subfolders", []fakecluster.Option{fakecluster.WithCRDPaths("crd")}, names("fours", "jsons", "threes", "twos")},
+		{"those of a folder that is a link", []fakecluster.Option{fakecluster.WithCRDPaths("linked")}, names("fours", "jsons", "threes", "twos")},
 		{"those of several paths", []fakecluster.Option{fakecluster.WithCRDPaths("one.yaml", "crd/deep/er")}, names("fours", "ones")},
 		{"those of several options", []fakecluster.Option{fakecluster.WithCRDPaths("one.yaml"), fakecluster.WithCRDPaths("crd/deep/er/b.yml")}, names("fours", "ones")},
 	} {

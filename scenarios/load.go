@@ -149,16 +149,15 @@ func pathsOf(pattern string) ([]string, error) {
 // it and below if it is a folder.
 func pathsBelow(root string) ([]string, error) {
 	root = filepath.Clean(root)
+	files, err := regular.Files(root)
+	if err != nil {
+		return nil, err
+	}
 	var paths []string
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		ext := filepath.Ext(path)
-		if !entry.IsDir() && (path == root || ext == ".yaml" || ext == ".yml") {
+	for _, path := range files {
+		if ext := filepath.Ext(path); path == root || ext == ".yaml" || ext == ".yml" {
 			paths = append(paths, path)
 		}
-		return nil
-	})
-	return paths, err
+	}
+	return paths, nil
 }

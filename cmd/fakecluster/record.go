@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/regular"
 	"github.com/fakecluster/fakecluster/scenarios"
 )
 
@@ -50,37 +50,21 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		}
 	}
 	for _, path := range append(append([]string{}, f.crds...), f.manifests...) {
-		err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !isManifest(at) && at != path {
-				return err
-			}
+		manifests, err := regular.Manifests(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range manifests {
 			if at, err = filepath.Abs(at); err != nil {
-				return err
+				return nil, err
 			}
 			if relative, err := filepath.Rel(folder, at); err == nil {
 				at = filepath.ToSlash(relative)
 			}
 			s.from.Files = append(s.from.Files, at)
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	return s, nil
-}
-
-// isManifest tells the files that are read of a folder of manifests.
-func isManifest(path string) bool {
-	switch filepath.Base(path) {
-	case "kustomization.yaml", "kustomization.yml":
-		return false
-	}
-	switch filepath.Ext(path) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
 }
 
 // end writes the session down and plays it once.

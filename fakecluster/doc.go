@@ -42,8 +42,8 @@
 // When a test fails, its log says what may be the reason: what was refused, who was too late, what
 // changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that. With the
 // environment variable FAKECLUSTER_REPORT=DIR, each test that fails also leaves a page in this folder, which
-// a browser shows: a timeline of requests, and objects with their revisions and Events. A relative folder is one of the
-// package's own, because go test runs each package in its folder.
+// a browser shows: a timeline of requests, and objects with their revisions and Events. A relative folder
+// is one of the package's own, because go test runs each package in its folder.
 //
 // [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts what they have
 // asked for, and [Cluster.CheckBudget] fails a test if that was too much.

@@ -61,8 +61,8 @@ func (c *Cluster) report(t testing.TB) {
 
 // ReportPage serves a page of what happens in the cluster: a timeline of the requests by client, the
 // objects with their revisions and what each changed, the Events that tell of them, what webhooks said, and
-// what may be the reason of a failure. The page is brought up to date while the cluster runs. For a failed test the environment
-// variable FAKECLUSTER_REPORT=DIR writes the same as a file.
+// what may be the reason of a failure. The page is brought up to date while the cluster runs. For a failed
+// test the environment variable FAKECLUSTER_REPORT=DIR writes the same as a file.
 //
 // Whoever can reach the handler can read what has happened. It asks for no credentials; the values of
 // Secrets are left out.

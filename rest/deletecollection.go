@@ -13,11 +13,7 @@ import (
 // show, and answers with them. It is no transaction: objects that others delete
 // meanwhile are left out, and an error leaves the rest as it is.
 func deletecollection(r *request) error {
-	list, err := r.listOptions()
-	if err != nil {
-		return err
-	}
-	sel, err := r.selector(list)
+	list, sel, err := r.selection()
 	if err != nil {
 		return err
 	}

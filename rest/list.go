@@ -14,11 +14,7 @@ import (
 
 // list answers with the objects of a namespace, or of all.
 func list(r *request) error {
-	options, err := r.listOptions()
-	if err != nil {
-		return err
-	}
-	sel, err := r.selector(options)
+	options, sel, err := r.selection()
 	if err != nil {
 		return err
 	}
@@ -59,7 +55,12 @@ func (r *request) listOptions() (*internalversion.ListOptions, error) {
 	return options, nil
 }
 
-// selector picks the objects that the options ask for.
-func (r *request) selector(o *internalversion.ListOptions) (view.Selector, error) {
-	return view.NewSelector(r.version, o, func(record store.Record) (string, error) { return view.Text(r.version, record) })
+// selection returns the options of a list, and what picks the objects that they ask for.
+func (r *request) selection() (*internalversion.ListOptions, view.Selector, error) {
+	o, err := r.listOptions()
+	if err != nil {
+		return nil, view.Selector{}, err
+	}
+	sel, err := view.NewSelector(r.version, o, func(record store.Record) (string, error) { return view.Text(r.version, record) })
+	return o, sel, err
 }

@@ -40,11 +40,7 @@ func getTold(r *request) error {
 
 // listTold answers with the objects that are not stored, all on one page.
 func listTold(r *request) error {
-	options, err := r.listOptions()
-	if err != nil {
-		return err
-	}
-	sel, err := r.selector(options)
+	_, sel, err := r.selection()
 	if err != nil {
 		return err
 	}
@@ -61,11 +57,7 @@ func listTold(r *request) error {
 
 // watchTold refuses to watch what does not change.
 func watchTold(r *request) error {
-	options, err := r.listOptions()
-	if err != nil {
-		return err
-	}
-	if _, err := r.selector(options); err != nil {
+	if _, _, err := r.selection(); err != nil {
 		return err
 	}
 	return apierrors.NewMethodNotSupported(r.version.Resource.GroupResource(), "watch")

@@ -69,35 +69,61 @@ type following struct {
 	way    *readtest.Brittle
 	notes  *readtest.Notes
 	start  int // the revision before the first write
+
+	away time.Duration // how long the cluster is out of the client's reach after each break
+	// faults puts those of the client in force.
+	faults   func(*fakecluster.Cluster)
+	expiring bool // the past is forgotten, and watches of the client end with 410
+	options  []fakecluster.Option
 }
 
-// follow starts a client with begin, and runs writers until the client has been told of the
-// last write. A writer pauses for less than pause before each write. After each break the
-// cluster is out of the client's reach for the time away.
-func follow(t *testing.T, seed uint64, pause, away time.Duration, begin func(*following) (stop func()), options ...fakecluster.Option) (*following, *readtest.History) {
+// followingAgent is the user agent of the client that follows.
+const followingAgent = "following"
+
+// writing are the writers whose changes clients follow. Each pauses for less than 20 s before each write.
+func writing(seed uint64, faults bool) *readtest.Writers {
+	return &readtest.Writers{Seed: seed, Count: 4, Each: 60, Faults: faults, Pause: func(random *rand.Rand) time.Duration {
+		return time.Duration(random.Int64N(int64(20 * time.Second)))
+	}}
+}
+
+// follow starts a client with begin, and runs writers until the client has been told of the last write.
+func (f *following) follow(t testing.TB, writers *readtest.Writers, begin func(testing.TB, *following) (stop func())) *readtest.History {
 	t.Helper()
-	c := fakecluster.Start(t, append(options, fakecluster.InProcess())...)
+	c, err := fakecluster.New(append(f.options, fakecluster.InProcess(), fakecluster.WithSeed(writers.Seed))...)
+	must(t, err)
+	defer c.Close()
 	define(t, c, readtest.Definition())
 	w := newWire(t, c)
-	f := &following{way: readtest.NewBrittle(seed, away), notes: readtest.NewNotes()}
+	f.way, f.notes = readtest.NewBrittle(writers.Seed, f.away), readtest.NewNotes()
 	f.config = c.RESTConfig()
+	f.config.UserAgent = followingAgent
 	f.config.Wrap(f.way.Wrap)
-	var err error
 	f.start, err = readtest.Revision(t.Context(), w)
 	must(t, err)
-	writers := &readtest.Writers{Wire: w, Seed: seed, Count: 4, Each: 60, Pause: func(random *rand.Rand) time.Duration {
-		return time.Duration(random.Int64N(int64(pause)))
-	}}
+	writers.Wire = w
+	if writers.Faults {
+		writers.Wire.Agent = "writer"
+		faultsOfWrites(c, "writer")
+	}
+	if f.faults != nil {
+		f.faults(c)
+	}
 	var h *readtest.History
-	var recording sync.WaitGroup
-	recording.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() {
+		var err error
 		if h, err = readtest.Record(t.Context(), w, f.start); err != nil {
 			t.Error(err)
 		}
 	})
-	stop := begin(f)
+	calm := func() {}
+	if f.expiring {
+		calm = expireWatches(t, c, writers.Seed, time.Minute, followingAgent)
+	}
+	stop := begin(t, f)
 	writers.Run(t)
-	recording.Wait()
+	all.Wait()
 	if !t.Failed() {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour) // by the clock of the bubble
 		defer cancel()
@@ -107,6 +133,7 @@ func follow(t *testing.T, seed uint64, pause, away time.Duration, begin func(*fo
 			t.Errorf("the client does not hear the last event: %v", f.way)
 		}
 	}
+	calm()
 	synctest.Wait()
 	stop()
 	must(t, c.Close())
@@ -114,12 +141,12 @@ func follow(t *testing.T, seed uint64, pause, away time.Duration, begin func(*fo
 		t.FailNow()
 	}
 	h.Check(t, writers.Accepted())
-	return f, h
+	return h
 }
 
 // informing returns a begin for follow that runs an informer.
-func informing(t *testing.T, informer func(*clientrest.Config) (cache.SharedIndexInformer, error), store *cache.Store) func(*following) func() {
-	return func(f *following) func() {
+func informing(informer func(*clientrest.Config) (cache.SharedIndexInformer, error), store *cache.Store) func(testing.TB, *following) func() {
+	return func(t testing.TB, f *following) func() {
 		i, err := informer(f.config)
 		must(t, err)
 		_, err = i.AddEventHandler(f.notes.Handler())
@@ -128,8 +155,10 @@ func informing(t *testing.T, informer func(*clientrest.Config) (cache.SharedInde
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { i.RunWithContext(ctx) })
-		if !cache.WaitForCacheSync(ctx.Done(), i.HasSynced) {
-			t.Error("the informer does not sync")
+		synced, give := context.WithTimeout(ctx, time.Hour) // by the clock of the bubble
+		defer give()
+		if !cache.WaitForCacheSync(synced.Done(), i.HasSynced) {
+			t.Errorf("the informer does not sync: %v", f.way)
 		}
 		return func() { cancel(); running.Wait() }
 	}
@@ -140,17 +169,20 @@ func informing(t *testing.T, informer func(*clientrest.Config) (cache.SharedInde
 func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.name, func(t *testing.T) {
-			seed := seedtest.Seed(t)
-			synctest.Test(t, func(t *testing.T) {
+			var f *following
+			replayed(t, writing(seedtest.Seed(t), false), func(t testing.TB, ws *readtest.Writers) {
 				var store cache.Store
-				f, h := follow(t, seed, 20*time.Second, 0, informing(t, client.informer, &store))
+				f = &following{}
+				h := f.follow(t, ws, informing(client.informer, &store))
 				equal(t, "events", f.notes.Lines(), h.Notes())
 				h.CheckStore(t, store)
-				lists, breaks := f.way.Lists()
-				if lists != 1 || breaks < 10 {
+				if lists, _ := f.way.Lists(); lists != 1 {
 					t.Errorf("%d lists: %v", lists, f.way)
 				}
 			})
+			if _, breaks := f.way.Lists(); breaks < 10 {
+				t.Errorf("only %v", f.way)
+			}
 		})
 	}
 }
@@ -160,24 +192,31 @@ func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 // store is right in the end.
 func TestInformersRecoverFromCompaction(t *testing.T) {
 	for _, client := range clients {
-		t.Run(client.name, func(t *testing.T) {
-			seed := seedtest.Seed(t)
-			synctest.Test(t, func(t *testing.T) {
-				var store cache.Store
-				f, h := follow(t, seed, 20*time.Second, time.Minute, informing(t, client.informer, &store), fakecluster.WithWatchHistory(10, 0))
-				h.CheckHeard(t, f.notes.Lines())
-				h.CheckStore(t, store)
+		for name, form := range map[string]following{
+			"short history":            {away: time.Minute, options: []fakecluster.Option{fakecluster.WithWatchHistory(10, 0)}},
+			"expired watches":          {away: 10 * time.Second, expiring: true},
+			"expired watches, refused": {away: 10 * time.Second, expiring: true, faults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
+		} {
+			t.Run(client.name+"/"+name, func(t *testing.T) {
+				f := &following{}
+				replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *readtest.Writers) {
+					var store cache.Store
+					*f = form
+					h := f.follow(t, ws, informing(client.informer, &store))
+					h.CheckHeard(t, f.notes.Lines())
+					h.CheckStore(t, store)
+				})
 				if lists, _ := f.way.Lists(); lists < 2 {
 					t.Errorf("the history was long enough: %v", f.way)
 				}
 			})
-		})
+		}
 	}
 }
 
 // retrying returns a begin for follow that runs a RetryWatcher from the first revision.
-func retrying(t *testing.T, failed *watch.Event) func(*following) func() {
-	return func(f *following) func() {
+func retrying(failed *watch.Event) func(testing.TB, *following) func() {
+	return func(t testing.TB, f *following) func() {
 		client, err := dynamic.NewForConfig(f.config)
 		must(t, err)
 		w, err := watchtools.NewRetryWatcherWithContext(t.Context(), fmt.Sprint(f.start), &cache.ListWatch{
@@ -206,28 +245,49 @@ func retrying(t *testing.T, failed *watch.Event) func(*following) func() {
 }
 
 func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
-	seed := seedtest.Seed(t)
-	synctest.Test(t, func(t *testing.T) {
-		var failed watch.Event
-		f, h := follow(t, seed, 20*time.Second, 0, retrying(t, &failed))
-		equal(t, "events", f.notes.Lines(), h.Notes())
-		if _, breaks := f.way.Lists(); breaks < 10 {
-			t.Errorf("only %v", f.way)
-		}
-	})
+	for name, form := range map[string]following{
+		"broken": {},
+		"with faults": {faults: func(c *fakecluster.Cluster) {
+			faultsOfFreshReads(c, followingAgent)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &following{}
+			replayed(t, writing(seedtest.Seed(t), form.faults != nil), func(t testing.TB, ws *readtest.Writers) {
+				var failed watch.Event
+				*f = form
+				h := f.follow(t, ws, retrying(&failed))
+				equal(t, "events", f.notes.Lines(), h.Notes())
+			})
+			if _, breaks := f.way.Lists(); breaks < 10 {
+				t.Errorf("only %v", f.way)
+			}
+		})
+	}
 }
 
 func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
-	seed := seedtest.Seed(t)
-	synctest.Test(t, func(t *testing.T) {
-		var failed watch.Event
-		f, h := follow(t, seed, 20*time.Second, 5*time.Minute, retrying(t, &failed), fakecluster.WithWatchHistory(10, 0))
-		for n, line := range f.notes.Lines() {
-			equal(t, "event", line, h.Events[n].Note())
-		}
-		status, ok := failed.Object.(*metav1.Status)
-		if !ok || status.Code != 410 || status.Reason != metav1.StatusReasonExpired || !strings.HasPrefix(status.Message, "too old resource version: ") {
-			t.Errorf("the last event is %+v", failed)
-		}
-	})
+	for name, form := range map[string]following{
+		"short history":   {away: 5 * time.Minute, options: []fakecluster.Option{fakecluster.WithWatchHistory(10, 0)}},
+		"expired watches": {expiring: true, faults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed watch.Event
+			replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *readtest.Writers) {
+				failed = watch.Event{}
+				f := form
+				h := f.follow(t, ws, retrying(&failed))
+				for n, line := range f.notes.Lines() {
+					equal(t, "event", line, h.Events[n].Note())
+				}
+				status, ok := failed.Object.(*metav1.Status)
+				if failed.Object != nil && (!ok || status.Code != 410 || status.Reason != metav1.StatusReasonExpired || !strings.HasPrefix(status.Message, "too old resource version: ")) {
+					t.Errorf("the last event is %+v", failed)
+				}
+			})
+			if failed.Object == nil {
+				t.Error("the watcher has not ended")
+			}
+		})
+	}
 }

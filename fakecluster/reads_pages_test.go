@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,15 +19,51 @@ import (
 )
 
 // All pages of a list show one state, whatever is written between them and while they are
-// read.
+// read. With faults, first pages are stale, pages are refused and late, and the history is
+// forgotten in the middle of a list, so that it begins anew.
 func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
-	seed := seedtest.Seed(t)
-	c := fakecluster.Start(t)
+	t.Run("over HTTP", func(t *testing.T) { // the scheduler decides, so that nothing can be shortened
+		pagesAreOfOneRevision(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 4, Each: 60})
+	})
+	t.Run("with faults and compaction", func(t *testing.T) {
+		struck := map[string]int{}
+		replayed(t, writing(seedtest.Seed(t), true), func(t testing.TB, ws *readtest.Writers) {
+			struck = pagesAreOfOneRevision(t, ws, fakecluster.InProcess(), fakecluster.WithSeed(ws.Seed))
+		})
+		t.Log(struck)
+		for fault, times := range struck {
+			if times == 0 {
+				t.Errorf("never: %s", fault)
+			}
+		}
+	})
+}
+
+// pagesAreOfOneRevision lists in pages while writers write, and returns how often each fault has struck.
+func pagesAreOfOneRevision(t testing.TB, writers *readtest.Writers, options ...fakecluster.Option) map[string]int {
+	c, err := fakecluster.New(options...)
+	must(t, err)
+	defer c.Close()
 	define(t, c, readtest.Definition())
 	w := newWire(t, c)
 	start, err := readtest.Revision(t.Context(), w)
 	must(t, err)
-	writers := &readtest.Writers{Wire: w, Seed: seed, Count: 4, Each: 60}
+	paging := w
+	writers.Wire = w
+	calm := func() {}
+	var faults []*fakecluster.Injection
+	if writers.Faults {
+		writers.Wire.Agent, paging.Agent = "writer", "paging"
+		faultsOfWrites(c, "writer")
+		faults = injectAll(c, paging.Agent,
+			fakecluster.Fault{Verb: "list", Probability: 0.5, Latency: 5 * time.Second},
+			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.Unavailable()},
+			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.TooManyRequests(0)},
+			fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(10)},
+		)
+		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent)
+	}
 	var all sync.WaitGroup
 	var h *readtest.History
 	all.Go(func() {
@@ -42,7 +79,7 @@ func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 	}
 	var lists []*pages
 	for n := range 40 {
-		l := &pages{Vantage: readtest.Vantage{Version: "v1"}, limit: 1 + n%5}
+		l := &pages{Vantage: readtest.Vantage{Version: "v1", Faults: writers.Faults}, limit: 1 + n%5}
 		if n%4 == 1 {
 			l.Namespace = "default"
 		}
@@ -57,15 +94,17 @@ func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 		all.Go(func() {
 			<-gate
 			var err error
-			if l.revision, l.objects, err = l.Pages(t.Context(), w, l.limit); err != nil {
+			if l.revision, l.objects, err = l.Pages(t.Context(), paging, l.limit); err != nil {
 				t.Errorf("pages of %d: %v", l.limit, err)
 			}
 		})
 	}
 	writers.Run(t)
 	all.Wait()
+	calm()
+	must(t, c.Close())
 	if t.Failed() {
-		return
+		return nil
 	}
 	for _, l := range lists {
 		var want []string
@@ -76,6 +115,11 @@ func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 		}
 		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.Vantage), l.objects, want)
 	}
+	struck := map[string]int{}
+	for _, f := range faults {
+		struck[f.Fault().String()] = f.Fired()
+	}
+	return struck
 }
 
 // When the revision of a continue token has been compacted, the answer is 410 and brings

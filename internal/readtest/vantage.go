@@ -29,6 +29,9 @@ type Vantage struct {
 	Gate    int    // how many requests of the writers the watch waits for before it begins
 	Breaks  int    // after how many events the watcher drops the connection; 0 means never
 	Timeout int    // the timeoutSeconds of the watch; 0 leaves it away
+	// Faults says that requests of the vantage go wrong on purpose, and that the history is compacted: what
+	// fails is asked again, and after a 410 the client begins anew.
+	Faults bool
 }
 
 // The ways in which a watch begins.

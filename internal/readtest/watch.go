@@ -3,10 +3,12 @@ package readtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -20,19 +22,37 @@ type Report struct {
 	Bookmarks int // how many came
 	Initial   int // the revision of the bookmark that ended the initial events
 	Reopened  int // how often the watch was opened
+	// Earlier are the watches before this one, each of which has ended with a 410.
+	Earlier []Report
 }
 
 // Watch watches until the last event that the vantage shows, and reports what it was told.
-// A watch that ends before is opened again at the revision of the last event or bookmark.
+// A watch that ends before is opened again at the revision of the last event or bookmark, and with
+// Faults after a new list, if it ends with a 410.
 // It begins when the gate opens, FromStart at the revision start and FromMiddle at the one
 // that middle returns.
 func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struct{}, middle func() int) (r Report, err error) {
-	r.Vantage = v
 	select {
 	case <-gate:
 	case <-ctx.Done():
 		return r, ctx.Err()
 	}
+	var earlier []Report
+	for expired := true; expired; {
+		if r, expired, err = v.watch(ctx, w, start, middle); expired && err == nil {
+			earlier = append(earlier, r)
+			if v.Start != StreamedList {
+				v.Start = FromList
+			}
+		}
+	}
+	r.Earlier = earlier
+	return r, err
+}
+
+// watch watches until the last event that the vantage shows, or until a 410.
+func (v Vantage) watch(ctx context.Context, w Wire, start int, middle func() int) (r Report, expired bool, err error) {
+	r.Vantage = v
 	query := []string{"watch", "1", "allowWatchBookmarks", "true"}
 	if v.Timeout > 0 {
 		query = append(query, "timeoutSeconds", strconv.Itoa(v.Timeout))
@@ -47,13 +67,13 @@ func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struc
 		from = middle()
 	case FromList:
 		if r.Listed, from, over, err = v.list(ctx, w); err != nil {
-			return r, err
+			return r, false, err
 		}
 	case StreamedList:
 		begin = []string{"sendInitialEvents", "true", "resourceVersionMatch", "NotOlderThan"}
 	}
 	r.Asked = from
-	for ; !over && err == nil && ctx.Err() == nil; r.Reopened++ {
+	for ; !over && !expired && err == nil && ctx.Err() == nil; r.Reopened++ {
 		at := begin
 		if from > 0 {
 			at = []string{"resourceVersion", strconv.Itoa(from)}
@@ -63,6 +83,10 @@ func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struc
 			r.Events = nil // a fault has ended the streaming list; it begins anew
 		}
 		err2 := w.Stream(ctx, v.Path(slices.Concat(query, at)...), v.accept(false), func(kind, object string) bool {
+			if kind == "ERROR" && v.Faults && strings.Contains(object, `"code":410`) {
+				expired = true
+				return false
+			}
 			var e Told
 			var m Meta
 			if e, m, err = v.read(object, n == 0); err != nil {
@@ -90,14 +114,17 @@ func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struc
 			over = over || v.ends(m)
 			return !(over && resumable) && (v.Breaks == 0 || !resumable || n < v.Breaks)
 		})
+		if r := (*refused)(nil); errors.As(err2, &r) && v.Faults && isFault(r.code, r.text) {
+			err2 = nil
+		}
 		if err == nil {
 			err = err2
 		}
-		if v.Breaks == 0 && v.Timeout == 0 && !over && err == nil {
+		if v.Breaks == 0 && v.Timeout == 0 && !over && !expired && err == nil {
 			err = fmt.Errorf("the watch ended by itself after %d events", n)
 		}
 	}
-	return r, err
+	return r, expired, err
 }
 
 // Revision returns the present revision of the samples.
@@ -109,17 +136,22 @@ func Revision(ctx context.Context, w Wire) (int, error) {
 // list returns what the vantage shows now, as ADDED events, its revision, and whether the
 // last object of the vantage is among it.
 func (v Vantage) list(ctx context.Context, w Wire) (all []Told, revision int, over bool, err error) {
-	resp, err := w.Open(ctx, http.MethodGet, v.Path(), "", v.accept(true), "")
-	if err != nil {
-		return nil, 0, false, err
-	}
-	defer resp.Body.Close()
 	var l struct {
 		Metadata    struct{ ResourceVersion string }
 		Items, Rows []json.RawMessage
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&l); err != nil {
-		return nil, 0, false, err
+	for again := true; again; {
+		var code int
+		var body string
+		if code, body, err = w.send(ctx, http.MethodGet, v.Path(), "", v.accept(true), ""); err != nil {
+			return nil, 0, false, err
+		}
+		if again = v.Faults && isFault(code, body); again {
+			continue
+		}
+		if err := json.Unmarshal([]byte(body), &l); err != nil || code != http.StatusOK {
+			return nil, 0, false, fmt.Errorf("%d %s %w", code, body, err)
+		}
 	}
 	for _, item := range slices.Concat(l.Items, l.Rows) {
 		text := string(item)
@@ -150,6 +182,12 @@ func (v Vantage) Pages(ctx context.Context, w Wire, limit int) (revision int, ob
 		var l struct {
 			Metadata metav1.ListMeta
 			Items    []json.RawMessage
+		}
+		if v.Faults && isFault(code, body) {
+			continue
+		}
+		if v.Faults && code == http.StatusGone {
+			return v.Pages(ctx, w, limit)
 		}
 		if err := json.Unmarshal([]byte(body), &l); err != nil || code != http.StatusOK {
 			return 0, nil, fmt.Errorf("%d %s %w", code, body, err)

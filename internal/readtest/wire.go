@@ -39,7 +39,11 @@ func (w Wire) Open(ctx context.Context, method, path, contentType, accept, body 
 // Send sends a request and returns the code and the body of the answer, without the
 // newline at its end.
 func (w Wire) Send(ctx context.Context, method, path, contentType, body string) (int, string, error) {
-	resp, err := w.Open(ctx, method, path, contentType, "", body)
+	return w.send(ctx, method, path, contentType, "", body)
+}
+
+func (w Wire) send(ctx context.Context, method, path, contentType, accept, body string) (int, string, error) {
+	resp, err := w.Open(ctx, method, path, contentType, accept, body)
 	if err != nil {
 		return 0, "", err
 	}
@@ -81,6 +85,10 @@ func (w Wire) Stream(ctx context.Context, path, accept string, each func(kind, o
 		return err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		return &refused{path, resp.StatusCode, string(text)}
+	}
 	lines := bufio.NewReader(resp.Body)
 	for {
 		line, err := lines.ReadString('\n')
@@ -94,11 +102,17 @@ func (w Wire) Stream(ctx context.Context, path, accept string, each func(kind, o
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			return fmt.Errorf("%s: %w: %s", path, err, line)
 		}
-		if event.Type == "" { // a Status in place of a watch
-			return fmt.Errorf("%s: %s", path, line)
-		}
 		if !each(event.Type, string(event.Object)) {
 			return nil
 		}
 	}
 }
+
+// refused is the error of a watch that did not begin.
+type refused struct {
+	path string
+	code int
+	text string
+}
+
+func (r *refused) Error() string { return fmt.Sprintf("%s: %d %s", r.path, r.code, r.text) }

@@ -24,6 +24,8 @@ type Writers struct {
 	// Pause is how long a writer waits before each request, by the clock of a bubble. Nil
 	// means that it does not wait.
 	Pause func(*rand.Rand) time.Duration
+	// Steps are the requests, if not all those that the seed decides: some of [Writers.Plan].
+	Steps []Step
 	// Faults says that requests with the agent of the Wire go wrong on purpose: connections are cut,
 	// writes refused.
 	Faults bool
@@ -32,6 +34,37 @@ type Writers struct {
 	accepted []Write
 	answered int
 	gates    map[int]chan struct{} // by the number of requests after which each is closed
+	over     bool                  // all steps have been made, and all gates are open
+}
+
+// Step is one request of a writer.
+type Step struct {
+	Writer, Number  int           // the number decides what is written; no other step has it
+	After           time.Duration // how long the writer waits before, see Writers.Pause
+	Verb            string
+	Namespace, Name string
+}
+
+// String says which request it is.
+func (s Step) String() string {
+	return fmt.Sprintf("writer %d, after %v: %s %s/%s (%d)", s.Writer, s.After, s.Verb, s.Namespace, s.Name, s.Number)
+}
+
+// Plan returns the requests that the seed decides: Each of Count writers, those of a writer in their order.
+func (ws *Writers) Plan() (steps []Step) {
+	for n := range ws.Count {
+		random := seedtest.Source(ws.Seed, n)
+		for i := range ws.Each {
+			s := Step{Writer: n, Number: n*1_000_000 + i}
+			if ws.Pause != nil {
+				s.After = ws.Pause(random)
+			}
+			s.Verb = seedtest.Pick(random, "create", "create", "update", "update", "nothing", "merge", "json", "status", "apply", "finalize", "delete")
+			s.Namespace, s.Name = seedtest.Pick(random, Namespaces...), seedtest.Pick(random, Names...)
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }
 
 // Write is a write that the server accepted.
@@ -41,7 +74,7 @@ type Write struct {
 	Cut       bool   // the connection was cut: the write may have been made, or not
 }
 
-// After returns a channel that is closed once so many requests have been answered.
+// After returns a channel that is closed once so many requests have been answered, or all steps have been made.
 func (ws *Writers) After(requests int) <-chan struct{} {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -52,7 +85,7 @@ func (ws *Writers) After(requests int) <-chan struct{} {
 	if !ok {
 		gate = make(chan struct{})
 		ws.gates[requests] = gate
-		if ws.answered >= requests {
+		if ws.answered >= requests || ws.over {
 			close(gate)
 		}
 	}
@@ -101,10 +134,19 @@ func (ws *Writers) cut(verb, key string) {
 	ws.note(verb, key, http.StatusServiceUnavailable, "")
 }
 
-// isFault tells whether a code is one that faults answer with.
-func (ws *Writers) isFault(code int) bool {
-	return ws.Faults && (code == http.StatusForbidden || code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable)
+// isFault tells whether an answer is one of faults. An internal error is, if it says so.
+func isFault(code int, answer string) bool {
+	switch code {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		return strings.Contains(answer, OnPurpose)
+	}
+	return false
 }
+
+// OnPurpose is what the internal errors of faults have to say.
+const OnPurpose = "on purpose"
 
 func (ws *Writers) note(verb, key string, code int, body string) {
 	ws.mu.Lock()
@@ -113,8 +155,20 @@ func (ws *Writers) note(verb, key string, code int, body string) {
 		ws.accepted = append(ws.accepted, Write{Verb: verb, Key: key, Body: body})
 	}
 	ws.answered++
-	if gate, ok := ws.gates[ws.answered]; ok {
+	if gate, ok := ws.gates[ws.answered]; ok && !ws.over {
 		close(gate)
+	}
+}
+
+// finish opens the gates that are still closed.
+func (ws *Writers) finish() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.over = true
+	for requests, gate := range ws.gates {
+		if requests > ws.answered {
+			close(gate)
+		}
 	}
 }
 
@@ -123,22 +177,27 @@ func (ws *Writers) note(verb, key string, code int, body string) {
 // vantages picks. A watcher that has seen the last object of its vantage knows that it has
 // seen everything.
 func (ws *Writers) Run(t testing.TB) {
+	if ws.Steps == nil {
+		ws.Steps = ws.Plan()
+	}
+	byWriter := map[int][]Step{}
+	for _, s := range ws.Steps {
+		byWriter[s.Writer] = append(byWriter[s.Writer], s)
+	}
 	var writers sync.WaitGroup
-	for n := range ws.Count {
+	for _, steps := range byWriter {
 		writers.Go(func() {
-			random := seedtest.Source(ws.Seed, n)
-			for i := range ws.Each {
-				if ws.Pause != nil {
-					time.Sleep(ws.Pause(random))
-				}
-				if err := ws.write(t.Context(), random, n*1_000_000+i); err != nil {
-					t.Errorf("writer %d: %v", n, err)
+			for _, s := range steps {
+				time.Sleep(s.After)
+				if err := ws.write(t.Context(), s); err != nil {
+					t.Errorf("%v: %v", s, err)
 					return
 				}
 			}
 		})
 	}
 	writers.Wait()
+	ws.finish()
 	spared := ws.Wire
 	spared.Agent = "last" // no fault strikes these
 	for _, namespace := range Namespaces {
@@ -158,11 +217,12 @@ func (ws *Writers) Run(t testing.TB) {
 	}
 }
 
-// write sends one write. Its number makes it differ from all others. A refusal because of
+// write makes one step. Its number makes it differ from all others. A refusal because of
 // what another writer did (not found, a conflict) is no error.
-func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) error {
+func (ws *Writers) write(ctx context.Context, s Step) error {
+	random := seedtest.Source(ws.Seed, -1-s.Number)
 	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
-	namespace, name := pick(Namespaces...), pick(Names...)
+	verb, namespace, name, number := s.Verb, s.Namespace, s.Name, s.Number
 	collection := Path + "/namespaces/" + namespace + "/samples"
 	path := collection + "/" + name
 	content := func(resourceVersion string) string {
@@ -174,7 +234,6 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 			name, resourceVersion, strings.Join(labels, ","), pick("red", "green", "blue"), number)
 	}
 	var method, contentType, body string
-	verb := pick("create", "create", "update", "update", "nothing", "merge", "json", "status", "apply", "finalize", "delete")
 	switch verb {
 	case "create":
 		method, path, contentType, body = http.MethodPost, collection, "application/json", content("")
@@ -183,7 +242,7 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 		if err != nil {
 			return err
 		}
-		if code == http.StatusNotFound || ws.isFault(code) {
+		if code == http.StatusNotFound || ws.Faults && isFault(code, current) {
 			ws.note(verb, "", code, "")
 			return nil
 		}
@@ -227,7 +286,7 @@ func (ws *Writers) write(ctx context.Context, random *rand.Rand, number int) err
 			return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
 		}
 	default:
-		if !ws.isFault(code) {
+		if !ws.Faults || !isFault(code, answer) {
 			return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
 		}
 	}

@@ -64,13 +64,18 @@ var (
 // getter reads the objects of a kind in the cluster of the context.
 type getter struct{ of schema.GroupResource }
 
-// Get implements rest.Getter.
+// Get implements rest.Getter. As upstream's storage does, it names what is not there by the resource
+// of the request: whoever asks for the log of a pod on the node n is told that pods "n" is not found.
 func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.Object(g.of, apirequest.NamespaceValue(ctx), name)
+	obj, err := c.Object(g.of, apirequest.NamespaceValue(ctx), name)
+	if info, ok := apirequest.RequestInfoFrom(ctx); ok && apierrors.IsNotFound(err) {
+		err = apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, name)
+	}
+	return obj, err
 }
 
 // noWebhooks finds no webhook configuration. Tokens can only be bound to one under an alpha

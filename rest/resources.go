@@ -78,6 +78,9 @@ func (s resources) serve(r *request) error {
 	if err := r.findVersion(); err != nil {
 		return err
 	}
+	if r.version.Resource.Unusable {
+		return apierrors.NewInternalError(errors.New("error resolving resource"))
+	}
 	if r.version.Resource.Routing.AnyPath {
 		r.deprecated()
 	}

@@ -111,7 +111,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
 		all.webhook = webhookConverter(record.Value, outside)
-		r.CallsOut = true
+		r.CallsOut, r.Unusable = true, !hasValidBundle(c)
 	}
 	for _, v := range crd.Spec.Versions {
 		compiledVersion, err := compileVersion(r, crd, v, all)

@@ -89,6 +89,10 @@ type Resource struct {
 	// its definition is not established.
 	Unlisted bool
 
+	// Unusable says that the requests for the objects have paths, but none can be carried out:
+	// the definition has a conversion webhook that nobody can call.
+	Unusable bool
+
 	// Terminating refuses creates, because the definition is being deleted.
 	Terminating bool
 }

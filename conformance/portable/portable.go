@@ -28,9 +28,7 @@ Kubernetes' and etcd's published modules. Written by "go run . -only portable -u
 What fails: all migrations, for no migrator runs; the types in policies, which a controller checks once and before it
 has learned of a new kind; namespaces, quotas and parameters that took longer than 40s on a busy machine, where the
 controllers empty the namespaces of all scenarios; a patch of a reference to a service, for the cluster has an address
-in its place; a list that the real server has converted before; and versions of custom kinds in groups of Kubernetes.
-Not understood yet: the status of a policy, the log of a Pod whose Node is not there, and a definition with a bundle
-that is none.`,
+in its place; a list that the real server has converted before; and versions of custom kinds in groups of Kubernetes.`,
 }
 
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 )
 
 // ErrClosed is the error of every method of a closed store, and of its cursors.
@@ -74,4 +76,36 @@ type FutureError struct {
 
 func (e *FutureError) Error() string {
 	return fmt.Sprintf("revision %d is yet to come, the newest is %d", e.Requested, e.Current)
+}
+
+// FileError says that the data file could not take a write. The write has not been made: it has no revision, and no
+// reader sees it, now or when the file is opened again.
+type FileError struct {
+	Path string
+	Err  error
+	// Final says that the file takes no more writes, because nobody knows what is on the disk. Opening it again settles that.
+	Final bool
+}
+
+func (e *FileError) Error() string {
+	text := fmt.Sprintf("data file %s: %v", e.Path, e.Err)
+	if e.Final {
+		text += "; nothing more is written to it"
+	}
+	return text
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Full tells whether there is no space for more.
+func (e *FileError) Full() bool {
+	return errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT) || errors.Is(e.Err, syscall.EFBIG)
+}
+
+// causeOf returns what the system said, without the name that the file had when it was opened.
+func causeOf(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

@@ -41,7 +41,7 @@ type file struct {
 	size   int64
 	synced int64       // the offset up to which it is synced
 	timer  *time.Timer // that syncs what has been written; nil: all is synced
-	broken error       // why nothing can be written any more
+	broken *FileError  // why nothing can be written any more
 }
 
 // usualSlack is the slack of a file, and syncAfter how long SyncEverySecond waits.
@@ -72,14 +72,14 @@ func (f *file) append(fr frame) error {
 		if err = f.handle.Sync(); err != nil {
 			// What is on the disk now is unknown, even of what an earlier sync has
 			// promised.
-			f.broken = fmt.Errorf("data file %s: %w; nothing more is written to it", f.path, err)
+			f.breaks(err)
 		}
 	}
 	if err != nil {
 		if undo := f.handle.Truncate(f.size); undo != nil && f.broken == nil {
-			f.broken = fmt.Errorf("data file %s: %w, after %w; nothing more is written to it", f.path, undo, err)
+			f.breaks(fmt.Errorf("%w, after %w", causeOf(undo), causeOf(err)))
 		}
-		return err
+		return &FileError{Path: f.path, Err: causeOf(err)}
 	}
 	f.size += int64(len(whole))
 	switch {
@@ -91,18 +91,26 @@ func (f *file) append(fr frame) error {
 	return nil
 }
 
+// breaks notes why nothing can be written any more.
+func (f *file) breaks(why error) error {
+	f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}
+	return f.broken
+}
+
 // syncNow syncs everything that has been written.
 func (f *file) syncNow() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.timer == nil || f.broken != nil {
+	if f.broken != nil {
 		return f.broken
+	}
+	if f.timer == nil {
+		return nil
 	}
 	f.timer.Stop()
 	f.timer = nil
 	if err := f.handle.Sync(); err != nil {
-		f.broken = fmt.Errorf("data file %s: %w; nothing more is written to it", f.path, err)
-		return f.broken
+		return f.breaks(err)
 	}
 	f.synced = f.size
 	return nil

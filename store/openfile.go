@@ -87,7 +87,9 @@ func goOn(path string, locked *os.File, o Options, options FileOptions) (*Store,
 		}
 		if err == nil && f.wasteful() {
 			s.rewrite()
-			err = f.broken
+			if f.broken != nil {
+				err = f.broken
+			}
 		}
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,8 +60,7 @@ func (s *Store) writeAnew() error {
 	f.handle, f.size, f.whole = next, size, size
 	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
-		f.broken = fmt.Errorf("data file %s: %w; nothing more is written to it", f.path, err)
-		return f.broken
+		return f.breaks(err)
 	}
 	f.synced = size
 	return nil

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/tidwall/buntdb"
@@ -60,7 +59,8 @@ type Precondition struct {
 }
 
 // Create writes a record for a key that has none. It fails with an [*ExistsError] if the key has a record, and
-// otherwise with a [*PreconditionError] for the first precondition that does not hold.
+// otherwise with a [*PreconditionError] for the first precondition that does not hold, or with a [*FileError] if the
+// store's file does not take it.
 func (s *Store) Create(key string, w Write) (Record, error) {
 	return s.commit(Created, key, w, func(current Record, found bool) error {
 		if found {
@@ -175,7 +175,7 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 			events = append(events, c.event)
 		}
 		if err := s.file.append(eventsFrameOf(s.file.safe(), events)); err != nil {
-			return Record{}, nil, fmt.Errorf("keeping revision %d: %w", own.event.Record.Revision, err)
+			return Record{}, nil, err
 		}
 	}
 

@@ -144,7 +144,7 @@ func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Recor
 				}
 				a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, since)
 			}
-			return record, c, err
+			return record, c, keeping(err)
 		}
 		if c.unlimited != 0 {
 			a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, 0)

@@ -33,6 +33,28 @@ func (e *tooLargeError) Error() string {
 	return "etcdserver: request is too large"
 }
 
+// unkeptError says that the store's file has not taken a write, without the file's path, which is none of the
+// client's business.
+type unkeptError struct{ *store.FileError }
+
+func (e unkeptError) Unwrap() error { return e.FileError }
+
+func (e unkeptError) Error() string {
+	if e.Full() {
+		return "etcdserver: mvcc: database space exceeded" // as a real server whose etcd is full
+	}
+	return "fakecluster cannot write to its data file: " + e.Err.Error() // etcd would end
+}
+
+// keeping words the error of a commit for clients.
+func keeping(err error) error {
+	var unkept *store.FileError
+	if errors.As(err, &unkept) {
+		return unkeptError{unkept}
+	}
+	return err
+}
+
 // commitCreate stores a new object that has been judged. If there is one of that
 // name, it fails with a store.ExistsError.
 func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	clientrest "k8s.io/client-go/rest"
@@ -32,19 +33,12 @@ import (
 // failure is played again with fewer and fewer operations, and the shortest history is printed.
 func TestHistoriesOfEverything(t *testing.T) {
 	random := seedtest.Rand(t)
-	for n := range seedtest.Cases(40) {
+	for range seedtest.Cases(40) {
 		ops := make([]operation, 60+random.IntN(60))
 		for i := range ops {
 			ops[i] = someOperation(random)
 		}
-		if err := playHistory(t, ops); err != nil {
-			shortest, err := shorten(t, ops, err)
-			var lines []string
-			for _, op := range shortest {
-				lines = append(lines, op.String())
-			}
-			t.Fatalf("history %d: %v\nthe shortest history that fails, of %d operations:\n  %s", n, err, len(ops), strings.Join(lines, "\n  "))
-		}
+		seedtest.Play(t, ops, func(ops []operation) error { return playHistory(t, ops) })
 	}
 }
 
@@ -61,7 +55,7 @@ func TestHistoriesAreShortened(t *testing.T) {
 	if err == nil {
 		t.Fatal("a list that is not what is there is not found")
 	}
-	shortest, _ := shorten(t, ops, err)
+	shortest, _ := seedtest.Shorten(ops, err, func(ops []operation) error { return playHistory(t, ops) })
 	if len(shortest) > 3 || !slices.Contains(shortest, operation{what: "create", kind: 2}) {
 		t.Errorf("%v: %v", shortest, err)
 	}
@@ -87,23 +81,8 @@ func (o operation) String() string {
 func someOperation(random *rand.Rand) operation {
 	what := seedtest.Pick(random, "create", "create", "create", "create", "update", "merge", "merge", "apply", "status", "hold", "free", "free", "delete", "delete",
 		"deletecollection", "define", "define", "undefine", "namespace", "endNamespace", "watch", "watchlist", "resume", "resume", "exact", "exact", "page", "continue",
-		"fork", "compact", "fault")
+		"fork", "compact", "fault", "fault", "stale")
 	return operation{what, random.IntN(len(mixedKinds)), random.IntN(len(mixedNamespaces)), random.IntN(len(mixedNames)), random.IntN(6)}
-}
-
-// shorten leaves operations out as long as the history fails.
-func shorten(t *testing.T, ops []operation, failed error) ([]operation, error) {
-	for size := len(ops) / 2; size > 0; size /= 2 {
-		for i := 0; i+size <= len(ops); {
-			fewer := slices.Delete(slices.Clone(ops), i, i+size)
-			if err := playHistory(t, fewer); err != nil {
-				ops, failed = fewer, err
-			} else {
-				i += size
-			}
-		}
-	}
-	return ops, failed
 }
 
 // playHistory plays operations on a cluster of their own, in a bubble: when everything waits, all
@@ -155,6 +134,10 @@ type mixed struct {
 	// compacted is the revision at which the past was last forgotten.
 	compacted int
 	number    int
+
+	expiring []*fakecluster.Injection // faults that end a watch with 410, and forget the past
+	fired    int                      // how often these had struck when compacted was set
+	expired  int                      // watches that have ended with 410 for no other reason
 }
 
 // parent is a cluster of which the present one is a fork. It stays as it was.
@@ -284,6 +267,8 @@ func (m *mixed) do(op operation) {
 		m.compacted = m.revision()
 	case "fault":
 		m.inject(op, kind)
+	case "stale":
+		m.stale(op, kind)
 	case "lie": // a failure of the driver's own, for its test
 		if m.truth["configmaps"].objects["default/a"] != "" {
 			m.failed = errors.New("a lie")
@@ -292,26 +277,71 @@ func (m *mixed) do(op operation) {
 }
 
 func (m *mixed) inject(op operation, kind string) {
-	effect := []fakecluster.Effect{
-		fakecluster.CutBeforeCommit(), fakecluster.CutAfterCommit(), fakecluster.Conflict(), fakecluster.Unavailable(), fakecluster.InternalError("on purpose"), fakecluster.DropWatch(1),
-	}[op.choice]
-	fault := fakecluster.Fault{Verb: "patch", Resource: kind, UserAgent: "writer", Effect: effect, Times: 1, Optional: true}
-	if op.choice == 5 {
-		fault.Verb, fault.UserAgent = "watch", "watcher"
+	strike := fakecluster.Fault{Verb: "patch", UserAgent: "writer"}
+	watch := fakecluster.Fault{Verb: "watch", UserAgent: "watcher"}
+	with := func(f fakecluster.Fault, effect fakecluster.Effect) fakecluster.Fault { f.Effect = effect; return f }
+	late := strike
+	late.Latency = time.Millisecond
+	fault := []fakecluster.Fault{
+		with(strike, fakecluster.CutBeforeCommit()), with(strike, fakecluster.CutAfterCommit()), with(strike, fakecluster.Conflict()),
+		with(strike, fakecluster.Unavailable()), with(strike, fakecluster.InternalError("on purpose")), with(strike, fakecluster.TooManyRequests(0)),
+		with(strike, fakecluster.Timeout()), with(strike, fakecluster.RefuseAdmission("on purpose")), late,
+		with(watch, fakecluster.DropWatch(0)), with(watch, fakecluster.DropWatch(1)), with(watch, fakecluster.DropWatch(3)),
+		with(watch, fakecluster.DelayWatch(time.Millisecond)), with(watch, fakecluster.ExpireWatch()), with(watch, fakecluster.ExpireWatch()),
+		with(watch, fakecluster.Unavailable()), with(watch, fakecluster.InternalError("on purpose")), with(watch, fakecluster.TooManyRequests(0)),
+	}[op.choice*len(mixedNames)+op.who]
+	if i := m.put(kind, fault); i != nil && fault.Effect.String() == fakecluster.ExpireWatch().String() {
+		m.expiring = append(m.expiring, i)
 	}
-	if kind != "configmaps" {
+}
+
+// put puts a fault in force that strikes once, if the kind is served.
+func (m *mixed) put(kind string, fault fakecluster.Fault) *fakecluster.Injection {
+	if now, served := m.truth[kind]; !served || now.ending {
+		return nil
+	}
+	if fault.Resource = kind; kind != "configmaps" {
 		fault.Resource += ".mixed.example.com"
 	}
-	if now, served := m.truth[kind]; served && !now.ending {
-		m.cluster.Inject(fault)
+	fault.Times, fault.Optional = 1, true
+	return m.cluster.Inject(fault)
+}
+
+// forgotten returns the revision at which the past was last forgotten, and how often watches have been ended with 410.
+func (m *mixed) forgotten() (compacted, fired int) {
+	for _, i := range m.expiring {
+		fired += i.Fired()
 	}
+	if fired > m.fired {
+		m.compacted, m.fired = m.revision(), fired // or a bit earlier
+	}
+	return m.compacted, fired
+}
+
+// stale lists a kind as a cache that lags shows it. It must be what an exact list shows.
+func (m *mixed) stale(op operation, kind string) {
+	i := m.put(kind, fakecluster.Fault{Verb: "list", UserAgent: "stale", Effect: fakecluster.StaleRead(1 + op.choice)})
+	if i == nil {
+		return
+	}
+	now := m.truth[kind]
+	s, code, text := m.listBy("stale", kind, "")
+	exact, exactly, _ := m.list(kind, fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=Exact", s.revision))
+	if code != http.StatusOK || exactly != http.StatusOK {
+		m.failed = fmt.Errorf("a stale list of %s: %d %s, and an exact one at %d: %d", kind, code, text, s.revision, exactly)
+	} else if d := cmp.Diff(exact.objects, s.objects); d != "" || s.revision > now.revision || s.revision < now.revision-1-op.choice || i.Fired() == 0 && s.revision != now.revision { // it strikes only if there is an older state
+		m.failed = fmt.Errorf("a stale list of %s is at %d, now %d, and not what was there (-was +listed):\n%s", kind, s.revision, now.revision, d)
+	}
+	i.Stop()
 }
 
 func (m *mixed) revision() int { return m.truth["configmaps"].revision }
 
 // list is what the present list of a kind shows. It is not served if the definition is not there.
-func (m *mixed) list(kind, query string) (sight, int, string) {
-	code, answer := m.send("truth", "GET", mixedGroup(kind)+"/"+kind+query, "", "")
+func (m *mixed) list(kind, query string) (sight, int, string) { return m.listBy("truth", kind, query) }
+
+func (m *mixed) listBy(agent, kind, query string) (sight, int, string) {
+	code, answer := m.send(agent, "GET", mixedGroup(kind)+"/"+kind+query, "", "")
 	var l struct {
 		Metadata struct{ ResourceVersion, Continue string }
 		Items    []json.RawMessage
@@ -377,6 +407,7 @@ func (m *mixed) check() error {
 		return m.failed
 	}
 	for range 3 { // a watch that has ended goes on, maybe with a new list
+		time.Sleep(2 * time.Millisecond) // of the bubble: what is held back has come then
 		synctest.Wait()
 		for i, w := range m.watchers {
 			if err := w.look(); err != nil {
@@ -391,6 +422,7 @@ func (m *mixed) check() error {
 // another one, and may be if the past has been forgotten.
 func (m *mixed) judge(what, kind string, was sight, code int) (over bool, err error) {
 	now, served := m.truth[kind]
+	compacted, _ := m.forgotten()
 	switch {
 	case !served:
 		if code != http.StatusNotFound {
@@ -402,10 +434,10 @@ func (m *mixed) judge(what, kind string, was sight, code int) (over bool, err er
 			return true, fmt.Errorf("%s of %s at %d, which is from before the definition: %d, want 410", what, kind, was.revision, code)
 		}
 		return true, nil
-	case code == http.StatusGone && was.revision < m.compacted:
+	case code == http.StatusGone && was.revision < compacted:
 		return true, nil
 	case code != http.StatusOK:
-		return true, fmt.Errorf("%s of %s at %d (now %d, forgotten before %d): %d", what, kind, was.revision, now.revision, m.compacted, code)
+		return true, fmt.Errorf("%s of %s at %d (now %d, forgotten before %d): %d", what, kind, was.revision, now.revision, compacted, code)
 	}
 	return false, nil
 }
@@ -542,8 +574,12 @@ func (w *mixedWatcher) look() error {
 		w.cancel = nil
 	}
 	if expired {
-		if w.at.uid == now.uid && w.at.revision >= w.of.compacted && served {
-			return fmt.Errorf("410 at %d, though nothing has been forgotten since %d", w.at.revision, w.of.compacted)
+		compacted, fired := w.of.forgotten()
+		if w.at.uid == now.uid && w.at.revision >= compacted && served {
+			w.of.expired++
+		}
+		if w.of.expired > fired {
+			return fmt.Errorf("410 at %d, though nothing has been forgotten since %d, and %d watches were to end so", w.at.revision, compacted, fired)
 		}
 		w.begun = false
 	}
@@ -588,8 +624,13 @@ func (w *mixedWatcher) resume(now sight, served bool) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		cancel()
+		switch code := resp.StatusCode; {
+		case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable, code == http.StatusInternalServerError && bytes.Contains(text, []byte("on purpose")):
+			return nil // a fault; it tries again
+		}
 		_, err := w.of.judge("a watch", w.kind, w.at, resp.StatusCode)
 		if resp.StatusCode == http.StatusGone {
 			w.begun = false

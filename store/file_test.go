@@ -117,33 +117,62 @@ func names(t testing.TB, folder string) (all []string) {
 	return all
 }
 
+// fileStep is a step in the life of a store in a file.
+type fileStep struct {
+	what string // put, remove, compact or reopen
+	key  string
+	size int // of the value, or how many revisions of the history are left
+}
+
 // After any history, a store in a file is what it would be in memory, however often it was opened again, and so is one
 // that has read a snapshot.
 func TestRandomHistoriesSurvive(t *testing.T) {
 	random := seedtest.Rand(t)
 	for range 3 {
-		path := filepath.Join(t.TempDir(), "data")
 		o := Options{HistoryRevisions: 20 + random.IntN(100)}
-		memory := open(t, o)
-		for range 5 {
-			s := inFile(t, path, o, FileOptions{Sync: SyncEverySecond})
-			s.file.slack = 4 << 10
-			for range 200 {
-				key := fmt.Sprintf("/%d/%02d", random.IntN(3), random.IntN(15))
-				value := strings.Repeat("v", random.IntN(100))
-				r, err := s.Get(key)
-				switch {
-				case random.IntN(60) == 0:
-					at := s.Oldest() + random.Int64N(s.Revision()-s.Oldest()+1)
-					fails(t, "compact", s.Compact(at), memory.Compact(at))
-				case err == nil && random.IntN(3) == 0:
-					remove(t, s, r)
-					remove(t, memory, r)
-				default:
-					put(t, s, key, value)
-					put(t, memory, key, value)
-				}
+		var steps []fileStep
+		for i := range 1000 {
+			step := fileStep{what: "put", key: fmt.Sprintf("/%d/%02d", random.IntN(3), random.IntN(15)), size: random.IntN(100)}
+			switch {
+			case i%200 == 199:
+				step = fileStep{what: "reopen"}
+			case random.IntN(60) == 0:
+				step.what = "compact"
+			case random.IntN(3) == 0:
+				step.what = "remove"
 			}
+			steps = append(steps, step)
+		}
+		seedtest.Play(t, append(steps, fileStep{what: "reopen"}), func(steps []fileStep) error {
+			return seedtest.Attempt(t, func(t testing.TB) { playFile(t, o, steps) })
+		})
+	}
+}
+
+func playFile(t testing.TB, o Options, steps []fileStep) {
+	path := filepath.Join(t.TempDir(), "data")
+	memory, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { closed(t, memory) }()
+	begin := func() *Store {
+		s, err := OpenFile(path, o, FileOptions{Sync: SyncEverySecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.file.slack = 4 << 10
+		return s
+	}
+	s := begin()
+	defer func() { closed(t, s) }()
+	for _, step := range steps {
+		r, err := s.Get(step.key)
+		switch {
+		case step.what == "compact":
+			at := s.Revision() - int64(step.size)
+			fails(t, "compact", s.Compact(at), memory.Compact(at))
+		case step.what == "reopen":
 			same(t, "as long as it is open", s, memory)
 			live, err := ReadFile(path)
 			if err != nil || live.Revision() != s.Revision() {
@@ -153,39 +182,53 @@ func TestRandomHistoriesSurvive(t *testing.T) {
 			if info, _ := os.Stat(path); info.Size() > 100<<10 {
 				t.Errorf("the file has %d bytes", info.Size())
 			}
-			snap, err := memory.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text strings.Builder
-			if err := snap.Write(&text, "meta"); err != nil {
-				t.Fatal(err)
-			}
-			read, err := ReadSnapshot(strings.NewReader(text.String()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := Load(read, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "meta", loaded.Meta(), "meta")
-			loaded.meta = ""
-			same(t, "loaded from a snapshot", loaded, memory)
-			again, err := loaded.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var twice strings.Builder
-			if err := again.Write(&twice, "meta"); err != nil || twice.String() != text.String() {
-				t.Errorf("a snapshot of the loaded store has other bytes, %v", err)
-			}
-			closed(t, loaded)
+			survives(t, o, memory)
+			s = begin()
+			same(t, "opened again", s, memory)
+		case step.what == "remove" && err == nil:
+			remove(t, s, r)
+			remove(t, memory, r)
+		default:
+			put(t, s, step.key, strings.Repeat("v", step.size))
+			put(t, memory, step.key, strings.Repeat("v", step.size))
 		}
-		s := inFile(t, path, o, FileOptions{})
-		same(t, "opened again", s, memory)
-		closed(t, s)
+		if t.Failed() {
+			t.Fatalf("after %v", step)
+		}
 	}
+}
+
+// survives writes a snapshot of a store and reads it again.
+func survives(t testing.TB, o Options, memory *Store) {
+	t.Helper()
+	snap, err := memory.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := snap.Write(&text, "meta"); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadSnapshot(strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Load(read, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "meta", loaded.Meta(), "meta")
+	loaded.meta = ""
+	same(t, "loaded from a snapshot", loaded, memory)
+	again, err := loaded.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var twice strings.Builder
+	if err := again.Write(&twice, "meta"); err != nil || twice.String() != text.String() {
+		t.Errorf("a snapshot of the loaded store has other bytes, %v", err)
+	}
+	closed(t, loaded)
 }
 
 // written is a file of a small history, where each of its frames begins, and the revision before each.

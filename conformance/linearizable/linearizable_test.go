@@ -1,6 +1,7 @@
 package linearizable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,12 +76,90 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 			if result != porcupine.Ok {
 				file := t.ArtifactDir() + "/history.html"
 				err := porcupine.VisualizePath(model(), info, file)
-				t.Errorf("the history is not linearizable: %s; see %s (%v)", result, file, err)
+				t.Errorf("the history is not linearizable: %s; see %s (%v)\n%s", result, file, err, told(shortest(history)))
 			}
 			if wrong := disordered(history); wrong != "" {
 				t.Error(wrong)
 			}
 		})
+	}
+}
+
+// The scheduler decides how the clients meet, so that a history cannot be played again, and nothing can be left out of one
+// that has been: a read has to have its write. But its end can. shortest returns the shortest beginning of the
+// operations on one object that is not linearizable, empty if there is none.
+func shortest(history []porcupine.Operation) []porcupine.Operation {
+	for _, of := range byObject(history) {
+		if porcupine.CheckOperations(model(), of) {
+			continue
+		}
+		var ends []int64
+		for _, o := range of {
+			ends = append(ends, o.Return)
+		}
+		slices.Sort(ends)
+		// If a beginning is not linearizable, a longer one is not either.
+		n, _ := slices.BinarySearchFunc(ends, 0, func(end int64, _ int) int {
+			if porcupine.CheckOperations(model(), until(of, end)) {
+				return -1
+			}
+			return 1
+		})
+		return until(of, ends[min(n, len(ends)-1)])
+	}
+	return nil
+}
+
+// until is what was known of a history at a time. Who had not been answered by then may have written, or may yet.
+func until(history []porcupine.Operation, end int64) (known []porcupine.Operation) {
+	for _, o := range history {
+		switch {
+		case o.Return <= end:
+			known = append(known, o)
+		case o.Call <= end && o.Input.(call).verb != "get":
+			o.Output, o.Return = answer{code: cut}, math.MaxInt64
+			known = append(known, o)
+		}
+	}
+	slices.SortFunc(known, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return known
+}
+
+// told prints operations in the order in which they were asked.
+func told(history []porcupine.Operation) string {
+	text := fmt.Sprintf("the shortest history that is not, %d operations:", len(history))
+	for _, o := range history {
+		text += fmt.Sprintf("\n  client %d, %d to %d: %+v: %+v", o.ClientId, o.Call, o.Return, o.Input, o.Output)
+	}
+	return text
+}
+
+// A violation is shown with what led to it, and with nothing that came later or happened elsewhere.
+func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
+	var history []porcupine.Operation
+	at := int64(0)
+	add := func(object, verb string, fields fields, a answer) {
+		at += 2
+		history = append(history, porcupine.Operation{ClientId: int(at) % 3, Input: call{verb: verb, object: object, fields: fields}, Output: a, Call: at, Return: at + 1})
+	}
+	for n := range 20 {
+		code := 200
+		if n == 0 {
+			code = 201
+		}
+		add("a", "apply", fields{C: n + 1}, answer{code, 10 + 2*n, fields{C: n + 1}})
+		add("b", "apply", fields{C: n + 1}, answer{code, 11 + 2*n, fields{C: n + 1}})
+	}
+	if got := shortest(history); got != nil {
+		t.Errorf("a history without a violation: %s", told(got))
+	}
+	broken := slices.Clone(history)
+	stale := broken[15] // an apply to b
+	stale.Output = answer{200, 5, stale.Output.(answer).fields}
+	broken[15] = stale
+	got := shortest(broken)
+	if len(got) != 8 || got[7].Call != stale.Call || got[7].Output != stale.Output {
+		t.Errorf("the violation is at %d, by the eighth operation on b; %s", stale.Call, told(got))
 	}
 }
 

@@ -32,10 +32,13 @@ const controllerRuntime = "sigs.k8s.io/controller-runtime"
 
 var packages = []string{"cache", "manager", "client", "envtest", "webhook", "source", "builder", "controller", "handler"}
 
-// suite is a test binary with a suite of specs.
-type suite struct{ name, dir, binary string }
+// Suite is a test binary with a suite of ginkgo's specs.
+type Suite struct {
+	Name, Dir, Binary string
+	Timeout           time.Duration // ends a suite that hangs
+}
 
-// timeout ends a suite that hangs.
+// timeout is that of the suites here.
 const timeout = 5 * time.Minute
 
 // Run builds the programs and the suites, runs the suites, and returns the results of their specs.
@@ -52,7 +55,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	suites := make(chan suite)
+	suites := make(chan Suite)
 	var built error
 	go func() {
 		defer close(suites)
@@ -67,9 +70,9 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	for range 2 { // they wait most of the time
 		all.Go(func() {
 			for s := range suites {
-				results, err := s.run(ctx, work, assets)
+				results, err := s.Run(ctx, work, assets)
 				mu.Lock()
-				byName[s.name], failed = results, errors.Join(failed, err)
+				byName[s.Name], failed = results, errors.Join(failed, err)
 				mu.Unlock()
 			}
 		})
@@ -103,7 +106,7 @@ func Assets(ctx context.Context, work string) (string, error) {
 }
 
 // buildAll builds the suites, the slowest first, but for the project, which says the most.
-func buildAll(ctx context.Context, work string, suites chan<- suite) error {
+func buildAll(ctx context.Context, work string, suites chan<- Suite) error {
 	here, err := filepath.Abs("envtest/testdata/project")
 	if err != nil {
 		return err
@@ -113,7 +116,7 @@ func buildAll(ctx context.Context, work string, suites chan<- suite) error {
 			return fmt.Errorf("building the suite %s: %w", name, err)
 		}
 		select {
-		case suites <- suite{name, dir, binary}:
+		case suites <- Suite{name, dir, binary, timeout}:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -135,13 +138,14 @@ func buildAll(ctx context.Context, work string, suites chan<- suite) error {
 	return nil
 }
 
-// run runs the suite and returns the results of its specs.
-func (s suite) run(ctx context.Context, work, assets string) ([]verdict.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
+// Run runs the suite and returns the results of its specs. assets is its KUBEBUILDER_ASSETS, work a folder
+// for what it reports.
+func (s Suite) Run(ctx context.Context, work, assets string) ([]verdict.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout+10*time.Second)
 	defer cancel()
-	report := filepath.Join(work, s.name+".json")
-	cmd := exec.CommandContext(ctx, s.binary, "-test.timeout="+timeout.String(), "-ginkgo.json-report="+report, "-ginkgo.no-color", "-ginkgo.seed=1")
-	cmd.Dir = s.dir
+	report := filepath.Join(work, strings.ReplaceAll(s.Name, "/", "-")+".json")
+	cmd := exec.CommandContext(ctx, s.Binary, "-test.timeout="+s.Timeout.String(), "-ginkgo.json-report="+report, "-ginkgo.no-color", "-ginkgo.seed=1")
+	cmd.Dir = s.Dir
 	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -149,7 +153,7 @@ func (s suite) run(ctx context.Context, work, assets string) ([]verdict.Result, 
 	output, err := cmd.CombinedOutput()
 	content, readErr := os.ReadFile(report)
 	if readErr != nil {
-		return nil, fmt.Errorf("the suite %s wrote no report (%w); it printed\n%s", s.name, errors.Join(err, readErr), output)
+		return nil, fmt.Errorf("the suite %s wrote no report (%w); it printed\n%s", s.Name, errors.Join(err, readErr), output)
 	}
 	return s.results(content)
 }
@@ -165,16 +169,16 @@ type spec struct {
 }
 
 // results reads ginkgo's report. Set-up and tear-down are results if they fail.
-func (s suite) results(report []byte) ([]verdict.Result, error) {
+func (s Suite) results(report []byte) ([]verdict.Result, error) {
 	var runs []struct{ SpecReports []spec }
 	if err := json.Unmarshal(report, &runs); err != nil {
-		return nil, fmt.Errorf("the report of %s: %w", s.name, err)
+		return nil, fmt.Errorf("the report of %s: %w", s.Name, err)
 	}
 	var results []verdict.Result
 	times := map[string]int{}
 	for _, run := range runs {
 		for _, spec := range run.SpecReports {
-			result := verdict.Result{Name: s.name + ": " + spec.name(), Verdict: verdict.Fail, Reason: verdict.Reason(spec.Failure.Message), Time: spec.RunTime}
+			result := verdict.Result{Name: s.Name + ": " + spec.name(), Verdict: verdict.Fail, Reason: verdict.Reason(spec.Failure.Message), Time: spec.RunTime}
 			switch spec.State {
 			case "passed":
 				result.Verdict, result.Reason = verdict.Pass, ""

@@ -9,7 +9,7 @@ import (
 )
 
 func TestResultsAreThoseOfSpecs(t *testing.T) {
-	got, err := suite{name: "client"}.results([]byte(`[{"SpecReports":[
+	got, err := Suite{Name: "client"}.results([]byte(`[{"SpecReports":[
 {"LeafNodeType":"BeforeSuite","State":"passed"},
 {"ContainerHierarchyTexts":["Client","  Create "],"LeafNodeType":"It","LeafNodeText":"should\n create","State":"passed","RunTime":5},
 {"ContainerHierarchyTexts":["Client","Create"],"LeafNodeType":"It","LeafNodeText":"should create","State":"failed","Failure":{"Message":"\nno\nmore"}},
@@ -27,7 +27,7 @@ func TestResultsAreThoseOfSpecs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if _, err := (suite{}).results([]byte("{")); err == nil {
+	if _, err := (Suite{}).results([]byte("{")); err == nil {
 		t.Error("half a report is read")
 	}
 }

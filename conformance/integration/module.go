@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 
 	"github.com/fakecluster/fakecluster/conformance/cache"
 	"github.com/fakecluster/fakecluster/conformance/gotool"
@@ -36,7 +38,7 @@ func copyModule(m module, into string) (string, error) { return copyModules(m, n
 
 // copyModules returns such a copy with other modules in some of its folders.
 func copyModules(m module, inside map[string]module, into string) (string, error) {
-	dir := filepath.Join(into, filepath.Base(m.Path)+"@"+m.Version)
+	dir := filepath.Join(into, Name(m.Path)+"@"+m.Version)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -204,6 +206,12 @@ func Copy(ctx context.Context, path string) (string, error) {
 	}
 	return copyModule(m, folder)
 }
+
+// Name returns the last element of a module's path that is no major version: trainer for
+// github.com/kubeflow/trainer/v2.
+func Name(modulePath string) string { return path.Base(majorVersion.ReplaceAllString(modulePath, "")) }
+
+var majorVersion = regexp.MustCompile("/v[0-9]+$")
 
 // CopyVersion is as Copy, for a version of a module that conformance does not require. parts are the
 // folders in its repository that are modules of their own, such as "api", and that its go.mod replaces by

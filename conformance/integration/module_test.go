@@ -49,7 +49,7 @@ func TestPartsOfARepositoryAreCopiedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dir, err := copyModules(module{Path: "example.com/operator", Version: "v1.2.3", Dir: main}, map[string]module{"api": {Dir: part}}, into)
+	dir, err := copyModules(module{Path: "example.com/operator/v2", Version: "v1.2.3", Dir: main}, map[string]module{"api": {Dir: part}}, into)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 // envtest's control plane, and KUBEBUILDER_ASSETS is all that they are told. From the folder
 // conformance:
 //
-//	go run ./operators                             # all of them, which takes half an hour the first time
+//	go run ./operators                             # all of them, which takes an hour the first time
 //	go run ./operators -only cluster-api/core/     # the folders whose names match
 //	go run ./operators -update                     # and write the results to operators.txt
 //

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,34 +32,55 @@ Written by "go run ./operators -update".`,
 // operator is a module with tests that start envtest's control plane.
 type operator struct {
 	module, version string
-	folders         []string // that have them
+	tests           []string // folders with Go tests
+	suites          []string // folders with a suite of ginkgo's specs
 	parts           []string // of the repository that are modules of their own
+	borrowed        []borrowed
 }
 
+// borrowed is a folder that an operator's Makefile copies from a module that its go.mod names.
+type borrowed struct{ to, module, from string }
+
 // operators are the operators whose tests are run. Folders with many tests that never start a server are left
-// out, and so is what needs more than a Go module.
+// out, and so is what needs more than Go modules.
 var operators = []operator{
-	{"sigs.k8s.io/cluster-api", "v1.14.2", []string{
-		"bootstrap/kubeadm/reconcilers/kubeadmconfig",
-		"controllers/clustercache",
-		"controllers/crdmigrator",
-		"controlplane/kubeadm/reconcilers/kubeadmcontrolplane",
-		"core/reconcilers/cluster",
-		"core/reconcilers/clusterclass",
-		"core/reconcilers/clusterresourceset",
-		"core/reconcilers/extensionconfig",
-		"core/reconcilers/machine",
-		"core/reconcilers/machinedeployment",
-		"core/reconcilers/machinehealthcheck",
-		"core/reconcilers/machinepool",
-		"core/reconcilers/machineset",
-		"core/reconcilers/topology/cluster",
-		"core/reconcilers/topology/cluster/structuredmerge",
-		"core/webhooks/admission/test",
-		"internal/util/ssa/test",
-		"util/deprecated/v1beta1/patch",
-		"util/patch/test",
-	}, []string{"api"}},
+	{
+		module: "sigs.k8s.io/cluster-api", version: "v1.14.2",
+		parts: []string{"api"},
+		tests: []string{
+			"bootstrap/kubeadm/reconcilers/kubeadmconfig",
+			"controllers/clustercache",
+			"controllers/crdmigrator",
+			"controlplane/kubeadm/reconcilers/kubeadmcontrolplane",
+			"core/reconcilers/cluster",
+			"core/reconcilers/clusterclass",
+			"core/reconcilers/clusterresourceset",
+			"core/reconcilers/extensionconfig",
+			"core/reconcilers/machine",
+			"core/reconcilers/machinedeployment",
+			"core/reconcilers/machinehealthcheck",
+			"core/reconcilers/machinepool",
+			"core/reconcilers/machineset",
+			"core/reconcilers/topology/cluster",
+			"core/reconcilers/topology/cluster/structuredmerge",
+			"core/webhooks/admission/test",
+			"internal/util/ssa/test",
+			"util/deprecated/v1beta1/patch",
+			"util/patch/test",
+		},
+	},
+	{
+		module: "sigs.k8s.io/jobset", version: "v0.8.0",
+		suites: []string{"test/integration/webhook"},
+	},
+	{
+		module: "github.com/kubeflow/trainer/v2", version: "v2.0.0",
+		suites: []string{"test/integration/webhooks"}, // a spec of the controller loses a race now and then
+		borrowed: []borrowed{
+			{"manifests/external-crds/jobset-operator", "sigs.k8s.io/jobset", "config/components/crd/bases"},
+			{"manifests/external-crds/scheduler-plugins", "sigs.k8s.io/scheduler-plugins", "manifests/coscheduling"},
+		},
+	},
 }
 
 // timeout ends a folder's tests that hang.
@@ -79,7 +100,7 @@ func run(ctx context.Context, w io.Writer, match *regexp.Regexp) (results []verd
 		return nil, err
 	}
 	for _, of := range operators {
-		for _, folder := range of.folders {
+		for _, folder := range slices.Concat(of.tests, of.suites) {
 			name := of.name(folder)
 			if !match.MatchString(name) {
 				continue
@@ -104,7 +125,7 @@ func matches(match *regexp.Regexp) func(result string) bool {
 	}
 }
 
-func (o operator) name(folder string) string { return path.Base(o.module) + "/" + folder }
+func (o operator) name(folder string) string { return integration.Name(o.module) + "/" + folder }
 
 // run builds the tests of a folder and runs them.
 func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdict.Result, error) {
@@ -112,9 +133,17 @@ func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdi
 	if err != nil {
 		return nil, err
 	}
+	for _, b := range o.borrowed {
+		if err := b.copy(ctx, module); err != nil {
+			return nil, err
+		}
+	}
 	dir, binary := filepath.Join(module, folder), filepath.Join(work, "operator.test")
 	if _, err := gotool.Output(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, "."); err != nil {
 		return nil, err
+	}
+	if slices.Contains(o.suites, folder) {
+		return envtest.Suite{Name: o.name(folder), Dir: dir, Binary: binary, Timeout: timeout}.Run(ctx, work, assets)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
@@ -135,4 +164,24 @@ func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdi
 		err = fmt.Errorf("%w\n%s", err, &stderr)
 	}
 	return results, err
+}
+
+// copy copies the folder into the copy of the operator's module, unless it is there.
+func (b borrowed) copy(ctx context.Context, module string) error {
+	to := filepath.Join(module, b.to)
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	out, err := gotool.Output(ctx, module, "list", "-m", "-f", "{{.Dir}}", b.module)
+	if err != nil {
+		return err
+	}
+	from, unfinished := filepath.Join(strings.TrimSpace(string(out)), b.from), to+".unfinished"
+	if err := os.RemoveAll(unfinished); err != nil {
+		return err
+	}
+	if err := os.CopyFS(unfinished, os.DirFS(from)); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, to)
 }

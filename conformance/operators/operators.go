@@ -70,6 +70,10 @@ var operators = []operator{
 		},
 	},
 	{
+		module: "sigs.k8s.io/hierarchical-namespaces", version: "v1.1.0",
+		suites: []string{"internal/anchor", "internal/hierarchyconfig", "internal/hncconfig", "internal/hrq", "internal/objects"},
+	},
+	{
 		module: "sigs.k8s.io/jobset", version: "v0.8.0",
 		suites: []string{"test/integration/webhook"},
 	},
@@ -139,7 +143,8 @@ func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdi
 		}
 	}
 	dir, binary := filepath.Join(module, folder), filepath.Join(work, "operator.test")
-	if _, err := gotool.Output(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, "."); err != nil {
+	// Of a vendor folder a module's zip has the list alone, which the go command would go by without -mod.
+	if _, err := gotool.Output(ctx, dir, "test", "-c", "-mod=mod", "-vet=off", "-ldflags=-s -w", "-o", binary, "."); err != nil {
 		return nil, err
 	}
 	if slices.Contains(o.suites, folder) {
@@ -172,7 +177,7 @@ func (b borrowed) copy(ctx context.Context, module string) error {
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
-	out, err := gotool.Output(ctx, module, "list", "-m", "-f", "{{.Dir}}", b.module)
+	out, err := gotool.Output(ctx, module, "list", "-m", "-mod=mod", "-f", "{{.Dir}}", b.module)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"k8s.io/klog/v2"
 )
@@ -27,6 +28,11 @@ func filler(name string, items int) string {
 
 // TestWhatDefaultsAddIsBounded sends 200 KB that would become 5 GB.
 func TestWhatDefaultsAddIsBounded(t *testing.T) {
+	// By the clock of a bubble, no request is too late, however busy the machine is.
+	synctest.Test(t, testWhatDefaultsAddIsBounded)
+}
+
+func testWhatDefaultsAddIsBounded(t *testing.T) {
 	c := start(t)
 	c.must("POST", definitionsPath, fillersDefinition())
 	c.must("POST", fillersPath, filler("small", 10))
@@ -45,17 +51,21 @@ func TestWhatDefaultsAddIsBounded(t *testing.T) {
 		{"an apply that changes", "PATCH", fillersPath + "/small?fieldManager=x&force=true", "application/apply-patch+yaml", filler("small", 50_000), 500, lacks},
 		{"more than can be stored", "POST", fillersPath, "application/json", filler("huge", 100), 500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (10001418 vs. 2097152)"},
 	} {
-		t.Run(tt.rule, func(t *testing.T) {
-			before := c.must("GET", fillersPath, "")
-			a := c.do(tt.method, tt.path, http.Header{"Content-Type": {tt.mediaType}}, tt.body)
-			expect(t, "code", a.code, tt.code)
-			if message := statusOf(t, a).Message; !strings.HasSuffix(message, tt.message) {
-				t.Errorf("message %.300s", message)
-			}
-			expect(t, "the objects", c.must("GET", fillersPath, ""), before)
-		})
+		before := c.must("GET", fillersPath, "")
+		a := c.do(tt.method, tt.path, http.Header{"Content-Type": {tt.mediaType}}, tt.body)
+		expect(t, tt.rule+": code", a.code, tt.code)
+		if message := statusOf(t, a).Message; !strings.HasSuffix(message, tt.message) {
+			t.Errorf("%s: message %.300s", tt.rule, message)
+		}
+		expect(t, tt.rule+": the objects", c.must("GET", fillersPath, ""), before)
 	}
-	t.Run("an object that is stored already", func(t *testing.T) {
+}
+
+// An object that was stored before its definition got the defaults can be read no more, until these go.
+func TestWhatDefaultsAddToAStoredObjectIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lacks = "the object lacks more defaults than fit into it: at most 16 MiB are filled in"
+		huge := filler("huge", 50_000)
 		free := strings.Replace(fillersDefinition(), `,"default":"`+strings.Repeat("x", 100_000)+`"`, "", 1)
 		c := start(t)
 		c.must("POST", definitionsPath, free)
@@ -242,7 +252,9 @@ func TestGiganticQuantitiesAreRefused(t *testing.T) {
 }
 
 // TestMetadataIsBounded sends objects with a hundred thousand pieces of metadata, in every way.
-func TestMetadataIsBounded(t *testing.T) {
+func TestMetadataIsBounded(t *testing.T) { synctest.Test(t, testMetadataIsBounded) }
+
+func testMetadataIsBounded(t *testing.T) {
 	c := start(t)
 	c.install("widgets")
 	const maps = "/api/v1/namespaces/default/configmaps"

@@ -44,7 +44,11 @@ func (c forControllers) Before(v *resource.Version, record store.Record) (runtim
 }
 
 func (c forControllers) Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error) {
-	return c.reactions.send(ctx, managed(account), verb, w)
+	by := apiServer
+	if account != "" {
+		by = managed(account)
+	}
+	return c.reactions.send(ctx, by, verb, w)
 }
 
 func (c forControllers) RootCA() ([]byte, error) {

@@ -40,7 +40,7 @@ func aggregation() *controller {
 					Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames, NonResourceURLs: r.NonResourceURLs,
 				})
 			}
-			return s.apply(clusterRoles, role, "clusterrole-aggregation-controller", configuration)
+			return s.apply(clusterRoles, role, "", "clusterrole-aggregation-controller", configuration)
 		},
 	}
 }

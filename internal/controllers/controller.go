@@ -33,8 +33,9 @@ type Server interface {
 	// does so for a record that is not the present one.
 	Of(v *resource.Version, record store.Record) (runtime.Object, error)
 	Before(v *resource.Version, record store.Record) (runtime.Object, error)
-	// Run carries out a write of a controller with a service account in kube-system. It fails
-	// with lifecycle.ErrConflict if a precondition does not hold.
+	// Run carries out a write of a controller with a service account in kube-system, or of the
+	// server itself for the empty name. It fails with lifecycle.ErrConflict if a precondition
+	// does not hold.
 	Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error)
 
 	// RootCA returns the certificate of the authority that signs the server's certificates, as
@@ -45,16 +46,21 @@ type Server interface {
 	RepackSubsets([]corev1.EndpointSubset) []corev1.EndpointSubset
 }
 
-// New makes those controllers of this package that act in a server.
+// New makes those controllers of this package that act in a server. Those that are part of
+// kube-apiserver itself always act.
 func New(s Server, acting lifecycle.Controllers) []lifecycle.Keeper {
 	var all []lifecycle.Keeper
+	add := func(name lifecycle.Controller, of func() *controller) {
+		c := of()
+		c.name, c.server = name, s
+		all = append(all, c)
+	}
 	for _, name := range lifecycle.AllControllers() {
 		if of := makers[name]; of != nil && acting[name] {
-			c := of()
-			c.name, c.server = name, s
-			all = append(all, c)
+			add(name, of)
 		}
 	}
+	add(lifecycle.PriorityAndFairness, danglingSchemas)
 	return all
 }
 
@@ -73,11 +79,12 @@ var makers = map[lifecycle.Controller]func() *controller{
 	lifecycle.CSRCleaner:               requestCleaner,
 }
 
-// controller is a controller of kube-controller-manager. It is a lifecycle.Keeper.
+// controller is a controller of kube-controller-manager, or of kube-apiserver. It is a
+// lifecycle.Keeper.
 type controller struct {
 	name    lifecycle.Controller
 	server  Server
-	account string // its service account in kube-system
+	account string // its service account in kube-system; empty: it is part of kube-apiserver
 
 	// follows has the resources whose changes the controller looks at.
 	follows []followed

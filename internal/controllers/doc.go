@@ -1,5 +1,6 @@
 // Package controllers has those controllers of kube-controller-manager that keep some objects
-// of built-in kinds in line with others, such as Endpoints with Pods. Each file is one of them.
+// of built-in kinds in line with others, such as Endpoints with Pods, and one of kube-apiserver, for
+// FlowSchemas. Each file is one of them.
 //
 // Upstream's controllers watch the cluster through informers and work in the background. These
 // follow the same rules, and reach the state in which upstream's would come to rest. They are
@@ -18,6 +19,6 @@
 // may take the same step at the same time: no lock is held, and the last step to commit has
 // seen everything.
 //
-// The writes are requests of the service account that the real controller has, and go through
-// admission like those of any client.
+// The writes are requests of the service account that the real controller has, or of kube-apiserver,
+// and go through admission like those of any client.
 package controllers

@@ -136,9 +136,9 @@ func (s *step) update(k kind, obj runtime.Object, subresource string) error {
 		write.Request{Subresource: subresource, Revision: revision, Change: write.Replace{Object: sourceOf(obj)}})
 }
 
-// apply applies a configuration to an object that the step has read, and takes fields over from
-// other managers.
-func (s *step) apply(k kind, obj metav1.Object, manager string, configuration any) error {
+// apply applies a configuration to an object that the step has read, or to a subresource of it,
+// and takes fields over from other managers.
+func (s *step) apply(k kind, obj metav1.Object, subresource, manager string, configuration any) error {
 	body, err := json.Marshal(configuration)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *step) apply(k kind, obj metav1.Object, manager string, configuration an
 		return err
 	}
 	return s.run("patch", k, obj.GetNamespace(), obj.GetName(),
-		write.Request{Manager: manager, Revision: revision, Change: write.Apply{Body: body, Force: true, Validation: metav1.FieldValidationIgnore}})
+		write.Request{Subresource: subresource, Manager: manager, Revision: revision, Change: write.Apply{Body: body, Force: true, Validation: metav1.FieldValidationIgnore}})
 }
 
 // delete deletes an object that the step has read.

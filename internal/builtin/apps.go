@@ -1,8 +1,10 @@
 package builtin
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	api "k8s.io/kubernetes/pkg/apis/apps"
+	"k8s.io/kubernetes/pkg/apis/autoscaling"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
@@ -24,11 +26,11 @@ var apps = group{name: "apps", kinds: []kind{
 	},
 	{
 		kind: "DaemonSet", plural: "daemonsets", singular: "daemonset", short: []string{"ds"}, categories: []string{"all"},
-		versions: v1, strategy: daemonset.Strategy, subresources: status(daemonset.StatusStrategy),
+		versions: v1, annotations: []string{appsv1.DeprecatedTemplateGeneration}, strategy: daemonset.Strategy, subresources: status(daemonset.StatusStrategy),
 	},
 	{
 		kind: "Deployment", plural: "deployments", singular: "deployment", short: []string{"deploy"}, categories: []string{"all"},
-		versions: v1, strategy: deployment.Strategy,
+		versions: v1, annotations: []string{appsv1.DeprecatedRollbackTo}, strategy: deployment.Strategy,
 		subresources: map[string]subresource{
 			"scale":  {kind: scaleKind, scale: scaledDeployment},
 			"status": {strategy: deployment.StatusStrategy},
@@ -56,6 +58,10 @@ var autoscalers = group{name: "autoscaling", kinds: []kind{{
 	kind: "HorizontalPodAutoscaler", plural: "horizontalpodautoscalers", singular: "horizontalpodautoscaler",
 	short: []string{"hpa"}, categories: []string{"all"},
 	versions: []string{"v2", "v1"}, strategy: horizontalpodautoscaler.Strategy,
+	annotations: []string{
+		autoscaling.MetricSpecsAnnotation, autoscaling.MetricStatusesAnnotation,
+		autoscaling.BehaviorSpecsAnnotation, autoscaling.HorizontalPodAutoscalerConditionsAnnotation,
+	},
 	subresources: status(horizontalpodautoscaler.StatusStrategy),
 }}}
 

@@ -86,7 +86,7 @@ var nodes = group{name: "node.k8s.io", kinds: []kind{{
 var flowcontrol = group{name: "flowcontrol.apiserver.k8s.io", kinds: []kind{
 	{
 		kind: "FlowSchema", plural: "flowschemas", singular: "flowschema",
-		clusterScoped: true, versions: v1, strategy: flowschema.Strategy, subresources: status(flowschema.StatusStrategy),
+		printedAsList: true, clusterScoped: true, versions: v1, strategy: flowschema.Strategy, subresources: status(flowschema.StatusStrategy),
 	},
 	{
 		kind: "PriorityLevelConfiguration", plural: "prioritylevelconfigurations", singular: "prioritylevelconfiguration",

@@ -73,6 +73,8 @@ type kind struct {
 	table registryrest.TableConvertor // nil: upstream's printer
 	// printedAsList says that the row of an object depends on the other objects of a list.
 	printedAsList bool
+	// annotations is resource.Version.FieldAnnotations, of all versions.
+	annotations []string
 
 	content *resource.ContentFirst
 	answer  resource.Review // of a kind that is not stored
@@ -92,6 +94,7 @@ type subresource struct {
 	action     *action     // what a create does
 	connection *connection // what it connects with
 	noTable    bool        // Subresource.NoTable
+	resetsNone bool        // upstream's storage does not tell field management what the strategy ignores
 	missing    string      // what fakecluster lacks to answer; empty: nothing
 }
 
@@ -198,17 +201,18 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	codec.InProtobuf = g.scheme == nil
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
-		Codec:        codec,
-		Serializer:   codec.Serializer(),
-		Strategy:     k.strategy,
-		Informed:     informed(scheme, k.strategy),
-		ContentFirst: k.content,
-		Deletion:     resource.DeletionBy(k.strategy),
-		Claims:       k.claims,
-		MayWrite:     k.mayWrite,
-		Review:       k.answer,
-		Types:        k.types(g).Converter,
-		FieldManager: k.fields(g, name, "", k.strategy),
+		FieldAnnotations: k.annotations,
+		Codec:            codec,
+		Serializer:       codec.Serializer(),
+		Strategy:         k.strategy,
+		Informed:         informed(scheme, k.strategy),
+		ContentFirst:     k.content,
+		Deletion:         resource.DeletionBy(k.strategy),
+		Claims:           k.claims,
+		MayWrite:         k.mayWrite,
+		Review:           k.answer,
+		Types:            k.types(g).Converter,
+		FieldManager:     k.fields(g, name, "", k.strategy),
 	}
 	v.Deletion.Warning, v.Deletion.Forbids = k.deleteWarning, k.deleteForbids
 	v.Deletion.OnlyReadable = k.mayWrite != nil || k.content != nil // upstream wraps their storages, and hides that part
@@ -263,9 +267,17 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 		out.FieldManager = scaleFields()
 	case s.strategy != nil:
 		out.Informed = informedStatus(g.typesOf(), s.strategy)
-		out.FieldManager = k.fields(g, v.Name, name, s.strategy)
+		out.FieldManager = k.fields(g, v.Name, name, s.resets())
 	}
 	return out
+}
+
+// resets returns what tells field management which fields the strategy ignores.
+func (s subresource) resets() any {
+	if s.resetsNone {
+		return nil
+	}
+	return s.strategy
 }
 
 // release is the Kubernetes release whose behaviour is served.

@@ -48,25 +48,19 @@ func (k *kind) fields(g *group, version, subresource string, strategy any) resou
 		Types: k.types(g), Subresource: subresource,
 	}
 	m.Reset, m.Filters = resetFields(strategy)
-	_, m.Matching = strategy.(registryrest.ResetFieldsFilterStrategy)
 	return resource.NewTypedFields(m)
 }
 
 // resetFields returns the filters that leave out the fields that a strategy ignores, by
 // apiVersion, as both field managers have them.
 func resetFields(strategy any) (map[string]fields.Filter, map[fieldpath.APIVersion]fieldpath.Filter) {
-	ours := map[string]fields.Filter{}
-	switch s := strategy.(type) {
-	case registryrest.ResetFieldsFilterStrategy: // first, because it may embed a strategy that has the other method
-		for version, filter := range s.GetResetFieldsFilter() {
-			ours[string(version)] = fields.FilterOf(filter)
-		}
-		return ours, s.GetResetFieldsFilter()
-	case registryrest.ResetFieldsStrategy:
-		for version, out := range s.GetResetFields() {
-			ours[string(version)] = fields.ExcludingPaths(out)
-		}
-		return ours, fieldpath.NewExcludeFilterSetMap(s.GetResetFields())
+	s, ok := strategy.(registryrest.ResetFieldsStrategy)
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	ours := map[string]fields.Filter{}
+	for version, out := range s.GetResetFields() {
+		ours[string(version)] = fields.ExcludingPaths(out)
+	}
+	return ours, fieldpath.NewExcludeFilterSetMap(s.GetResetFields())
 }

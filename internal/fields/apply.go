@@ -77,9 +77,6 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		if p.hasOthers(entries) || last.apiVersion != p.APIVersion {
 			p.decline("an apply to an object with owners in several versions")
 		}
-		if p.Matching {
-			p.decline("an apply by who has applied before, of parts of items")
-		}
 	}
 	// A manager that applies all that it applied the last time removes nothing, with two
 	// exceptions: upstream removes an empty list that does not show in sets, and an item

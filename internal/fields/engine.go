@@ -19,9 +19,6 @@ type Engine struct {
 	// Reset leaves out the fields that requests to the object or the subresource cannot
 	// change, and so do not own, by apiVersion.
 	Reset map[string]Filter
-	// Matching says that a Filter of Reset may leave out an item of a list and keep what is
-	// below it.
-	Matching bool
 	// Convert returns an object in another version. It does not alter the object.
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, error)
 	// Empty is an empty object of the kind. For a kind with a Go type, it is the JSON of an

@@ -27,8 +27,6 @@ type Managing struct {
 	// same filters in upstream's form.
 	Reset   map[string]fields.Filter
 	Filters map[fieldpath.APIVersion]fieldpath.Filter
-	// Matching is fields.Engine.Matching.
-	Matching bool
 }
 
 // TypedFields manages the fields of a kind with Go types. Where the engine declines, it
@@ -73,7 +71,7 @@ func (f *TypedFields) newEngine() (*fields.Engine, error) {
 	}
 	return &fields.Engine{
 		APIVersion: f.Kind.GroupVersion().String(), Kind: f.Kind.Kind, Subresource: f.Subresource,
-		Trees: trees, Reset: f.Reset, Convert: f.convertTree, Matching: f.Matching, Empty: empty, Listed: true,
+		Trees: trees, Reset: f.Reset, Convert: f.convertTree, Empty: empty, Listed: true,
 	}, nil
 }
 

@@ -48,8 +48,9 @@ type Version struct {
 	NullRows bool
 
 	// TableOfList makes the Table of several objects, for kinds whose rows depend on each
-	// other: in a list of StorageClasses one is the default. Nil: Table makes the row of each
-	// object by itself.
+	// other: in a list of StorageClasses one is the default, and FlowSchemas are sorted. There
+	// is a row for each object, which has the object. Nil: Table makes the row of each object
+	// by itself.
 	TableOfList func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error)
 	// ReadCells reads the cells of the row that Table makes of an object from the object's
 	// JSON in this version. If that takes decoding the object, ok is false. Nil: it always
@@ -88,6 +89,9 @@ type Version struct {
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
+	// FieldAnnotations are annotations that an object in this version may have in place of
+	// fields which the version does not have. PartialObjectMetadata does not show them.
+	FieldAnnotations []string
 
 	// Explain says more about how the strategy has judged an object than its errors do, if a
 	// client wants to know. It may take long. Nil: there is no more to say.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/apihelpers"
 
@@ -77,7 +78,20 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 			return nil, fmt.Errorf("%d rows for %d objects", len(whole.Rows), len(items))
 		}
 		table.ColumnDefinitions = whole.ColumnDefinitions
-		for i, row := range whole.Rows {
+		places := map[types.NamespacedName]int{}
+		for i, obj := range objects {
+			name, err := nameOf(obj)
+			if err != nil {
+				return nil, err
+			}
+			places[name] = i
+		}
+		for _, row := range whole.Rows {
+			name, err := nameOf(row.Object.Object)
+			if err != nil {
+				return nil, err
+			}
+			i := places[name]
 			if err := v.addTo(table, row, objects[i], items[i]); err != nil {
 				return nil, err
 			}
@@ -90,6 +104,14 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 		}
 	}
 	return table, nil
+}
+
+func nameOf(obj runtime.Object) (types.NamespacedName, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return types.NamespacedName{}, err
+	}
+	return types.NamespacedName{Namespace: metadata.GetNamespace(), Name: metadata.GetName()}, nil
 }
 
 // addRow adds an object to a table. The first row brings the headers.

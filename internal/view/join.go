@@ -74,7 +74,7 @@ func (v *View) join(ctx context.Context, p Page, items []string) (Content, error
 
 // partialText returns the JSON of an object's metadata, as an item of a list.
 func (v *View) partialText(_ context.Context, text string) (string, error) {
-	if metadata, ok := partialMetadata(text, v.version.Typed); ok {
+	if metadata, ok := partialMetadata(text, v.version.Typed); ok && !v.hasFieldAnnotations(metadata) {
 		return `{"kind":"PartialObjectMetadata","apiVersion":"` + v.form.Convert.GroupVersion().String() + `","metadata":` + metadata + "}", nil
 	}
 	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
@@ -87,6 +87,11 @@ func (v *View) partialText(_ context.Context, text string) (string, error) {
 	}
 	out, err := json.Marshal(partial)
 	return string(out), err
+}
+
+// hasFieldAnnotations tells whether the JSON of metadata may have annotations that stand for fields.
+func (v *View) hasFieldAnnotations(metadata string) bool {
+	return slices.ContainsFunc(v.version.FieldAnnotations, func(name string) bool { return strings.Contains(metadata, name) })
 }
 
 // rowText returns the JSON of an object's row in a table.

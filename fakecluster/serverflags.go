@@ -45,6 +45,8 @@ type flagged struct {
 	network  rest.Network
 	auditLog *rest.AuditLog
 
+	authenticationInfo map[string]string // rest.Options.AuthenticationInfo
+
 	admissionConfig string              // a file; empty: none
 	address         string              // to listen on; empty: any port
 	minVersion      uint16              // of TLS

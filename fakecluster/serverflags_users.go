@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/regular"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -19,6 +21,9 @@ import (
 func (s *settings) readUsers(flags *serverflags.Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
 		certificates, err := certutil.CertsFromFile(path)
+		if err == nil {
+			err = s.publish("client-ca-file", path)
+		}
 		if err != nil {
 			return fmt.Errorf("--client-ca-file: %w", err)
 		}
@@ -108,11 +113,36 @@ func (s *settings) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAu
 	return nil, nil
 }
 
+// publish has the cluster tell servers of aggregated APIs the authorities in a file.
+func (s *settings) publish(flag, path string) error {
+	bundle, err := regular.Read(path)
+	if err != nil {
+		return err
+	}
+	if s.flags.authenticationInfo == nil {
+		s.flags.authenticationInfo = map[string]string{}
+	}
+	s.flags.authenticationInfo[flag] = string(bundle)
+	return nil
+}
+
 // readFrontProxy says whose headers are believed.
 func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 	certificates, err := certutil.CertsFromFile(path)
 	if err != nil {
 		return err
+	}
+	if err := s.publish("requestheader-client-ca-file", path); err != nil {
+		return err
+	}
+	for _, name := range []string{
+		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names",
+	} {
+		text, err := json.Marshal(append([]string{}, flags.List(name)...))
+		if err != nil {
+			return err
+		}
+		s.flags.authenticationInfo[name] = string(text)
 	}
 	p := auth.FrontProxy{
 		CA: x509.NewCertPool(), Names: flags.List("requestheader-allowed-names"),

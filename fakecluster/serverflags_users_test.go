@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
@@ -196,6 +197,61 @@ func TestFrontProxies(t *testing.T) {
 	}
 	expectText(t, "a proxy that may say who asks", as("front"), "joe  [dev system:authenticated]")
 	expectText(t, "one with another name", as("back"), "Unauthorized")
+}
+
+// Servers of aggregated APIs read in a ConfigMap whom the cluster believes.
+func TestWhoIsBelievedIsPublished(t *testing.T) {
+	folder := t.TempDir()
+	var text [3]string
+	for i := range text {
+		authority, err := auth.NewAuthority("suite")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[i] = string(authority.PEM())
+	}
+	clients, proxies, others := text[0], text[1], text[2]
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags(
+		"--client-ca-file="+put(t, folder, "ca.crt", clients),
+		"--requestheader-client-ca-file="+put(t, folder, "proxies.crt", proxies), "--requestheader-allowed-names=front",
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group"))
+	maps := clientOf(t, c.RESTConfig()).CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	const name = "extension-apiserver-authentication"
+	want := map[string]string{
+		"client-ca-file":                     clients,
+		"requestheader-client-ca-file":       proxies,
+		"requestheader-allowed-names":        `["front"]`,
+		"requestheader-username-headers":     `["X-Remote-User"]`,
+		"requestheader-group-headers":        `["X-Remote-Group"]`,
+		"requestheader-extra-headers-prefix": `[]`,
+	}
+	published := func() map[string]string {
+		t.Helper()
+		return made[*corev1.ConfigMap](t)(maps.Get(t.Context(), name, metav1.GetOptions{})).Data
+	}
+	equal(t, "published", fmt.Sprint(published()), fmt.Sprint(want))
+
+	if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "published again", fmt.Sprint(published()), fmt.Sprint(want))
+
+	// What other servers have published stays.
+	patch := fmt.Sprintf(`{"data":{"mine":"gone","client-ca-file":%q,"requestheader-allowed-names":"[\"back\",\"front\"]"}}`, others)
+	made[*corev1.ConfigMap](t)(maps.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
+	want["client-ca-file"], want["requestheader-allowed-names"] = others+clients, `["back","front"]`
+	equal(t, "combined", fmt.Sprint(published()), fmt.Sprint(want))
+}
+
+// Without these flags the ConfigMap is empty, and it is there.
+func TestNobodyElseIsBelieved(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	maps := clientOf(t, c.RESTConfig()).CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	if err := maps.Delete(t.Context(), "extension-apiserver-authentication", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := made[*corev1.ConfigMap](t)(maps.Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{}))
+	equal(t, "data", len(again.Data), 0)
 }
 
 // roundTrip is a function that is a transport.

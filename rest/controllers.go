@@ -18,6 +18,8 @@ import (
 type forControllers struct {
 	cluster   cluster
 	reactions *reactions
+	// authenticationInfo is Options.AuthenticationInfo.
+	authenticationInfo map[string]string
 }
 
 func (c forControllers) Cluster() restadmission.Cluster          { return c.cluster }
@@ -50,6 +52,8 @@ func (c forControllers) Run(ctx context.Context, account, verb string, w write.R
 	}
 	return c.reactions.send(ctx, by, verb, w)
 }
+
+func (c forControllers) AuthenticationInfo() map[string]string { return c.authenticationInfo }
 
 func (c forControllers) RootCA() ([]byte, error) {
 	authority, err := auth.OfProcess()

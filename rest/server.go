@@ -36,6 +36,10 @@ type Options struct {
 	Token string
 	// Users are the users that the server knows besides those of its own credentials.
 	Users Users
+	// AuthenticationInfo is the data that the server adds to the ConfigMap
+	// extension-apiserver-authentication in kube-system, by the keys of kube-apiserver, so that
+	// servers of aggregated APIs believe whom this one believes; nil: nothing.
+	AuthenticationInfo map[string]string
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts
 	// Modes decide what users may do; nil: Roles and their bindings do.
@@ -290,7 +294,7 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		quotas: newQuotas(known, kinds),
 	}
 	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
-		append(controllers.New(forControllers{known, &server.controllers}, kinds.acting), restorer{&server.controllers, kinds.options})...)
+		append(controllers.New(forControllers{known, &server.controllers, o.AuthenticationInfo}, kinds.acting), restorer{&server.controllers, kinds.options})...)
 	*server.writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),

@@ -38,6 +38,9 @@ type Server interface {
 	// does not hold.
 	Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error)
 
+	// AuthenticationInfo is the data that the server adds to the ConfigMap
+	// extension-apiserver-authentication; nil: it adds nothing.
+	AuthenticationInfo() map[string]string
 	// RootCA returns the certificate of the authority that signs the server's certificates, as
 	// PEM.
 	RootCA() ([]byte, error)
@@ -60,6 +63,7 @@ func New(s Server, acting lifecycle.Controllers) []lifecycle.Keeper {
 			add(name, of)
 		}
 	}
+	add(lifecycle.AuthenticationTrust, authenticationTrust)
 	add(lifecycle.PriorityAndFairness, danglingSchemas)
 	return all
 }
@@ -88,6 +92,9 @@ type controller struct {
 
 	// follows has the resources whose changes the controller looks at.
 	follows []followed
+	// first adds keys that the controller has to look at when it begins to act, beside those
+	// that objects lead to; nil: there are none.
+	first func(s *step, add func(namespace, name string))
 	// keep looks at what a key means.
 	keep func(s *step, key types.NamespacedName) error
 }
@@ -153,6 +160,9 @@ func (c *controller) Note(of lifecycle.Change) ([]string, error) {
 // All implements lifecycle.Keeper.
 func (c *controller) All() ([]string, error) {
 	return c.concerned(func(s *step, add func(namespace, name string)) error {
+		if c.first != nil {
+			c.first(s, add)
+		}
 		for _, f := range c.follows {
 			if !f.begins {
 				continue

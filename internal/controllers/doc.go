@@ -1,6 +1,6 @@
 // Package controllers has those controllers of kube-controller-manager that keep some objects
-// of built-in kinds in line with others, such as Endpoints with Pods, and one of kube-apiserver, for
-// FlowSchemas. Each file is one of them.
+// of built-in kinds in line with others, such as Endpoints with Pods, and two of kube-apiserver, for
+// FlowSchemas and for what servers of aggregated APIs have to know. Each file is one of them.
 //
 // Upstream's controllers watch the cluster through informers and work in the background. These
 // follow the same rules, and reach the state in which upstream's would come to rest. They are

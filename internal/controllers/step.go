@@ -33,8 +33,11 @@ type step struct {
 	again time.Time
 }
 
-// manager is the owner of the fields that controllers set, unless they apply.
-const manager = "kube-controller-manager"
+// The owners of the fields that controllers set, unless they apply.
+const (
+	manager = "kube-controller-manager"
+	server  = "kube-apiserver"
+)
 
 func (s *step) now() time.Time { return s.of.server.Cluster().Now() }
 
@@ -167,7 +170,11 @@ func (s *step) run(verb string, k kind, namespace, name string, w write.Request)
 		return err
 	}
 	w.Version, w.Namespace, w.Name, w.Require = v, namespace, name, s.read
-	if w.Manager == "" {
+	switch {
+	case w.Manager != "":
+	case s.of.account == "":
+		w.Manager = server
+	default:
 		w.Manager = manager
 	}
 	result, err := s.of.server.Run(s.ctx, s.of.account, verb, w)

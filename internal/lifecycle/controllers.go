@@ -38,9 +38,12 @@ const (
 	CSRCleaner               Controller = "certificatesigningrequest-cleaner-controller"
 )
 
-// PriorityAndFairness is a part of kube-apiserver, so it always acts and is not among AllControllers.
-// Package controllers has it, too.
-const PriorityAndFairness Controller = "priority-and-fairness-config-consumer"
+// These are parts of kube-apiserver, so they always act and are not among AllControllers. Package
+// controllers has them, too.
+const (
+	AuthenticationTrust Controller = "cluster-authentication-info-controller"
+	PriorityAndFairness Controller = "priority-and-fairness-config-consumer"
+)
 
 // AllControllers returns all controllers, in the order in which they act after a change.
 func AllControllers() []Controller {

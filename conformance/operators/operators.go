@@ -74,8 +74,8 @@ var operators = []operator{
 		suites: []string{"internal/anchor", "internal/hierarchyconfig", "internal/hncconfig", "internal/hrq", "internal/objects"},
 	},
 	{
-		module: "sigs.k8s.io/jobset", version: "v0.8.0",
-		suites: []string{"test/integration/webhook"},
+		module: "sigs.k8s.io/jobset", version: "v0.10.1",
+		suites: []string{"test/integration/controller", "test/integration/webhook"},
 	},
 	{
 		module: "github.com/kubeflow/trainer/v2", version: "v2.0.0",

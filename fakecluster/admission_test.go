@@ -182,3 +182,22 @@ func TestWhatAFunctionPutsInIsPrunedApartFromWhatIsShared(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// The cluster's own writes try again if somebody else was faster. An admission that answers as if it
+// were so always would make them try for ever.
+func TestAdmissionThatSaysANameIsTakenIsNotAskedForEver(t *testing.T) {
+	refused := map[string]int{}
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.NamespaceController, fakecluster.ServiceAccountController),
+		fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+			if r.Operation == admissionv1.Create && (r.Resource.Resource == "apiservices" || r.Resource.Resource == "serviceaccounts") {
+				refused[r.Resource.Resource]++
+				return apierrors.NewAlreadyExists(schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Resource}, r.Name)
+			}
+			return nil
+		}))
+	clear(refused)
+	define(t, c, cronTabDefinition())
+	_, err := clientOf(t, c.RESTConfig()).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	must(t, err)
+	equal(t, "refused", refused, map[string]int{"apiservices": 1, "serviceaccounts": 1})
+}

@@ -246,7 +246,7 @@ func (r reactions) create(ctx context.Context, res *resource.Resource, namespace
 		return resource.Decoded{Object: created}, err
 	}}
 	err := r.carryOut(ctx, apiServer, "create", w)
-	if apierrors.IsAlreadyExists(err) {
+	if write.NameIsTaken(err) {
 		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
 	}
 	return err

@@ -178,7 +178,7 @@ func (s *step) run(verb string, k kind, namespace, name string, w write.Request)
 		w.Manager = manager
 	}
 	result, err := s.of.server.Run(s.ctx, s.of.account, verb, w)
-	if apierrors.IsAlreadyExists(err) {
+	if write.NameIsTaken(err) {
 		return fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
 	}
 	if err != nil {

@@ -29,6 +29,18 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 	return result, err
 }
 
+// takenError is the error of a create whose name another object has.
+type takenError struct{ *apierrors.StatusError }
+
+func (e *takenError) Unwrap() error { return e.StatusError }
+
+// NameIsTaken tells whether a create failed because there is an object of its name. An AlreadyExists
+// that admission has answered with is no such error.
+func NameIsTaken(err error) bool {
+	var taken *takenError
+	return errors.As(err, &taken)
+}
+
 // alreadyExists returns the error of a name that is taken. It says if the other object is
 // being deleted.
 func (a attempt) alreadyExists(e *store.ExistsError) error {
@@ -37,5 +49,5 @@ func (a attempt) alreadyExists(e *store.ExistsError) error {
 	if gjson.Get(e.Current.Value, "metadata.deletionTimestamp").Exists() {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
-	return err
+	return &takenError{err}
 }

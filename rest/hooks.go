@@ -12,6 +12,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -23,23 +24,30 @@ import (
 type hooks struct {
 	mutating, validating func() (*webhook.ClientManager, error)
 
-	faults *faults.Engine
-
-	mu   sync.Mutex
-	made map[*clientrest.RESTClient]bool
+	// used are the clients that were used last, whose connections have to be closed.
+	used *lru.Cache
 }
+
+// maxHookClients is how many clients upstream keeps for one phase of admission, and thus half of how
+// many there are.
+const maxHookClients = 200
 
 // newHooks makes the clients. It fails if a file with credentials cannot be read.
 func newHooks(outside crd.Outside, engine *faults.Engine, config intree.Configuration) (*hooks, error) {
-	mutating, err := newHookClients(outside, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
+	mutating, err := newHookClients(outside, engine, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	validating, err := newHookClients(outside, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
-	return &hooks{faults: engine, made: map[*clientrest.RESTClient]bool{}, mutating: mutating, validating: validating}, err
+	validating, err := newHookClients(outside, engine, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
+	used := lru.NewWithEvictionFunc(2*maxHookClients, func(client lru.Key, _ any) { closeIdle(client) })
+	return &hooks{used: used, mutating: mutating, validating: validating}, err
 }
 
-func newHookClients(outside crd.Outside, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
+func closeIdle(client lru.Key) {
+	utilnet.CloseIdleConnectionsFor(client.(*clientrest.RESTClient).Client.Transport)
+}
+
+func newHookClients(outside crd.Outside, engine *faults.Engine, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
 	credentials, err := outside.Credentials(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
@@ -51,7 +59,7 @@ func newHookClients(outside crd.Outside, plugin, kubeconfig string) (func() (*we
 		if err != nil {
 			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
 		}
-		m.SetAuthenticationInfoResolver(credentials)
+		m.SetAuthenticationInfoResolver(struckCalls{credentials, engine})
 		m.SetServiceResolver(outside.Services)
 		return &m, nil
 	}), nil
@@ -71,13 +79,31 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.made[client] { // nobody has used it yet
-		h.made[client] = true
-		client.Client.Transport = hookCalls{client.Client.Transport, h.faults}
-	}
+	h.used.Add(client, nil)
 	return client, nil
+}
+
+// struckCalls configures calls of webhooks, which faults may strike.
+type struckCalls struct {
+	webhook.AuthenticationInfoResolver
+	faults *faults.Engine
+}
+
+// ClientConfigFor implements webhook.AuthenticationInfoResolver.
+func (c struckCalls) ClientConfigFor(host string) (*clientrest.Config, error) {
+	return c.wrap(c.AuthenticationInfoResolver.ClientConfigFor(host))
+}
+
+// ClientConfigForService implements webhook.AuthenticationInfoResolver.
+func (c struckCalls) ClientConfigForService(name, namespace string, port int) (*clientrest.Config, error) {
+	return c.wrap(c.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
+}
+
+func (c struckCalls) wrap(config *clientrest.Config, err error) (*clientrest.Config, error) {
+	if err == nil {
+		config.Wrap(func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, c.faults} })
+	}
+	return config, err
 }
 
 // hookCalls is a transport whose calls of a webhook fail if a fault strikes them.
@@ -110,10 +136,4 @@ func hostOf(req *http.Request) string {
 }
 
 // close closes the idle connections to webhooks, which may outlive the server.
-func (h *hooks) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for client := range h.made {
-		utilnet.CloseIdleConnectionsFor(client.Client.Transport)
-	}
-}
+func (h *hooks) close() { h.used.Clear() }

@@ -119,7 +119,7 @@ func (f *following) follow(t testing.TB, writers *readtest.Writers, begin func(t
 	})
 	calm := func() {}
 	if f.expiring {
-		calm = expireWatches(t, c, writers.Seed, time.Minute, followingAgent)
+		calm = expireWatches(t, c, writers.Seed, time.Minute, followingAgent, 1)
 	}
 	stop := begin(t, f)
 	writers.Run(t)

@@ -80,8 +80,9 @@ func faultsOfFreshReads(c *fakecluster.Cluster, agent string) []*fakecluster.Inj
 
 // expireWatches compacts the history now and then, and ends a watch of the agent with 410, until calm is called. By the
 // clock of a bubble there is less than a pause in between. It does so when everybody has been told of all
-// that was written, so that watches which nobody ends go on.
-func expireWatches(t testing.TB, c *fakecluster.Cluster, seed uint64, pause time.Duration, agent string) (calm func()) {
+// that was written, so that watches which nobody ends go on. It ends one of the given number of watches that
+// began first.
+func expireWatches(t testing.TB, c *fakecluster.Cluster, seed uint64, pause time.Duration, agent string, watches int) (calm func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	random := seedtest.Source(seed, 1002)
 	var expiring sync.WaitGroup
@@ -99,7 +100,7 @@ func expireWatches(t testing.TB, c *fakecluster.Cluster, seed uint64, pause time
 				}
 				continue
 			}
-			f := injectAll(c, agent, fakecluster.Fault{Verb: "watch", Times: 1, After: random.IntN(4), Effect: fakecluster.ExpireWatch()})
+			f := injectAll(c, agent, fakecluster.Fault{Verb: "watch", Times: 1, After: random.IntN(watches), Effect: fakecluster.ExpireWatch()})
 			f[0].Stop() // it strikes a watch that runs, or none
 		}
 	})

@@ -57,12 +57,12 @@ func pagesAreOfOneRevision(t testing.TB, writers *readtest.Writers, options ...f
 		faultsOfWrites(c, "writer")
 		faults = injectAll(c, paging.Agent,
 			fakecluster.Fault{Verb: "list", Probability: 0.5, Latency: 5 * time.Second},
-			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.Unavailable()},
-			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.InternalError(readtest.OnPurpose)},
-			fakecluster.Fault{Verb: "list", Probability: 0.05, Effect: fakecluster.TooManyRequests(0)},
+			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.Unavailable()},
+			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
 			fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(10)},
 		)
-		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent)
+		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent, 1)
 	}
 	var all sync.WaitGroup
 	var h *readtest.History

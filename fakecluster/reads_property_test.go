@@ -126,7 +126,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *readtest.Writers, expiring 
 	})
 	calm := func() {}
 	if expiring {
-		calm = expireWatches(t, c, writers.Seed, time.Minute, "resuming")
+		calm = expireWatches(t, c, writers.Seed, time.Minute, "resuming", 4)
 	}
 	writers.Run(t)
 	if t.Failed() {

@@ -41,6 +41,7 @@
 //
 // No lock is held while a request is processed, while a webhook is called or while an answer
 // is written. The catalogue and the chain of admission are immutable values that are swapped
-// atomically. The mutexes of the trail, of the warnings and of the webhook clients are held
-// for a few statements each, and never two at a time.
+// atomically. The other mutexes, such as those of the trail, of warnings and of counters, are held
+// for a few statements each, and never two at a time. The messages about gaps and the audit log are
+// written under a mutex each.
 package rest

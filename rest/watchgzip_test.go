@@ -5,9 +5,10 @@ import (
 	"compress/gzip"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
 // A reader has a frame as soon as its member is sent, before there is another.
@@ -17,11 +18,12 @@ func TestAGzipMemberIsReadBeforeTheNextIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
+	random := seedtest.Rand(t)
 	var frames [][]byte
 	for _, size := range []int{1, 1500, math.MaxUint16, math.MaxUint16 + 1, 200_000} {
 		frame := make([]byte, size)
 		for i := range frame {
-			frame[i] = byte(rand.Uint32())
+			frame[i] = byte(random.Uint32())
 		}
 		frames = append(frames, frame)
 	}

@@ -9,7 +9,7 @@
 //
 // The order of the stages is that of upstream's endpoints/handlers and
 // registry/generic/registry. A stage gets its input as arguments and returns what later stages
-// need. The stages are methods of attempt, which has only what does not change on the way.
+// need. The stages are methods of attempt, which has what the request says and what it is judged by.
 //
 // A create can be read in this order:
 //
@@ -71,7 +71,8 @@
 //
 // # Locks
 //
-// The pipeline holds no lock. Random, the memory and the store have one each; none
-// of them calls out while it is held. Admission, conversion and the reactor run
-// without any lock.
+// The pipeline holds no lock. Random, the memory and the store have one each. The store calls the
+// Make of a write while it is locked: it puts the revision into the object, and tells it to those
+// who want to know (Pipeline.Makes, the quotas), who take a lock of their own for a few
+// statements. Admission, conversion and the reactor run without any lock.
 package write

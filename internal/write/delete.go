@@ -1,7 +1,6 @@
 package write
 
 import (
-	"reflect"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -61,7 +60,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
 	if !graceful && len(finalizers) == 0 {
 		if a.request.isDryRun() && len(metadata.GetFinalizers()) > 0 {
-			return a.removeEmptied(obj)
+			return a.removeEmptied()
 		}
 		return a.removeNow(record, obj, require)
 	}
@@ -118,14 +117,8 @@ func (a attempt) removeNow(record store.Record, obj runtime.Object, require []st
 // removeEmptied answers a dry run of a delete that takes away the finalizers of an object and then the
 // object. Upstream answers with the object that its update would have filled in, and a dry run of that fills
 // in nothing.
-func (a attempt) removeEmptied(obj runtime.Object) (Result, error) {
-	var empty runtime.Object
-	if u, ok := obj.(runtime.Unstructured); ok {
-		empty = u.NewEmptyInstance()
-		empty.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
-	} else {
-		empty = reflect.New(reflect.TypeOf(obj).Elem()).Interface().(runtime.Object)
-	}
+func (a attempt) removeEmptied() (Result, error) {
+	empty := a.version.Codec.New()
 	text, err := a.version.Codec.Encode(empty)
 	if err != nil {
 		return Result{}, err

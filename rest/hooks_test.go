@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"k8s.io/apiserver/pkg/util/webhook"
@@ -17,6 +18,7 @@ func TestClientsOfWebhooksAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closed := &idle{}
 	for n := range 3 * maxHookClients {
 		config := webhook.ClientConfig{Name: "w", URL: fmt.Sprintf("https://127.0.0.1:1/%d", n)}
 		client, err := h.client(config, n%2 == 0)
@@ -26,12 +28,21 @@ func TestClientsOfWebhooksAreBounded(t *testing.T) {
 		if again, err := h.client(config, n%2 == 0); err != nil || again != client {
 			t.Fatalf("the client of %s was made twice, %v", config.URL, err)
 		}
+		client.Client.Transport = closed
 	}
-	if got, want := h.used.Len(), 2*maxHookClients; got != want {
-		t.Errorf("%d clients are kept, want %d", got, want)
+	if got, want := h.used.Len(), 2*maxHookClients; got != want || closed.times != maxHookClients {
+		t.Errorf("%d clients are kept, want %d; the connections of %d are closed, want %d", got, want, closed.times, maxHookClients)
 	}
 	h.close()
-	if h.used.Len() != 0 {
-		t.Error("clients are kept after the end")
+	if h.used.Len() != 0 || closed.times != 3*maxHookClients {
+		t.Errorf("after the end %d clients are kept, and the connections of %d were closed", h.used.Len(), closed.times)
 	}
 }
+
+// idle is a transport that counts how often its idle connections are closed.
+type idle struct {
+	http.RoundTripper
+	times int
+}
+
+func (i *idle) CloseIdleConnections() { i.times++ }

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"golang.org/x/sys/unix"
 )
 
 // Writes that the file has no space for are refused in the words of a real server whose etcd is full. They leave nothing

@@ -195,8 +195,8 @@ func judgeEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Ti
 	SetCondition(crd, now, c)
 }
 
-// hasValidBundle tells whether the bundle with which a conversion webhook is called has certificates.
-// None is valid, and so is the bundle of who calls no webhook.
+// hasValidBundle tells whether a conversion webhook can be called with its bundle. One that is left out
+// is valid: the authorities of the system are trusted then.
 func hasValidBundle(c *apiextensions.CustomResourceConversion) bool {
 	return c == nil || c.WebhookClientConfig == nil || len(webhook.ValidateCABundle(field.NewPath(""), c.WebhookClientConfig.CABundle)) == 0
 }

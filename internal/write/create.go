@@ -24,7 +24,7 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 		err = a.alreadyExists(exists)
 	}
 	if generated && apierrors.IsAlreadyExists(err) {
-		err = &nameTakenError{err}
+		err = &generatedNameError{err}
 	}
 	return result, err
 }

@@ -25,10 +25,10 @@ var errModified = errors.New("the object has been modified; please apply your ch
 // nameAttempts is how many generated names a create tries.
 const nameAttempts = 8
 
-// nameTakenError is the error of a create with a generated name that exists.
-type nameTakenError struct{ error }
+// generatedNameError is the error of a create with a generated name that exists.
+type generatedNameError struct{ error }
 
-func (e *nameTakenError) Unwrap() error { return e.error }
+func (e *generatedNameError) Unwrap() error { return e.error }
 
 // Run carries out a write. It tries again if another write came first:
 //
@@ -53,7 +53,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 	version, names := r.Version, 1
 	for {
 		result, err := p.attempt(ctx, &r, version).run()
-		var taken *nameTakenError
+		var taken *generatedNameError
 		var tooLarge *tooLargeError
 		switch {
 		case err == nil:

@@ -52,10 +52,12 @@ type Watch struct {
 	late   []lateEvent
 	delays []*Injection
 	drops  []*dropping
-	expiry *Injection // ends the watch; nil: none
-	failed error      // of the source, after the events that it has read before
-	last   int64      // the revision that changes the definition; 0: none has
-	ended  bool
+	// expiry ends the watch by a compaction; nil: none. expired is the end, once the history is compacted.
+	expiry  *Injection
+	expired *store.CompactedError
+	failed  error // of the source, after the events that it has read before
+	last    int64 // the revision that changes the definition; 0: none has
+	ended   bool
 }
 
 // heldEvent is an event that waits for the hold. Those that the watch does not show are taken out
@@ -158,7 +160,7 @@ func (w *Watch) spare(i *Injection) {
 // reads what it would lose: only those end that a fault strikes. The caller holds the lock.
 func (e *Engine) compactFor(watches ...*Watch) {
 	if slices.ContainsFunc(watches, func(w *Watch) bool { return w.expiry != nil }) {
-		_ = e.compact() // the store is closed, and all watches end
+		_ = e.compact() // if the store is closed, all watches end; if its file takes no more, they go on
 	}
 }
 
@@ -178,7 +180,16 @@ func (e *Engine) compact() error {
 	for _, w := range e.watches {
 		w.pull()
 	}
-	return e.Store.Compact(to)
+	if err := e.Store.Compact(to); err != nil {
+		return err
+	}
+	for _, w := range e.watches {
+		if w.expiry != nil && w.expired == nil {
+			w.expired = &store.CompactedError{Requested: w.revision(), Oldest: to}
+			w.awake()
+		}
+	}
+	return nil
 }
 
 // awake tells the reader of the watch to look again. The caller holds the lock.
@@ -200,8 +211,8 @@ func (w *Watch) Wake() <-chan struct{} { return w.wake }
 func (w *Watch) Poll() ([]*store.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.expiry != nil {
-		return nil, &store.CompactedError{Requested: w.revision(), Oldest: w.engine.Store.Oldest()}
+	if w.expired != nil {
+		return nil, w.expired
 	}
 	if w.hold == nil && len(w.held) == 0 && len(w.late) == 0 && len(w.delays) == 0 && w.failed == nil {
 		return w.read()

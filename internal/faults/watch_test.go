@@ -157,3 +157,41 @@ func TestTheHoldsOfAnEngineAreOneAtATime(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A watch that a fault expires ends once the history is compacted, not before: its end names the
+// revision that the history reaches back to. A reader that asks all the time would see another one.
+func TestAWatchExpiresOnceTheHistoryIsCompacted(t *testing.T) {
+	for range 200 {
+		s, err := store.Open(store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &Engine{Store: s}
+		if _, err := s.Create("/a", store.Write{}); err != nil {
+			t.Fatal(err)
+		}
+		cursor, err := s.Watch("/", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := e.Watch(Request{Verb: "watch", Resource: "r"}, Source{Cursor: cursor})
+		end := make(chan error)
+		go func() {
+			defer w.End()
+			for {
+				if _, err := w.Poll(); err != nil {
+					end <- err
+					return
+				}
+			}
+		}()
+		inject(t, e, Fault{Times: 1, Effect: ExpireWatch()})
+		var compacted *store.CompactedError
+		if err := <-end; !errors.As(err, &compacted) || *compacted != (store.CompactedError{Requested: 2, Oldest: 2}) {
+			t.Fatalf("the watch ends with %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,9 +82,9 @@ func TestSettleNamesAnObjectThatIsWrittenWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 		crons := as(c, c.RESTConfig(), "cron-operator")
-		n := 0
+		var writes atomic.Int64
 		react(t, crons, func(obj *unstructured.Unstructured) {
-			if n++; n < 1000 { // so that the test ends if Settle does not see it
+			if n := writes.Add(1); n < 1000 { // so that the test ends if Settle does not see it
 				patchImage(t, crons, obj.GetName(), fmt.Sprint("image-", n))
 			}
 		})
@@ -93,7 +94,7 @@ func TestSettleNamesAnObjectThatIsWrittenWithoutEnd(t *testing.T) {
 			!strings.Contains(err.Error(), " writes in a row by cron-operator patch (") || !strings.Contains(err.Error(), `; the last: spec.image: "image-`) {
 			t.Error(err)
 		}
-		n = 1000
+		writes.Store(1000)
 	})
 }
 

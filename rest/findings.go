@@ -17,8 +17,9 @@ type Panic struct {
 
 // Findings says what has happened that may be the reason why a test failed: requests that were
 // refused, conflicts, panics, objects that changed without end or were deleted and are still there,
-// kinds that a controller owns and does not watch, webhooks that nobody called, and who asked for
-// what. They are at most 60 lines. There are none if nobody has asked for anything.
+// a status or fields that were not kept, kinds that a controller owns and does not watch, owned objects
+// that nobody has created again, webhooks that nobody called, and who asked for what. They are at most 60
+// lines. There are none if nobody has asked for anything.
 func (s *Server) Findings(panics ...Panic) []string { return findings.Of(s.remembered(panics)) }
 
 // remembered is what the server remembers, with the panics of handlers and controllers.

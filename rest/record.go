@@ -28,7 +28,8 @@ func record(in *history.Recorder) filter {
 				q.Patch = patchWord(req.Header.Get("Content-Type"))
 			}
 			r := &recorded{ResponseWriter: w, entry: in.Begin(q), streams: info.IsResourceRequest && info.Verb == "watch"}
-			contextOf(req).entry = r.entry
+			c := contextOf(req)
+			c.entry, c.warnings.entry = r.entry, r.entry
 			defer r.end()
 			next.ServeHTTP(r, req)
 			r.begin(http.StatusOK) // as net/http does

@@ -61,6 +61,11 @@ type Request struct {
 	// Webhooks are the calls of admission webhooks for the request, in the order in which they
 	// ended.
 	Webhooks []WebhookCall
+	// Warnings are those of the answer, such as that a field is unknown and has been dropped.
+	Warnings []string
+	// DropsStatus says that the write carried a status that was not kept, because its kind takes it at the
+	// subresource status alone. It is told of creates, and of updates that change nothing otherwise.
+	DropsStatus bool
 	// Fault is what faults on purpose have done to the request; empty: nothing. Of several, each
 	// stands there once, after a comma. A conversion that fails is not among them: objects are converted
 	// for whoever needs them, and upstream's converter does not know for which request.
@@ -159,7 +164,7 @@ func requestOf(q history.Request) Request {
 		Group: q.Group, Version: q.Version, Resource: q.Resource, Subresource: q.Subresource, Namespace: q.Namespace, Name: q.Name,
 		Path: q.Path, Options: q.Options, Code: q.Code, Reason: metav1.StatusReason(q.Reason), Message: q.Message,
 		Latency: q.Latency, Running: q.Running, Revision: q.Revision, Revisions: q.Revisions, Repeats: q.Repeats,
-		Received: q.Received, Sent: q.Sent, Events: q.Events, Fault: q.Fault,
+		Received: q.Received, Sent: q.Sent, Events: q.Events, Fault: q.Fault, Warnings: q.Warnings, DropsStatus: q.DropsStatus,
 	}
 	for _, call := range q.Webhooks {
 		r.Webhooks = append(r.Webhooks, WebhookCall(call))

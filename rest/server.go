@@ -305,6 +305,9 @@ func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Rando
 		MayCreate: server.mayCreate,
 		Makes:     func(ctx context.Context, revision int64) { history.From(ctx).Made(revision) },
 		Repeats:   func(ctx context.Context) { history.From(ctx).Repeat() },
+
+		DropsStatus: func(ctx context.Context) { history.From(ctx).DropsStatus() },
+		Overtaken:   func(ctx context.Context, read, found int64) { history.From(ctx).Overtaken(read, found) },
 	}
 	if kinds.inTree.ResourceQuota() {
 		server.writes.Quotas = &write.Quotas{

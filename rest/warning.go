@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // The limits on the warnings of one answer, in runes: on all together, and on each one if
@@ -18,6 +20,7 @@ const (
 // warnings puts warnings into the header of one answer, each text once.
 type warnings struct {
 	header http.Header
+	entry  *history.Entry // of the request in the history; nil: it has none
 
 	mu      sync.Mutex
 	seen    map[string]bool
@@ -40,6 +43,7 @@ func (w *warnings) AddWarning(agent, text string) {
 	}
 	w.seen[text] = true
 	w.given = append(w.given, given{agent, text})
+	w.entry.Warn(text)
 	if w.cutting || w.runes+utf8.RuneCountInString(text) <= maxWarnings {
 		w.put(agent, text)
 		return

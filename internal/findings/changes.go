@@ -29,6 +29,8 @@ type changes struct {
 	owned map[ownership]int
 	// deleted has the objects that are being deleted, by their keys.
 	deleted map[string]deletion
+	// children are the objects that somebody has created for an owner, by their keys.
+	children map[string]*child
 }
 
 // deletion is an object that is deleted and has to wait for something.
@@ -55,7 +57,7 @@ type ownership struct {
 // Loop returns the object that was written most often without a pause since a revision, if that was
 // at least so often, in words: by whom, and what the last write changed.
 func Loop(c Cluster, atLeast int) (string, bool) {
-	c.began = c.History.Began()
+	c.began, c.shared = c.History.Began(), sharedNames(c.History.Stats())
 	found := c.changes()
 	var busiest string
 	for key, r := range found.busy {
@@ -71,7 +73,7 @@ func Loop(c Cluster, atLeast int) (string, bool) {
 
 // changes reads the history of the store.
 func (c Cluster) changes() changes {
-	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}}
+	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
 		return found // the store is closed, or has just forgotten more
@@ -85,10 +87,11 @@ func (c Cluster) changes() changes {
 		for _, e := range batch {
 			by, ok := c.History.Writer(e.Record.Revision)
 			found.remember(e, by)
+			found.raise(e, by, ok)
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {
 				continue // a leader renews its Lease without end
 			}
-			found.follow(now, e, by)
+			found.follow(now, e, by, c.clientOf(by.User, by.UserAgent))
 			if e.Type == store.Created {
 				found.note(c.Catalogue, e, by)
 			}
@@ -97,17 +100,14 @@ func (c Cluster) changes() changes {
 }
 
 // follow adds a write to the series of its object.
-func (f changes) follow(now map[string]*run, e *store.Event, by history.Writer) {
+func (f changes) follow(now map[string]*run, e *store.Event, by history.Writer, client string) {
 	key := e.Record.Key
 	r := now[key]
 	if r == nil || by.Time.Sub(r.time) > pause {
 		r = &run{by: map[string]int{}}
 		now[key] = r
 	}
-	who := history.ClientOf(by.User, by.UserAgent) + " " + verbOf(by.Verb, by.Patch)
-	if by.Subresource != "" {
-		who += " " + by.Subresource
-	}
+	who := client + " " + wordsOf(by)
 	r.count++
 	r.by[who]++
 	r.time = by.Time
@@ -117,6 +117,14 @@ func (f changes) follow(now map[string]*run, e *store.Event, by history.Writer) 
 	if best := f.busy[key]; best == nil || r.count >= best.count {
 		f.busy[key] = r
 	}
+}
+
+// wordsOf is what a writer has done, such as update status.
+func wordsOf(by history.Writer) string {
+	if by.Subresource == "" {
+		return verbOf(by.Verb, by.Patch)
+	}
+	return verbOf(by.Verb, by.Patch) + " " + by.Subresource
 }
 
 // remember remembers an object that is being deleted.
@@ -254,22 +262,11 @@ func Shown(of *resource.Resource, changes []history.Change) []history.Change {
 
 // unwatched are the kinds that a controller creates for an owner and never watches: nothing wakes it
 // when somebody changes such an object. A program that watches nothing is no controller.
-func (f changes) unwatched(stats map[history.Counted]history.Counts) (lines []string) {
-	type program struct{ user, agent string }
-	watched := map[program]map[string]bool{}
-	for of, counts := range stats {
-		if of.Verb != "watch" || counts.Failures == counts.Requests {
-			continue
-		}
-		p := program{of.User, history.ClientOf(of.User, of.UserAgent)}
-		if watched[p] == nil {
-			watched[p] = map[string]bool{}
-		}
-		watched[p][of.Group+"/"+of.Resource] = true
-	}
+func (f changes) unwatched(c Cluster, stats map[history.Counted]history.Counts) (lines []string) {
+	watched := watchedBy(stats)
 	for o, count := range f.owned {
-		name := history.ClientOf(o.user, o.agent)
-		seen := watched[program{o.user, name}]
+		name := c.clientOf(o.user, o.agent)
+		seen := watched[programOf(o.user, o.agent)]
 		if seen == nil || seen[o.of.Group+"/"+o.of.Names.Plural] {
 			continue
 		}

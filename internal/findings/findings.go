@@ -31,6 +31,8 @@ type Cluster struct {
 	Since int64
 
 	began time.Time // of what counts
+	// shared are the names of programs that several users run, such as a test with its operator.
+	shared map[string]bool
 }
 
 // Panic is a handler or a controller that has panicked.
@@ -49,13 +51,13 @@ type section struct {
 
 // Of returns the findings, without line ends. It returns none if the cluster got no requests.
 func Of(c Cluster) []string {
-	c.began = c.History.Began()
+	stats := c.History.Stats()
+	c.began, c.shared = c.History.Began(), sharedNames(stats)
 	requests := c.History.Requests()
 	if len(requests) == 0 && len(c.Panics) == 0 {
 		return nil
 	}
 	slices.Reverse(requests) // the newest first
-	stats := c.History.Stats()
 	changes := c.changes()
 	total, since := int64(0), time.Duration(0)
 	for _, counts := range stats {
@@ -68,11 +70,14 @@ func Of(c Cluster) []string {
 	sections := []section{
 		{"what panicked:", c.panics(requests), 4},
 		{"objects that changed without end:", changes.loops(c), 5},
-		{"writes that change nothing, again and again:", repeats(stats), 4},
+		{"writes that change nothing, again and again:", c.repeats(stats), 4},
 		{"refused:", c.refused(requests, false), 10},
-		{"conflicts, because somebody else had written first:", c.refused(requests, true), 5},
+		{"conflicts, because another write came first:", c.refused(requests, true), 5},
+		{"sent, but not kept:", c.dropped(requests), 5},
+		{"warnings of the server (an unknown field is not kept):", c.warnings(requests), 5},
 		{"deleted, but still there:", changes.lingering(c), 5},
-		{"owned, but not watched:", changes.unwatched(stats), 5},
+		{"owned, but not watched:", changes.unwatched(c, stats), 5},
+		{"owned, deleted, and not created again:", changes.lost(c, stats), 5},
 		{"webhooks that could not be called:", c.failedCalls(requests), 4},
 		{"webhooks that were never called:", c.uncalled(stats), 4},
 		{"not answered yet:", c.unanswered(requests), 4},
@@ -167,7 +172,7 @@ func (c Cluster) panics(requests []history.Request) (lines []string) {
 	all := slices.Clone(c.Panics)
 	for i := range requests {
 		if q := &requests[i]; q.Reason == history.Panicked {
-			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", q.Client(), " ", verbOf(q.Verb, q.Patch), " ", NameOf(q)), q.Message})
+			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", c.client(q), " ", verbOf(q.Verb, q.Patch), " ", NameOf(q)), q.Message})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Panic) int { return b.Time.Compare(a.Time) })
@@ -219,9 +224,10 @@ func isLate(q *history.Request) bool {
 func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
-		of    kind
-		first *history.Request
-		count int
+		of       kind
+		first    *history.Request
+		count    int
+		sameRead bool // all of them were based on one revision
 	}
 	var groups []*group
 	known := map[kind]*group{}
@@ -230,12 +236,13 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 		if !isRefused(q) || conflicts != isLate(q) {
 			continue
 		}
-		k := kind{q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), q.Message, q.Fault}
+		k := kind{c.client(q), verbOf(q.Verb, q.Patch), NameOf(q), q.Message, q.Fault}
 		if known[k] == nil {
-			known[k] = &group{of: k, first: q}
+			known[k] = &group{of: k, first: q, sameRead: true}
 			groups = append(groups, known[k])
 		}
 		known[k].count++
+		known[k].sameRead = known[k].sameRead && q.Read == known[k].first.Read
 	}
 	needed := map[string]bool{}
 	for _, g := range groups {
@@ -243,7 +250,9 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 		if g.count > 1 {
 			line += fmt.Sprintf(" (%d times)", g.count)
 		}
-		if !conflicts {
+		if conflicts {
+			line += c.overtaken(g.first, g.count > 1 && g.sameRead)
+		} else {
 			line += fmt.Sprintf(": %d %s", g.first.Code, g.first.Reason)
 			if g.of.fault != "" {
 				line += " (fault: " + g.of.fault + ")"
@@ -272,7 +281,7 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 func (c Cluster) unanswered(requests []history.Request) (lines []string) {
 	for i := range requests {
 		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
-			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), q.Client(), verbOf(q.Verb, q.Patch), NameOf(q), round(q.Latency)))
+			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), c.client(q), verbOf(q.Verb, q.Patch), NameOf(q), round(q.Latency)))
 		}
 	}
 	return lines
@@ -282,7 +291,7 @@ func (c Cluster) unanswered(requests []history.Request) (lines []string) {
 const manyRepeats = 20
 
 // repeats are the writers that write what is there already.
-func repeats(stats map[history.Counted]history.Counts) (lines []string) {
+func (c Cluster) repeats(stats map[history.Counted]history.Counts) (lines []string) {
 	type found struct {
 		of    history.Counted
 		count int64
@@ -297,7 +306,7 @@ func repeats(stats map[history.Counted]history.Counts) (lines []string) {
 		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(fmt.Sprint(a.of), fmt.Sprint(b.of)))
 	})
 	for _, f := range all {
-		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", history.ClientOf(f.of.User, f.of.UserAgent), f.of.Verb,
+		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", c.clientOf(f.of.User, f.of.UserAgent), f.of.Verb,
 			ObjectName(f.of.Group, f.of.Resource, f.of.Subresource, "", ""), f.count))
 	}
 	return lines

@@ -62,7 +62,7 @@ func (c Cluster) failedCalls(requests []history.Request) (lines []string) {
 	}
 	for _, f := range order {
 		q := newest[f]
-		line := fmt.Sprintf("%s %s for %s %s %s", c.after(q.Time), f.hook, q.Client(), verbOf(q.Verb, q.Patch), NameOf(q))
+		line := fmt.Sprintf("%s %s for %s %s %s", c.after(q.Time), f.hook, c.client(q), verbOf(q.Verb, q.Patch), NameOf(q))
 		if counts[f] > 1 {
 			line += fmt.Sprintf(" (%d times)", counts[f])
 		}

@@ -175,6 +175,42 @@ func (e *Entry) Called(c Call) {
 	}
 }
 
+// Warn says that the answer has a warning.
+func (e *Entry) Warn(text string) {
+	if e == nil {
+		return
+	}
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	e.is.Warnings = append(e.is.Warnings[:len(e.is.Warnings):len(e.is.Warnings)], text)
+	if e.kept {
+		e.of.bytes += len(text)
+		e.of.drop()
+	}
+}
+
+// DropsStatus says that a write carried a status that its kind does not take there.
+func (e *Entry) DropsStatus() {
+	if e != nil {
+		e.of.mu.Lock()
+		e.is.DropsStatus = true
+		e.of.mu.Unlock()
+	}
+}
+
+// Overtaken says that another write came first: the client has read one revision of the object, and there
+// is another.
+func (e *Entry) Overtaken(read, found int64) {
+	if e != nil {
+		e.of.mu.Lock()
+		e.is.Read, e.is.Found = read, found
+		e.of.mu.Unlock()
+	}
+}
+
 // Sent says that bytes of the answer have been sent, with so many events of a watch.
 func (e *Entry) Sent(bytes, events int) {
 	if e != nil {

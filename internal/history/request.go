@@ -35,6 +35,14 @@ type Request struct {
 
 	Webhooks []Call
 
+	// Warnings are those of the answer, each once.
+	Warnings []string
+	// DropsStatus says that a write carried a status, which its kind takes at the subresource alone.
+	DropsStatus bool
+	// Read and Found are of a write that another one came before: the revision that the client has
+	// read, and that of the object then. 0: of no such write.
+	Read, Found int64
+
 	Fault string // that has struck the request
 
 	// Held is how many bytes the path and its parts keep in memory, if they are parts of a longer
@@ -72,6 +80,9 @@ func (q *Request) texts() int {
 	n := max(len(q.Path)+len(q.Options), q.Held) + len(q.Message) + len(q.Fault)
 	for _, c := range q.Webhooks {
 		n += len(c.Message)
+	}
+	for _, text := range q.Warnings {
+		n += len(text)
 	}
 	return n
 }

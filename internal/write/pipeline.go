@@ -55,6 +55,13 @@ type Pipeline struct {
 	// Repeats is told that a write makes no revision, because it would change nothing. Nil:
 	// nobody wants to know.
 	Repeats func(ctx context.Context)
+	// DropsStatus is told that a write carried a status that is not kept, because its kind takes it at
+	// the subresource alone: of a create, and of an update that changes nothing otherwise. Nil: nobody
+	// wants to know.
+	DropsStatus func(ctx context.Context)
+	// Overtaken is told that a write is refused because the client has read one revision of the object,
+	// and there is another. Nil: nobody wants to know.
+	Overtaken func(ctx context.Context, read, found int64)
 }
 
 // makes tells who wants to know that the write makes a revision.
@@ -213,7 +220,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// What the object claims of the cluster, then the kind's strategy, which prepares the object
 	// and validates it.
 	committed := false
-	was := a.snapshot(n.Object)
+	was, sent := a.snapshot(n.Object), a.sentStatus(n.Object)
 	settle, err := a.claim(n.Object, nil)
 	if err != nil {
 		return Result{}, err
@@ -248,6 +255,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	a.explainChange(nil, n.Object)
 	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
 	committed = err == nil
+	if committed {
+		a.tellDropped(sent, n.Object)
+	}
 	return result, err
 }
 
@@ -333,7 +343,7 @@ func (a attempt) update(e edit) (Result, error) {
 	// What the object claims of the cluster, then the kind's strategy, which prepares the object
 	// and validates it.
 	committed := false
-	was := a.snapshot(obj.Object)
+	was, sent := a.snapshot(obj.Object), a.sentStatus(obj.Object)
 	settle, err := a.claim(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
@@ -364,5 +374,8 @@ func (a attempt) update(e edit) (Result, error) {
 	}
 	is, err := a.put(record, obj, current.Object, admitted.require)
 	committed = err == nil
+	if committed && is.Revision == record.Revision {
+		a.tellDropped(sent, obj.Object)
+	}
 	return a.resultOf(is, obj.Object, err)
 }

@@ -73,6 +73,9 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 		return nil
 	case seen != 0:
 		a.request.Explained.Overtaken(int64(seen), record.Revision)
+		if a.p.Overtaken != nil {
+			a.p.Overtaken(a.ctx, int64(seen), record.Revision)
+		}
 		return apierrors.NewConflict(gr, a.request.Name, errModified)
 	case a.updateStrategy().AllowUnconditionalUpdate(a.ctx):
 		return versioner.UpdateObject(obj, uint64(record.Revision))

@@ -1,0 +1,77 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// child is an object that was created for an owner, its controller.
+type child struct {
+	creator history.Writer
+	owner   gjson.Result // its ownerReference
+	deleted *store.Event // nil: it is there
+	by      history.Writer
+}
+
+// raise notes that an object is created for an owner, or deleted. known says that by is known.
+func (f changes) raise(e *store.Event, by history.Writer, known bool) {
+	key := e.Record.Key
+	switch {
+	case e.Type == store.Created:
+		delete(f.children, key)
+		if owner := gjson.Get(e.Record.Value, `metadata.ownerReferences.#(controller==true)`); known && owner.Exists() {
+			f.children[key] = &child{creator: by, owner: owner}
+		}
+	case e.Type == store.Deleted && f.children[key] != nil:
+		f.children[key].deleted, f.children[key].by = e, by
+	}
+}
+
+// lost are the objects that were created for an owner and deleted, and that the program which watches
+// the owner has not created again. It may not know that it is its turn: a watch alone, such as that of a
+// cache, wakes no controller. What the server's own controllers delete is meant to go.
+func (f changes) lost(c Cluster, stats map[history.Counted]history.Counts) (lines []string) {
+	watched := watchedBy(stats)
+	keys := slices.SortedFunc(maps.Keys(f.children), func(a, b string) int {
+		return cmp.Or(f.children[b].by.Time.Compare(f.children[a].by.Time), strings.Compare(a, b))
+	})
+	for _, key := range keys {
+		child := f.children[key]
+		of := c.Catalogue.ResourceOf(key)
+		if child.deleted == nil || child.by.Request == 0 || of == nil || isOfServer(child.by) || isOfServer(child.creator) ||
+			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, of.NamespaceOf(key), child.owner) {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; a controller is told of the kinds that it Owns",
+			c.after(child.by.Time), ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
+			child.owner.Get("kind").Str, child.owner.Get("name").Str,
+			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent)))
+	}
+	return lines
+}
+
+// isOfServer tells whether one of the server's own controllers has written something.
+func isOfServer(by history.Writer) bool {
+	return strings.HasPrefix(by.User, "system:serviceaccount:kube-system:") && strings.HasPrefix(by.UserAgent, "kube-controller-manager/")
+}
+
+// lives tells whether an owner is there, and is not being deleted.
+func (f changes) lives(c Cluster, namespace string, owner gjson.Result) bool {
+	of := c.Catalogue.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
+	if of == nil {
+		return false
+	}
+	key := of.Key(namespace, owner.Get("name").Str)
+	record, err := c.Store.Get(key)
+	_, deleted := f.deleted[key]
+	return err == nil && !deleted && gjson.Get(record.Value, "metadata.uid").Str == owner.Get("uid").Str
+}

@@ -1,0 +1,47 @@
+package findings
+
+import (
+	"fmt"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// dropped are the writes whose status was not kept, the same ones together.
+func (c Cluster) dropped(requests []history.Request) []string {
+	return c.told(requests, func(q *history.Request) []string {
+		if !q.DropsStatus {
+			return nil
+		}
+		return []string{fmt.Sprintf("its status, which %s take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update", q.Resource)}
+	})
+}
+
+// warnings are what answers warned of, the same ones together.
+func (c Cluster) warnings(requests []history.Request) []string {
+	return c.told(requests, func(q *history.Request) []string { return q.Warnings })
+}
+
+// told are texts about requests, those about the same client, verb and object together.
+func (c Cluster) told(requests []history.Request, of func(*history.Request) []string) (lines []string) {
+	type group struct{ what, text string }
+	counts, newest := map[group]int{}, map[group]*history.Request{}
+	var order []group
+	for i := range requests {
+		q := &requests[i]
+		for _, text := range of(q) {
+			g := group{fmt.Sprintf("%s %s %s", c.client(q), verbOf(q.Verb, q.Patch), NameOf(q)), text}
+			if counts[g]++; counts[g] == 1 {
+				newest[g] = q
+				order = append(order, g)
+			}
+		}
+	}
+	for _, g := range order {
+		line := c.after(newest[g].Time) + " " + g.what
+		if counts[g] > 1 {
+			line += fmt.Sprintf(" (%d times)", counts[g])
+		}
+		lines = append(lines, line+": "+g.text)
+	}
+	return lines
+}

@@ -1,0 +1,50 @@
+package findings
+
+import "github.com/fakecluster/fakecluster/internal/history"
+
+// program is a program of a user.
+type program struct{ user, name string }
+
+func programOf(user, agent string) program { return program{user, history.ClientOf(user, agent)} }
+
+// sharedNames returns the names of programs that several users run.
+func sharedNames(stats map[history.Counted]history.Counts) map[string]bool {
+	users, shared := map[string]string{}, map[string]bool{}
+	for of := range stats {
+		p := programOf(of.User, of.UserAgent)
+		if user, known := users[p.name]; known && user != p.user {
+			shared[p.name] = true
+		}
+		users[p.name] = p.user
+	}
+	return shared
+}
+
+// clientOf is who sends a request: the program, and the user if that does not say who it is. A test that
+// runs an operator has one name for both.
+func (c Cluster) clientOf(user, agent string) string {
+	p := programOf(user, agent)
+	if c.shared[p.name] && user != "" && user != p.name {
+		return p.name + " (" + user + ")"
+	}
+	return p.name
+}
+
+func (c Cluster) client(q *history.Request) string { return c.clientOf(q.User, q.UserAgent) }
+
+// watchedBy returns which resources each program watches, as GROUP/RESOURCE. A watch that was refused
+// is none.
+func watchedBy(stats map[history.Counted]history.Counts) map[program]map[string]bool {
+	watched := map[program]map[string]bool{}
+	for of, counts := range stats {
+		if of.Verb != "watch" || counts.Failures == counts.Requests {
+			continue
+		}
+		p := programOf(of.User, of.UserAgent)
+		if watched[p] == nil {
+			watched[p] = map[string]bool{}
+		}
+		watched[p][of.Group+"/"+of.Resource] = true
+	}
+	return watched
+}

@@ -1,0 +1,65 @@
+package findings
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// shownWriters is how many writes a line about a conflict names.
+const shownWriters = 3
+
+// overtaken says which write came before one that was refused: whose it was, and whether the client has
+// sent the same revision each time, as from a copy that it keeps.
+func (c Cluster) overtaken(q *history.Request, sameEachTime bool) string {
+	if q.Read == 0 {
+		return ""
+	}
+	line := fmt.Sprintf(": it sent the resourceVersion %d", q.Read)
+	if sameEachTime {
+		line += " each time"
+	}
+	line += fmt.Sprintf(", and the object had %d", q.Found)
+	if since := c.writesBetween(q); len(since) > 0 {
+		shown := since[max(0, len(since)-shownWriters):]
+		line += "; in between " + strings.Join(shown, ", ")
+		if more := len(since) - len(shown); more > 0 {
+			line += fmt.Sprintf(" (and %d before)", more)
+		}
+	}
+	return line
+}
+
+// writesBetween returns who has written an object since the client read it and until it was refused, as
+// far as that is remembered.
+func (c Cluster) writesBetween(q *history.Request) (who []string) {
+	of := c.Catalogue.Resource(q.Group, q.Resource)
+	if of == nil || q.Name == "" {
+		return nil
+	}
+	key := of.Key(q.Namespace, q.Name)
+	cursor, err := c.Store.Watch(key, q.Read)
+	if compacted := (*store.CompactedError)(nil); errors.As(err, &compacted) {
+		cursor, err = c.Store.Watch(key, c.Store.Oldest())
+	}
+	if err != nil {
+		return nil
+	}
+	for {
+		events, err := cursor.Poll()
+		if err != nil || len(events) == 0 {
+			return who
+		}
+		for _, e := range events {
+			if e.Record.Key != key || e.Record.Revision > q.Found {
+				continue
+			}
+			if by, ok := c.History.Writer(e.Record.Revision); ok {
+				who = append(who, c.clientOf(by.User, by.UserAgent)+" "+wordsOf(by))
+			}
+		}
+	}
+}

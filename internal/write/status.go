@@ -1,0 +1,71 @@
+package write
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
+// for it, before the strategy of the kind has dropped it; nil: it carries none, or nobody asks.
+func (a attempt) sentStatus(obj runtime.Object) any {
+	if a.p.DropsStatus == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
+		return nil
+	}
+	return statusOf(obj)
+}
+
+// statusOf returns a copy of the status as far as the strategies of the kinds alter it; nil: the object
+// has none.
+func statusOf(obj runtime.Object) any {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u.Object["status"]
+	}
+	if v := reflect.Indirect(reflect.ValueOf(obj)); v.Kind() == reflect.Struct {
+		if status := v.FieldByName("Status"); status.IsValid() && !status.IsZero() {
+			return status.Interface()
+		}
+	}
+	return nil
+}
+
+// tellDropped tells that the status that was sent is not that of the object. Clients in Go send the zero
+// values of a status that they have not set, and nobody misses these.
+func (a attempt) tellDropped(sent any, obj runtime.Object) {
+	if sent == nil {
+		return
+	}
+	is := statusOf(obj)
+	if sent = withoutZeros(sent); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(is)) {
+		a.p.DropsStatus(a.ctx)
+	}
+}
+
+// withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Other values stay
+// as they are.
+func withoutZeros(value any) any {
+	switch is := value.(type) {
+	case map[string]any:
+		left := map[string]any{}
+		for name, of := range is {
+			if of = withoutZeros(of); of != nil {
+				left[name] = of
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		return left
+	case []any:
+		if len(is) == 0 {
+			return nil
+		}
+	case string, bool, int64, float64:
+		if reflect.ValueOf(value).IsZero() {
+			return nil
+		}
+	}
+	return value
+}

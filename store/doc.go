@@ -59,10 +59,10 @@
 //
 // # Goroutines and testing/synctest
 //
-// A store runs no goroutine of its own, but buntdb does: one for each database, which wakes every second and ends
-// when it then finds its database closed. So up to a second after [Store.Close] it is still there. In a
-// testing/synctest bubble, which could not end before it, Close waits it out: a second of the bubble's time, which
-// takes no real time. With [SyncEverySecond] a timer runs for a second after a write. A store belongs where it was
+// A store runs no goroutine of its own, but buntdb does: one for each database. It would wake every second as long as
+// the database is open; here it ends when it wakes for the first time, a second after [Open]. In a
+// testing/synctest bubble, which could not end before it, [Store.Close] waits it out: a second of the bubble's time,
+// which takes no real time. With [SyncEverySecond] a timer runs for a second after a write. A store belongs where it was
 // opened, in that bubble or in none: it is to be used and closed there.
 //
 // [buntdb]: https://github.com/tidwall/buntdb

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/tidwall/buntdb"
 )
 
@@ -75,9 +73,9 @@ func Load(snap *Snapshot, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := buntdb.Open(":memory:")
+	db, err := openInMemory()
 	if err != nil {
-		return nil, fmt.Errorf("opening buntdb in memory: %w", err)
+		return nil, err
 	}
 	s := &Store{
 		options: o,

@@ -2,7 +2,6 @@ package store
 
 import (
 	"sort"
-	"time"
 
 	"github.com/tidwall/buntdb"
 )
@@ -76,6 +75,9 @@ func (s *state) remove(tx *buntdb.Tx, key string) error {
 func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
 	base, past := within(s.base, r), within(past, r)
 	items := make([]item, 0, n)
+	if n == 0 {
+		return items
+	}
 	// The range has n items, so there is no need to compare keys with its end. That saves reading the keys, which are
 	// not in the processor's cache. The only possible error is that tx has ended.
 	if len(base) == 0 && len(past) == 0 {
@@ -145,14 +147,4 @@ func within(items []item, r keyRange) []item {
 		items = items[:search(items, r.end)]
 	}
 	return items
-}
-
-// buntdbTick is how often the goroutine of a buntdb looks whether its database has been closed.
-const buntdbTick = time.Second
-
-// inBubble tells whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform, the time
-// has no monotonic reading. Round(0) removes that reading, so it changes the time only outside.
-func inBubble() bool {
-	now := time.Now()
-	return now == now.Round(0)
 }

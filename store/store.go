@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/tidwall/buntdb"
 )
@@ -69,10 +68,7 @@ func Open(o Options) (*Store, error) {
 func (s *Store) Close() error {
 	err := s.close()
 	if s.bubble {
-		// The time of a bubble advances only when all of its goroutines wait. When it has passed the next tick,
-		// buntdb's goroutine has found the database closed, and has ended. No lock is held here, so that a
-		// concurrent Close waits in the same way.
-		<-time.NewTimer(buntdbTick + time.Millisecond).C
+		waitForTick()
 	}
 	return err
 }

@@ -100,6 +100,17 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:5:40: the case "a": !present cannot stand where case.x is used`}},
 		{"an error of a case that is none", "scenario: s\ncases:\n- {name: a, error: {cod: 404}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
 			`f.yaml:6:10: the case "a": unknown field "cod" in an error (known: body, code, details, message, reason, status); did you mean "code"?`}},
+		{"a fault that a case gives", "scenario: s\ncases:\n- {name: a, f: {effect: conflict}, d: 1h}\n- {name: b, f: {effect: conflikt}, d: soon}\nsteps:\n- fault: !from case.f\n- advance: !from case.d\n", []string{
+			`f.yaml:4:25: "conflikt" is none of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable, nor has it the value that other effects need; did you mean "conflict"?`,
+			`f.yaml:4:39: a duration is written as 1s, 30m or 1h30m, and not as "soon"`}},
+		{"a duration that one case does not give", "scenario: s\ncases: [{name: a, d: 1h}, {name: b}]\nsteps:\n- advance: !from case.d\n", []string{
+			`f.yaml:4:12: the case "b" has no parameter "d"`}},
+		{"a duration of a parameter that there is not", "scenario: s\ncases: [{name: a, day: 1h}]\nsteps:\n- advance: !from case.dat\n", []string{
+			`f.yaml:4:12: the case "a" has no parameter "dat"; did you mean "day"?`}},
+		{"what stands in no file where that has to be known", head + get + "  as: made\n- get: {path: /y}\n  name: !from made.x\n", []string{
+			`f.yaml:6:9: !from cannot stand here`}},
+		{"a cluster of each case its own", "scenario: s\ncases: [{name: a, c: [x]}]\ncluster: {controllers: !from case.c }\nsteps:\n" + get, []string{
+			`f.yaml:3:24: controllers takes a list`}},
 		{"a name that is taken", head + get + "  as: case\n", []string{
 			`f.yaml:3:3: "case" is the name of something else in expressions`}},
 	}

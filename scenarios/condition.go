@@ -29,7 +29,7 @@ func (p *parser) conditions(n *yaml.Node) []condition {
 	var all []condition
 	for _, item := range p.items(n, "that") {
 		if text := p.text(item); text != "" {
-			if c, ok := p.condition(meant(item), text); ok {
+			if c, ok := p.condition(p.meant(item), text); ok {
 				all = append(all, c)
 			}
 		}

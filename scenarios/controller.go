@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ func startController(ctx context.Context, run Controller, cluster Cluster, stop 
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &recorder{r, next} })
 	go func() {
 		defer close(r.done)
-		err := run(ctx, cfg)
+		err := withoutPanic(run)(ctx, cfg)
 		if ctx.Err() != nil {
 			return // it was to end, and what it says of that is no failure
 		}
@@ -64,6 +65,22 @@ func startController(ctx context.Context, run Controller, cluster Cluster, stop 
 		stop(fmt.Errorf("the controller: %w", err))
 	}()
 	return r
+}
+
+// withoutPanic returns a panic of the controller as its error, so that it is the failure of a scenario.
+// When ctx has ended, nobody looks at the error, and the panic stays one.
+func withoutPanic(run Controller) Controller {
+	return func(ctx context.Context, cfg *rest.Config) (err error) {
+		defer func() {
+			if ctx.Err() != nil {
+				return
+			}
+			if r := recover(); r != nil {
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return run(ctx, cfg)
+	}
 }
 
 // end ends the controller, and returns when it has returned.

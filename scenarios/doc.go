@@ -98,6 +98,11 @@
 // code !absent expects nothing. Each case has every parameter that the scenario refers to, and no
 // other.
 //
+// A parameter may stand wherever a value stands in setup and steps, also in place of a whole mapping
+// or list, as in get: !from case.object, fault: !from case.fault, eventually: !from case.limit or that:
+// !from case.conditions. If it is !absent beside a step, the step is without that field: as: !from case.user
+// is the administrator then. What the cluster is like, and the webhooks, are the same for all cases.
+//
 // # Shared setups
 //
 // A setup that several scenarios begin with stands in a file of its own, with its parameters and
@@ -185,7 +190,7 @@
 //   - events: {apiVersion, kind, namespace, name}: reads the Events recorded for one object,
 //     the oldest first; the answer is the list of them.
 //   - log: VALUE: writes a line to the log of the scenario, which is shown if it fails.
-//   - advance: DURATION: lets that much virtual time pass.
+//   - advance: DURATION: lets that much virtual time pass, which may be computed.
 //   - settle: {quiet, within}: waits until nothing is left to do: no request is on its way,
 //     all events are delivered, and nothing is written for quiet of virtual time (1s if left
 //     out). It fails if that takes longer than within (10m).
@@ -387,7 +392,7 @@
 //
 // Inside braces YAML wants a space after a tag: {status: !absent }.
 //
-// Manifests, bodies and options take !absent, !from and !cel, references (apiVersion, kind, ...)
+// Manifests, bodies and options take !absent, !from and !cel, references (apiVersion, kind, ...), advance
 // and users take !from and !cel, responses and bodies of webhooks !absent and !cel, cases all but
 // !cel, and expectations all.
 //

@@ -12,6 +12,9 @@ import (
 )
 
 var oneDuration = argument{"DURATION", func(p *parser, n *yaml.Node) map[string]any {
+	if n = p.meant(n); slices.Contains(valueMarks, n.Tag) {
+		return map[string]any{"duration": p.tree(n, valueMarks)}
+	}
 	return map[string]any{"duration": p.duration(n)}
 }}
 
@@ -52,8 +55,21 @@ func (s *Scenario) onlyVirtual() bool {
 }
 
 // advance lets time pass, and returns when everything that was due has been done.
-func (p *playing) advance(ctx context.Context, s step) *Failure {
-	d, _ := s.argument["duration"].(time.Duration)
+func (p *playing) advance(ctx context.Context, s step, answers map[string]answer) *Failure {
+	fail := func(format string, args ...any) *Failure {
+		return &Failure{Position: s.pos, Verb: s.verb.name, Message: fmt.Sprintf(format, args...)}
+	}
+	value, err := resolve(s.argument["duration"], answers)
+	if err != nil {
+		return fail("%v", err)
+	}
+	d, known := value.(time.Duration)
+	if !known {
+		text, _ := value.(string)
+		if d, err = time.ParseDuration(text); err != nil || d <= 0 {
+			return fail("a duration is a text such as 1h30m, more than nothing, and not %s", inOneLine(value))
+		}
+	}
 	return p.pass(ctx, s, d)
 }
 

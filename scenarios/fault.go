@@ -36,7 +36,7 @@ var faultFields = argument{"{verb, resource, subresource, namespace, name, user,
 		"latency":     func(n *yaml.Node) { f.Latency = p.duration(n) },
 		"effect":      func(n *yaml.Node) { f.Effect = p.effect(n) },
 	})
-	if len(p.mistakes) == before && field(n, "effect") == nil && f.Latency == 0 {
+	if len(p.mistakes) == before && field(p.meant(n), "effect") == nil && f.Latency == 0 {
 		p.mistake(n, "a fault needs effect or latency")
 	}
 	return map[string]any{"fault": f}
@@ -46,6 +46,7 @@ var faultFields = argument{"{verb, resource, subresource, namespace, name, user,
 func (p *parser) probability(n *yaml.Node) float64 {
 	before := len(p.mistakes)
 	var number float64
+	n = p.meant(n)
 	switch v := p.tree(n, noMarks).(type) {
 	case int64:
 		number = float64(v)
@@ -65,7 +66,7 @@ func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
 	for name := range plainEffects {
 		names[name] = ""
 	}
-	if meant(n).Kind != yaml.MappingNode {
+	if n = p.meant(n); n.Kind != yaml.MappingNode {
 		name := p.text(n)
 		e, ok := plainEffects[name]
 		if !ok && name != "" {
@@ -85,7 +86,7 @@ func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
 		"staleRead":       number("staleRead", fakecluster.StaleRead),
 		"dropWatch":       number("dropWatch", fakecluster.DropWatch),
 	})
-	if len(meant(n).Content) != 2 {
+	if len(n.Content) != 2 {
 		p.mistake(n, "a fault has one effect")
 	}
 	return e

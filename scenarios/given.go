@@ -23,6 +23,10 @@ type given struct {
 	whose  string
 	values map[string]any
 	used   map[string]bool
+	// nodes are mappings with the parameters; the first that has one counts. from reads them, if
+	// that is not the parser itself.
+	nodes []*yaml.Node
+	from  *parser
 }
 
 // cases reads the table of cases.
@@ -50,7 +54,9 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 		at := p.at(item)
 		lines[name] = at.Line
 		all = append(all, &Scenario{Position: at, Case: name, params: values, row: item})
-		p.given[theCase] = append(p.given[theCase], &given{fmt.Sprintf("the case %q", name), values, map[string]bool{"name": true}})
+		p.given[theCase] = append(p.given[theCase], &given{
+			whose: fmt.Sprintf("the case %q", name), values: values, used: map[string]bool{"name": true}, nodes: []*yaml.Node{item},
+		})
 	}
 	if len(all) == 0 && len(p.mistakes) == 0 {
 		p.mistake(n, "a table needs cases; without cases a scenario is one itself")

@@ -29,10 +29,7 @@ func (p *playing) lasting(ctx context.Context, s step, answers map[string]answer
 	var a answer
 	var last *Failure // what the expectation lacked when it was looked at last
 	for {
-		err := p.client.follow(inTime, s, answers, limit, func(event *watchEvent) bool {
-			if event != nil {
-				seen.add(*event)
-			}
+		err := p.client.follow(inTime, s, answers, limit, seen, func(event *watchEvent) bool {
 			now, failure := s.look(inTime, p.client, answers, event)
 			if inTime.Err() != nil {
 				return true // what it says is that the time is over
@@ -74,7 +71,7 @@ func (s step) look(ctx context.Context, c *client, answers map[string]answer, ev
 		return s.play(ctx, c, answers)
 	}
 	a := answer{code: http.StatusOK, body: event.object, warnings: []any{}}
-	failure := &Failure{Position: s.pos, Verb: s.verb.name, Object: nameOf(event.object)}
+	failure := &Failure{Position: s.pos, Verb: s.verb.name, Object: event.of}
 	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
 		return answer{}, failure
 	}
@@ -85,13 +82,14 @@ func (s step) look(ctx context.Context, c *client, answers map[string]answer, ev
 type watchEvent struct {
 	kind   string // ADDED, MODIFIED or DELETED
 	object any
+	of     string // what is watched
 }
 
 // follow calls look once, and then with each change that could alter the answer to the step,
 // until look returns true. It misses no change after the first call. It returns nil when look
-// has returned true, or when the server has ended the watch.
-func (c *client) follow(ctx context.Context, s step, answers map[string]answer, limit time.Duration, look func(*watchEvent) bool) error {
-	path, selectors, err := c.watched(ctx, s, answers)
+// has returned true, or when the server has ended the watch. seen learns what is there and what changes.
+func (c *client) follow(ctx context.Context, s step, answers map[string]answer, limit time.Duration, seen *meanwhile, look func(*watchEvent) bool) error {
+	t, path, selectors, err := c.watched(ctx, s, answers)
 	if err != nil {
 		return over(ctx, err)
 	}
@@ -103,6 +101,9 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 		return fmt.Errorf("GET %s: %s", path, now)
 	}
 	from, _ := now.metadata()["resourceVersion"].(string)
+	for _, item := range now.items() {
+		seen.last[nameOf(item)] = item
+	}
 	if look(nil) {
 		return nil
 	}
@@ -137,7 +138,9 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 		case "BOOKMARK":
 			continue
 		}
-		if look(&watchEvent{kind, event["object"]}) {
+		change := watchEvent{kind, event["object"], t.String()}
+		seen.add(change)
+		if look(&change) {
 			return nil
 		}
 	}
@@ -151,18 +154,18 @@ func over(ctx context.Context, err error) error {
 	return err
 }
 
-// watched returns the path of the collection that a step reads, and the selectors.
-func (c *client) watched(ctx context.Context, s step, answers map[string]answer) (string, url.Values, error) {
+// watched returns what a step reads, the path of the collection, and the selectors.
+func (c *client) watched(ctx context.Context, s step, answers map[string]answer) (target, string, url.Values, error) {
 	r, err := s.request.resolve(answers)
 	if err != nil {
-		return "", nil, err
+		return target{}, "", nil, err
 	}
 	t := targetOfReference(r.argument)
 	one := t.name
 	t.all = one == ""
 	path, err := c.collection(ctx, &t)
 	if err != nil {
-		return "", nil, err
+		return t, "", nil, err
 	}
 	selectors := url.Values{}
 	for _, name := range []string{"labelSelector", "fieldSelector"} {
@@ -172,11 +175,11 @@ func (c *client) watched(ctx context.Context, s step, answers map[string]answer)
 	}
 	switch {
 	case s.verb.name == "events":
-		return eventsPath(t), url.Values{"fieldSelector": {selectorOfEvents(t)}}, nil
+		return t, eventsPath(t), url.Values{"fieldSelector": {selectorOfEvents(t)}}, nil
 	case one != "":
 		selectors.Set("fieldSelector", "metadata.name="+one)
 	}
-	return path, selectors, nil
+	return t, path, selectors, nil
 }
 
 // meanwhile is what changed while a step waited.
@@ -237,6 +240,10 @@ func changes(path string, before, after any) []string {
 		}
 		for name := range a {
 			all[name] = nil
+		}
+		if path == "" { // which the items of a list of built-in objects lack
+			delete(all, "apiVersion")
+			delete(all, "kind")
 		}
 		var lines []string
 		for _, name := range sortedFields(all) {

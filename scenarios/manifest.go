@@ -13,6 +13,7 @@ import (
 // manifestsOf reads a manifest that stands in place, or all those in the file that
 // stands there instead.
 func (p *parser) manifestsOf(n *yaml.Node) []manifest {
+	n = p.meant(n)
 	if field(n, "file") == nil || field(n, "kind") != nil {
 		return []manifest{p.manifest(n)}
 	}

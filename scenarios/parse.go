@@ -32,6 +32,9 @@ type parser struct {
 	given map[string][]*given
 	// caseUses is how often something has referred to a case.
 	caseUses int
+	// row is the case that is being read, and varies says that what was read depends on it.
+	row    int
+	varies bool
 	// stubs are the webhooks of that scenario.
 	stubs []stubWebhook
 	// scope is that of the shared setup being read, and using are the files of those around it.
@@ -126,7 +129,7 @@ func isScenario(root *yaml.Node) bool {
 // scenario reads a document. It returns one scenario, or one for each of its cases.
 func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	s := &Scenario{Position: p.at(root)}
-	p.answers, p.given, p.caseUses, p.later = nil, map[string][]*given{}, 0, map[string]int{}
+	p.answers, p.given, p.caseUses, p.row, p.varies = nil, map[string][]*given{}, 0, 0, false
 	before := len(p.mistakes)
 	var cases []*Scenario
 	if n := field(root, "cases"); n != nil {
@@ -135,17 +138,20 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	}
 	// First of all, because what follows may refer to them.
 	if n := field(root, "webhooks"); n != nil {
+		p.row = noRow
 		s.webhooks = p.webhooks(n)
+		p.row = 0
 	}
 	p.stubs = s.webhooks
-	p.fields(root, "a scenario", map[string]func(*yaml.Node){
-		"webhooks": func(*yaml.Node) {},
-		"cases":    func(*yaml.Node) {},
-		"scenario": func(n *yaml.Node) { s.Name = p.text(n) },
-		"cluster":  func(n *yaml.Node) { s.Cluster = p.cluster(n) },
-		"setup":    func(n *yaml.Node) { s.setup = p.setup(n, s.table) },
-		"steps":    func(n *yaml.Node) { s.steps = p.steps(n) },
-	})
+	p.readCase(root, s)
+	each := []*Scenario{s}
+	for p.varies && len(each) < len(cases) {
+		p.row = len(each)
+		c := &Scenario{Position: s.Position, webhooks: s.webhooks, table: s.table}
+		p.readCase(root, c)
+		each = append(each, c)
+	}
+	p.once(before)
 	if s.Name == "" && len(p.mistakes) == before {
 		p.mistake(root, "a scenario needs a name: scenario: A sentence that says the rule")
 	}
@@ -159,12 +165,46 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 		return []*Scenario{s}
 	}
 	s.table.cases = len(cases)
-	for _, c := range cases {
+	for i, c := range cases {
 		at, name, params, row := c.Position, c.Case, c.params, c.row
-		*c = *s
+		*c = *each[min(i, len(each)-1)]
 		c.Position, c.Case, c.params, c.row = at, name, params, row
 	}
 	return cases
+}
+
+// readCase reads what a document says for one of its cases, or for all.
+func (p *parser) readCase(root *yaml.Node, s *Scenario) {
+	answers := slices.Clone(p.answers) // of webhooks
+	defer func() { p.answers = answers }()
+	p.later = map[string]int{}
+	// same reads what is the same for all cases.
+	same := func(read func(*yaml.Node)) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			row := p.row
+			defer func() { p.row = row }()
+			p.row = noRow
+			read(n)
+		}
+	}
+	p.fields(root, "a scenario", map[string]func(*yaml.Node){
+		"webhooks": func(*yaml.Node) {},
+		"cases":    func(*yaml.Node) {},
+		"scenario": same(func(n *yaml.Node) { s.Name = p.text(n) }),
+		"cluster":  same(func(n *yaml.Node) { s.Cluster = p.cluster(n) }),
+		"setup":    func(n *yaml.Node) { s.setup = p.setup(n, s.table) },
+		"steps":    func(n *yaml.Node) { s.steps = p.steps(n) },
+	})
+}
+
+// once keeps one of the mistakes that were found in several cases, of those from a number on.
+func (p *parser) once(from int) {
+	told := map[string]bool{}
+	p.mistakes = append(p.mistakes[:from:from], slices.DeleteFunc(slices.Clone(p.mistakes[from:]), func(err error) bool {
+		again := told[err.Error()]
+		told[err.Error()] = true
+		return again
+	})...)
 }
 
 func (p *parser) cluster(n *yaml.Node) ClusterOptions {
@@ -195,8 +235,9 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 // counts those that are the same for all cases of the table.
 func (p *parser) setup(n *yaml.Node, t *table) []step {
 	var all []step
-	same := true
+	before := p.caseUses
 	items := p.items(n, "setup")
+	same := p.caseUses == before
 	p.foresee(items)
 	for _, item := range items {
 		before := p.caseUses
@@ -253,13 +294,16 @@ func (p *parser) step(n *yaml.Node) step {
 	given := map[*beside]*yaml.Node{}
 	for _, b := range besides {
 		known[b.name] = func(n *yaml.Node) {
+			if p.leavesOut(n) {
+				return
+			}
 			given[b] = n
 			b.parse(p, n, &s.request)
 		}
 	}
 	user := known[asUser.name]
 	known["as"] = func(n *yaml.Node) { // the name of the answer, or else who asks
-		if meant(n).Kind == yaml.MappingNode {
+		if meant(n).Tag == tagFrom || meant(n).Kind == yaml.MappingNode {
 			user(n)
 		} else {
 			s.as = p.text(n)
@@ -366,8 +410,12 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 // fields calls the reader of each field of n. A field that known has no reader for
 // is a mistake.
 func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
-	n = meant(n)
+	before := len(p.mistakes)
+	n = p.meant(n)
 	if n.Kind != yaml.MappingNode {
+		if len(p.mistakes) > before {
+			return
+		}
 		p.mistake(n, "%s is a mapping", what)
 		return
 	}
@@ -391,8 +439,12 @@ func meant(n *yaml.Node) *yaml.Node {
 }
 
 func (p *parser) items(n *yaml.Node, what string) []*yaml.Node {
-	n = meant(n)
+	before := len(p.mistakes)
+	n = p.meant(n)
 	if n.Kind != yaml.SequenceNode {
+		if len(p.mistakes) > before {
+			return nil
+		}
 		p.mistake(n, "%s takes a list", what)
 		return nil
 	}
@@ -401,6 +453,9 @@ func (p *parser) items(n *yaml.Node, what string) []*yaml.Node {
 
 func (p *parser) text(n *yaml.Node) string {
 	before := len(p.mistakes)
+	if n = p.meant(n); len(p.mistakes) > before {
+		return ""
+	}
 	s, ok := p.tree(n, noMarks).(string)
 	if (!ok || s == "") && len(p.mistakes) == before {
 		p.mistake(n, "a string that is not empty belongs here")
@@ -409,8 +464,10 @@ func (p *parser) text(n *yaml.Node) string {
 }
 
 func (p *parser) number(n *yaml.Node, what, takes string, from, to int64) int {
+	before := len(p.mistakes)
+	n = p.meant(n)
 	i, ok := p.tree(n, noMarks).(int64)
-	if !ok || i < from || i > to {
+	if len(p.mistakes) == before && (!ok || i < from || i > to) {
 		p.mistake(n, "%s takes %s", what, takes)
 	}
 	return int(i)
@@ -418,6 +475,7 @@ func (p *parser) number(n *yaml.Node, what, takes string, from, to int64) int {
 
 func (p *parser) flag(n *yaml.Node) bool {
 	before := len(p.mistakes)
+	n = p.meant(n)
 	b, ok := p.tree(n, noMarks).(bool)
 	if !ok && len(p.mistakes) == before {
 		p.mistake(n, "true or false belongs here")

@@ -229,7 +229,7 @@ func (p *playing) step(ctx context.Context, s step) *Failure {
 	var failure *Failure
 	switch {
 	case s.verb.name == "advance":
-		failure = p.advance(ctx, s)
+		failure = p.advance(ctx, s, answers)
 	case s.verb.name == "settle":
 		failure = p.settle(ctx, s)
 	case s.eventually > 0 || s.consistently > 0:

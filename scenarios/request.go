@@ -97,7 +97,7 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 // texts reads a mapping to strings.
 func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 	texts := map[string]any{}
-	if n = meant(n); n.Kind != yaml.MappingNode {
+	if n = p.meant(n); n.Kind != yaml.MappingNode {
 		p.mistake(n, "%s are a mapping", what)
 		return nil
 	}

@@ -79,11 +79,15 @@ func Schema() []byte {
 	}
 	step = append(step, fieldDoc{"as", "AS", "A name for the answer, or who makes the request: " + asUser.notation + "."})
 	stepSchema := object(append(step, expectationFields...))
+	for _, field := range stepSchema["properties"].(jsonSchema) {
+		orParameter(field.(jsonSchema))
+	}
 	scenario := object(scenarioFields)
 	scenario["required"] = []string{"scenario", "steps"}
 	case_ := jsonSchema{"type": "object", "required": []string{"name"}, "properties": jsonSchema{"name": jsonSchema{"type": "string"}}}
 	use := object([]fieldDoc{{"use", "TEXT", "The file of a shared setup."}, {"with", "MAPPING", "Its parameters."}})
 	use["required"] = []string{"use"}
+	orParameter(use["properties"].(jsonSchema)["with"].(jsonSchema))
 	data, err := json.MarshalIndent(jsonSchema{
 		"$schema": "http://json-schema.org/draft-07/schema#",
 		"$id":     SchemaURL,
@@ -113,6 +117,18 @@ func Schema() []byte {
 		panic(err) // it is made of maps, lists and texts
 	}
 	return append(data, '\n')
+}
+
+// orParameter lets a parameter of the case stand in place of a mapping or a list: a text for whoever does
+// not know its tag.
+func orParameter(of jsonSchema) {
+	if t, ok := of["type"].(string); ok && (t == "object" || t == "array") {
+		of["type"] = []string{t, "string"}
+	}
+	if ref, ok := of["$ref"]; ok {
+		delete(of, "$ref")
+		of["anyOf"] = []jsonSchema{{"$ref": ref}, {"type": "string"}}
+	}
 }
 
 func object(fields []fieldDoc) jsonSchema {

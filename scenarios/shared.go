@@ -28,6 +28,7 @@ func (p *parser) use(n *yaml.Node) []step {
 	p.fields(n, "the use of a shared setup", map[string]func(*yaml.Node){
 		"use": func(n *yaml.Node) { name = p.text(n) },
 		"with": func(n *yaml.Node) {
+			n = p.meant(n)
 			withNode = n
 			tree, ok := p.tree(n, manifestMarks).(map[string]any)
 			if !ok && len(p.mistakes) == before {
@@ -90,7 +91,10 @@ func (p *parser) use(n *yaml.Node) []step {
 		}
 		with[parameter] = value
 	}
-	inner.given[theWith] = []*given{{fmt.Sprintf("the shared setup %s", name), with, map[string]bool{}}}
+	inner.given[theWith] = []*given{{
+		whose: fmt.Sprintf("the shared setup %s", name), values: with, used: map[string]bool{},
+		nodes: []*yaml.Node{withNode, field(roots[0], "parameters")}, from: p,
+	}}
 	var all []step
 	inner.fields(roots[0], "a shared setup", map[string]func(*yaml.Node){
 		"parameters": func(*yaml.Node) {},

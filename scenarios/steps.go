@@ -51,7 +51,7 @@ var verbs = []*verb{
 	{"count", listReference, "counts the objects that list reads; the answer is the number.", count},
 	{"events", objectReferenceByKind, "reads the Events recorded for one object, the oldest first; the answer is the list of them.", recorded},
 	{"log", anyValue, "writes a line to the log of the scenario, which is shown if it fails.", write},
-	{"advance", oneDuration, "lets that much virtual time pass.", nil},
+	{"advance", oneDuration, "lets that much virtual time pass, which may be computed.", nil},
 	{"settle", settlePeriods, "waits until nothing is left to do: no request is on its way, all events are" +
 		" delivered, and nothing is written for quiet of virtual time (1s if left out). It fails if that takes longer than within (10m).", nil},
 	{"fault", faultFields, "lets requests of clients go wrong from now on, as fakecluster.Inject does: those of the scenario itself, too, unless" +

@@ -48,7 +48,7 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 // request says what was decided.
 func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool) error {
 	began := time.Now()
-	decision, reason, err := s.authorizer.Authorize(ctx, a)
+	decision, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
 	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
 	if tell {
 		explainAccess(ctx, decision == authorizer.DecisionAllow, reason)

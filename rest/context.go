@@ -106,6 +106,8 @@ func (c *requestContext) Value(key any) any {
 		return c.cluster
 	case history.Key{}:
 		return c.entry
+	case explained.Key{}:
+		return c.explained
 	case warningsKey:
 		return &c.warnings
 	case auditKey, latencyKey, answerKey{}:

@@ -59,7 +59,7 @@ func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) 
 		User: by, Verb: ignoreReadErrors, ResourceRequest: true, Namespace: r.info.Namespace, Name: r.info.Name,
 		APIGroup: r.info.APIGroup, APIVersion: r.info.APIVersion, Resource: r.info.Resource,
 	}
-	decision, reason, err := s.authorizer.Authorize(r.ctx, asked)
+	decision, reason, err := s.cluster.Authorizer.Authorize(r.ctx, asked)
 	s.access.Note(asked, decision == authorizer.DecisionAllow)
 	switch {
 	case err != nil:

@@ -19,9 +19,10 @@
 // status.go is the one place where an error becomes a Status. unknown.go has the answers to
 // requests that find nothing.
 //
-// The server's own controllers (reactions.go) make the same writes as the verbs. They react
-// in the call of the write that they follow from, before its answer leaves: a Server has no
-// goroutine of its own.
+// What is behind HTTP is in package cluster: the kinds that are served, admission, and the server's
+// own controllers. They make the same writes as the verbs, in the call of the write that they follow
+// from, before its answer leaves: a Server has no goroutine of its own. ownwrites.go puts these
+// writes into the history and the audit trail, like requests.
 //
 // # Invariants
 //

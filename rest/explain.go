@@ -81,18 +81,9 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 // explainable are the verbs that write one object.
 var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
-// explainedOf returns what takes down the explanation of a request; nil: nothing does.
-func explainedOf(ctx context.Context) *explained.Recorder {
-	c, _ := ctx.Value(requestContextKey{}).(*requestContext)
-	if c == nil {
-		return nil
-	}
-	return c.explained
-}
-
 // explainAccess tells the explanation of a request whether its user may make it.
 func explainAccess(ctx context.Context, allowed bool, reason string) {
-	if to := explainedOf(ctx); to != nil {
+	if to := explained.From(ctx); to != nil {
 		to.May(allowed, reason)
 	}
 }
@@ -133,7 +124,7 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) expla
 
 // since returns the writes of an object after a revision, as far as they are known.
 func (s *Server) since(group, plural, version, namespace, name string, revision int64) []explain.Revision {
-	of := s.catalogue.Load().Resource(group, plural)
+	of := s.cluster.Catalogue().Resource(group, plural)
 	if of == nil {
 		return nil
 	}

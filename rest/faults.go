@@ -279,7 +279,7 @@ func (r *request) refusal() func(upstream.Attributes) error {
 // knows returns an error if no version of a resource that is served has the subresource or the verb.
 // Any of them may be empty, or the subresource any.
 func (s *Server) knows(of schema.GroupResource, subresource, verb string) error {
-	c := s.catalogue.Load()
+	c := s.cluster.Catalogue()
 	if of.Resource == "" {
 		for _, group := range c.Groups() {
 			for _, res := range group.Resources {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-
-	"github.com/fakecluster/fakecluster/internal/builtin"
 )
 
 // filter wraps a handler: it answers a request itself, or passes it on.
@@ -13,22 +11,22 @@ type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.
-func (s *Server) filters(cluster builtin.Cluster, counts *requestCounts) []filter {
+func (s *Server) filters(counts *requestCounts) []filter {
 	return []filter{
 		recoverPanics,
 		refuseOnceClosed(s.closing),
 		forbidCaching,
 		demandHTTPS(s.options.StrictTransportSecurity),
-		giveContext(cluster),
+		giveContext(s.cluster.Kinds),
 		parsePath,
 		record(s.history),
 		s.trail.audit(s.options.Now),
 		allowOrigins(s.options.AllowedOrigins),
-		answerHealth(s.users, counts),
-		authenticate(s.users),
+		answerHealth(s.cluster.Users, counts),
+		authenticate(s.cluster.Users),
 		s.explainWrites,
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
-		impersonate(s.authorizer),
+		impersonate(s.cluster.Authorizer),
 		s.injectFaults,
 		s.authorize,
 	}

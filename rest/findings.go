@@ -24,7 +24,7 @@ func (s *Server) Findings(panics ...Panic) []string { return findings.Of(s.remem
 
 // remembered is what the server remembers, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []Panic) findings.Cluster {
-	c := findings.Cluster{Store: s.store, History: s.history, Catalogue: s.catalogue.Load(), Needs: s.lacks}
+	c := findings.Cluster{Store: s.cluster.Store, History: s.history, Catalogue: s.cluster.Catalogue(), Needs: s.lacks}
 	for _, p := range panics {
 		c.Panics = append(c.Panics, findings.Panic(p))
 	}

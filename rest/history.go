@@ -113,7 +113,7 @@ func (s *Server) ObjectHistory(kind schema.GroupVersionKind, namespace, name str
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.history.Of(s.store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
+	known, err := s.history.Of(s.cluster.Store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.store.GetAt(key, revision)
+	record, err := s.cluster.Store.GetAt(key, revision)
 	var compacted *store.CompactedError
 	var future *store.FutureError
 	switch {
@@ -167,7 +167,7 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 
 // named finds the version of a kind, and the key of an object of it.
 func (s *Server) named(kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
-	res := s.catalogue.Load().Kind(kind)
+	res := s.cluster.Catalogue().Kind(kind)
 	if res == nil || res.Version(kind.Version) == nil {
 		return nil, "", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
 	}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fakecluster/fakecluster/internal/cluster"
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -123,7 +125,7 @@ func (r *recorded) Flush() {
 func tellFailure(ctx context.Context, status *metav1.Status) {
 	if status != nil && status.Status != metav1.StatusSuccess {
 		history.From(ctx).Fail(string(status.Reason), status.Message)
-		if to := explainedOf(ctx); to != nil {
+		if to := explained.From(ctx); to != nil {
 			to.Fails(string(status.Reason), status.Message)
 		}
 	}
@@ -131,10 +133,10 @@ func tellFailure(ctx context.Context, status *metav1.Status) {
 
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
-func ofController(ctx context.Context, by controller, verb string, w write.Request) history.Request {
+func ofController(ctx context.Context, by cluster.Agent, verb string, w write.Request) history.Request {
 	of := w.Version.Resource
 	q := history.Request{
-		Cause: history.From(ctx).Number(), User: by.user.GetName(), UserAgent: by.userAgent(), Verb: verb,
+		Cause: history.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
 		Group: of.Group, Version: w.Version.Name, Resource: of.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
 	}
 	switch change := w.Change.(type) {

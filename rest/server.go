@@ -5,27 +5,19 @@ import (
 	"crypto"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
-	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/controllers"
-	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/cluster"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
-	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -115,73 +107,20 @@ func ControllerNames() []string {
 // safe for concurrent use.
 type Server struct {
 	options Options
-	store   *store.Store
-	builtin builtinKinds
-
+	cluster *cluster.Cluster
 	handler http.Handler // the filters, and what is behind them
 
-	catalogue   *catalogue
-	chain       *admissionChain
-	aggregate   *aggregation.Registry
-	writes      *write.Pipeline
-	controllers reactions // what the server's own controllers do
-	reactor     *lifecycle.Reactor
-	hooks       *hooks
-	frames      view.Frames
-	trail       *trail // nil: none is kept
-	history     *history.Recorder
-	gaps        *gaps
-	tokens      *auth.Issuer
-	users       *auth.Authenticator
-	rules       *auth.Rules
-	authorizer  auth.Authorizer
-	access      *auth.Access
-
+	frames  view.Frames
+	trail   *trail // nil: none is kept
+	history *history.Recorder
+	gaps    *gaps
+	access  *auth.Access
 	faults  *faults.Engine
 	watches atomic.Int64 // those that are running
 
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
 	close   context.CancelFunc
-}
-
-// builtinKinds are the kinds that every server has.
-type builtinKinds struct {
-	options     builtin.Options
-	all         []*resource.Resource // in the order of discovery
-	namespaces  *resource.Resource   // among all
-	definitions *resource.Resource   // among all
-
-	inTree intree.Choice // of the plugins that judge them
-
-	acting lifecycle.Controllers // that keep some of them
-}
-
-func newBuiltinKinds(o Options) (builtinKinds, error) {
-	runtimeConfig, err := builtin.ParseRuntimeConfig(o.RuntimeConfig...)
-	if err != nil {
-		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
-	}
-	config, err := intree.ReadConfiguration(o.AdmissionConfigFile)
-	if err != nil {
-		return builtinKinds{}, err
-	}
-	plugins, err := intree.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins, config)
-	if err != nil {
-		return builtinKinds{}, err
-	}
-	acting, err := lifecycle.NewControllers(o.Controllers)
-	if err != nil {
-		return builtinKinds{}, err
-	}
-	if !acting[lifecycle.ServiceAccountController] {
-		plugins.OffByDefault(intree.ServiceAccount) // nobody makes the accounts that it asks for
-	}
-	k := builtinKinds{inTree: plugins, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
-	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
-	k.all = builtin.Resources(k.options, k.definitions)
-	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
-	return k, nil
 }
 
 // New makes a server over a store. It creates the initial objects of a cluster in the
@@ -192,141 +131,72 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
 		return nil, fmt.Errorf("a server needs a token")
 	}
-	kinds, err := newBuiltinKinds(o)
+	server := newServer(s, o, history.New(o.Now, s.Oldest))
+	of, err := cluster.New(s, server.options.ofCluster(), server.host())
 	if err != nil {
 		return nil, err
 	}
-	revision := s.Revision() // of a store that has been filled before, it is not the first one
-	server, err := assemble(s, o, kinds, write.NewRandom(o.Seed, revision), auth.NewIssuer(auth.IssuerOptions(o.Accounts)), nil, nil)
-	if err != nil {
+	server.serve(of)
+	if err := of.Start(); err != nil {
 		return nil, err
-	}
-	if err := server.fill(kinds.options); err != nil {
-		return nil, fmt.Errorf("filling the store: %w", err)
-	}
-	server.catalogue.inherit(nil)
-	if err := server.catalogue.refresh(); err != nil {
-		return nil, err
-	}
-	if err := server.chain.refresh(); err != nil {
-		return nil, err
-	}
-	if revision == store.FirstRevision {
-		err = server.reactor.Begin(context.Background())
-	} else if err = server.aggregate.Refresh(); err == nil {
-		// Another server may have ended in the middle of something.
-		err = server.reactor.Resume(context.Background(), s.Revision())
-	}
-	if err != nil {
-		return nil, err
-	}
-	if o.Admission != nil {
-		server.chain.call(judge{o.Admission})
 	}
 	return server, nil
 }
 
-// assemble puts the parts of a server together. The catalogue and the chain are empty. A nil
-// history begins with the server.
-func assemble(s *store.Store, o Options, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules,
-	remembered *history.Recorder) (*Server, error) {
-	requests := remembered
-	if requests == nil {
-		requests = history.New(o.Now, s.Oldest)
-	}
+// newServer makes a server over a store, without the cluster that it serves.
+func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
-	memory := resource.NewMemory(o.VerifyMemory)
-	closing, closes := context.WithCancel(context.Background())
-	engine := &faults.Engine{Store: s, Seed: o.Seed}
-	outside := crd.Outside{Services: o.Services, Closing: closing, Fails: engine.FailConversion}
 	server := &Server{
-		options: o, store: s, builtin: kinds,
-		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
-		chain:     &admissionChain{store: s, builtin: kinds.all},
-		writes:    &write.Pipeline{},
-		trail:     newTrail(o.AuditLevel, o.AuditLog, o.Now),
-		history:   requests,
-		gaps:      newGaps(),
-		tokens:    tokens,
-		rules:     auth.NewRules(s, origin),
-		access:    &auth.Access{},
-		faults:    engine,
-		closing:   closing, close: closes,
+		options: o, history: requests, gaps: newGaps(), access: &auth.Access{},
+		trail:  newTrail(o.AuditLevel, o.AuditLog, o.Now),
+		faults: &faults.Engine{Store: s, Seed: o.Seed},
 	}
-	var err error
-	if server.hooks, err = newHooks(outside, engine, kinds.inTree.Configuration()); err != nil {
-		return nil, err
-	}
-	engine.Knows = server.knows
-	server.users, err = auth.NewAuthenticator(closing, o.Token, tokens, auth.Options(o.Users), s, o.Now,
-		func(ctx context.Context, namespace, name string, patch []byte) error {
-			return server.controllers.patchSecret(ctx, namespace, name, patch)
-		})
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case o.Authorizer != nil:
-		server.authorizer = auth.By(server.rules, o.Authorizer)
-	case o.Modes != nil:
-		server.authorizer, err = o.Modes.are.By(server.rules, s)
-	default:
-		server.authorizer = auth.ByRules(server.rules)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// A write has reactions, and they write in turn.
-	known := cluster{store: s, catalogue: server.catalogue, namespaces: kinds.namespaces, hooks: server.hooks, now: now, memory: memory,
-		users: server.users, authorizer: server.authorizer}
-	server.aggregate = aggregation.New(s, known, serviceNetwork{o.Services}, func(ctx context.Context, name string) { server.reactor.JudgeAPIService(ctx, name) })
-	if server.chain.inTree, err = kinds.inTree.Chain(forPlugins{known, &server.controllers, random}); err != nil {
-		return nil, err
-	}
-	server.chain.current.Store(server.chain.with(&admission.Chain{}))
-	inside := forKinds{known, &server.controllers, &builtin.NodePorts{}, tokens, server.rules, random, kinds.options.Network}
-	server.controllers = reactions{
-		store: s, memory: memory, catalogue: server.catalogue, namespaces: kinds.namespaces, cluster: inside,
-		writes: server.writes, trail: server.trail, history: server.history, now: now, aggregate: server.aggregate, gaps: server.gaps,
-		quotas: newQuotas(known, kinds),
-	}
-	server.reactor = lifecycle.NewReactor(server.controllers, kinds.acting,
-		append(controllers.New(forControllers{known, &server.controllers, o.AuthenticationInfo}, kinds.acting), restorer{&server.controllers, kinds.options})...)
-	*server.writes = write.Pipeline{
-		Store: s, Memory: memory, Now: now, Random: random,
-		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
-		Catalogue: server.controllers.Catalogue, Chain: server.chain.Load,
-		Cluster: known,
-		Reactor: aftermath{server.chain, server.aggregate, server.reactor},
+	server.closing, server.close = context.WithCancel(context.Background())
+	server.faults.Knows = server.knows
+	return server
+}
 
-		MayCreate: server.mayCreate,
-		Makes:     func(ctx context.Context, revision int64) { history.From(ctx).Made(revision) },
-		Repeats:   func(ctx context.Context) { history.From(ctx).Repeat() },
+// ofCluster returns the options that are about what is served, and not about HTTP.
+func (o Options) ofCluster() cluster.Options {
+	of := cluster.Options{
+		Token: o.Token, Users: auth.Options(o.Users), AuthenticationInfo: o.AuthenticationInfo, Accounts: auth.IssuerOptions(o.Accounts),
+		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed, VerifyMemory: o.VerifyMemory,
+		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: builtin.Network(o.Network), Controllers: o.Controllers,
+		EnableAdmissionPlugins: o.EnableAdmissionPlugins, DisableAdmissionPlugins: o.DisableAdmissionPlugins,
+		AdmissionConfigFile: o.AdmissionConfigFile,
+	}
+	if o.Modes != nil {
+		of.Modes = o.Modes.are
+	}
+	if o.Admission != nil {
+		of.Functions = judge{o.Admission}
+	}
+	return of
+}
 
-		DropsStatus: func(ctx context.Context) { history.From(ctx).DropsStatus() },
-		Overtaken:   func(ctx context.Context, read, found int64) { history.From(ctx).Overtaken(read, found) },
+// host is what the cluster has of the server.
+func (s *Server) host() cluster.Host {
+	return cluster.Host{
+		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
+		Log: ownWrites{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.fail,
 	}
-	if kinds.inTree.ResourceQuota() {
-		server.writes.Quotas = &write.Quotas{
-			Resource: server.controllers.Quotas(), Account: server.controllers.Account,
-			Varies: func(r *resource.Resource) bool { return intree.ChangesUsage(r.GroupResource()) },
-			Always: kinds.inTree.Configuration().LimitsResources(),
-		}
-	}
+}
+
+// serve makes the handler that serves a cluster.
+func (s *Server) serve(of *cluster.Cluster) {
+	s.cluster = of
 	counts := &requestCounts{}
-	server.handler = behind(server.filters(inside, counts), paths{
-		resources: resources{&buffers{}, s, server.writes, server.catalogue.Load, server.verbs(), server.subresourceVerbs(), server.gaps, counts},
-		catalogue: server.catalogue.Load,
+	s.handler = behind(s.filters(counts), paths{
+		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts},
+		catalogue: of.Catalogue,
 		openAPI:   &openAPI{},
-		aggregate: server.aggregate,
-		tokens:    tokens,
-		gaps:      server.gaps,
+		aggregate: of.Aggregate,
+		tokens:    of.Tokens,
+		gaps:      s.gaps,
 		counts:    counts,
 	})
-	return server, nil
 }
 
 // maxWatches is the largest number of watches at a time.
@@ -342,30 +212,28 @@ func (s *Server) maxWatches() int64 {
 // controllers whose timer has gone off.
 func (s *Server) Close() {
 	s.close()
-	s.hooks.close()
-	s.aggregate.Close()
-	s.reactor.Close()
+	s.cluster.Close()
 }
 
 // TokenFor returns a bearer token for a user who is a member of the groups.
 func (s *Server) TokenFor(user string, groups ...string) string {
-	return s.users.TokenFor(user, groups...)
+	return s.cluster.Users.TokenFor(user, groups...)
 }
 
 // TokenForServiceAccount returns a bearer token for a service account. It is valid as long
 // as the ServiceAccount exists.
 func (s *Server) TokenForServiceAccount(namespace, name string) string {
-	return s.users.TokenForServiceAccount(namespace, name)
+	return s.cluster.Users.TokenForServiceAccount(namespace, name)
 }
 
 // AccountKey returns the key that the server has made to sign the tokens of service accounts; nil
 // if it was given one, or has not needed one yet.
-func (s *Server) AccountKey() crypto.Signer { return s.tokens.MadeKey() }
+func (s *Server) AccountKey() crypto.Signer { return s.cluster.Tokens.MadeKey() }
 
 // CertificateFor returns a client certificate for a user who is a member of the groups, and its
 // key, as PEM. It fails if a certificate cannot contain the names.
 func (s *Server) CertificateFor(user string, groups ...string) (certificate, key []byte, err error) {
-	return s.users.CertificateFor(user, groups...)
+	return s.cluster.Users.CertificateFor(user, groups...)
 }
 
 // ServeHTTP implements http.Handler.

@@ -26,13 +26,13 @@ const (
 func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, settlesWithin)
 	defer cancel()
-	first := s.store.Revision()
+	first := s.cluster.Store.Revision()
 	looked := first
 	for {
 		state, changed := s.history.State()
 		if state.Revision-looked >= lookEvery {
 			looked = state.Revision
-			of := findings.Cluster{Store: s.store, History: s.history, Catalogue: s.catalogue.Load(), Since: first}
+			of := findings.Cluster{Store: s.cluster.Store, History: s.history, Catalogue: s.cluster.Catalogue(), Since: first}
 			if loop, ok := findings.Loop(of, loopWrites); ok {
 				return fmt.Errorf("the cluster does not settle: %s", loop)
 			}
@@ -52,7 +52,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 		}
 		if ctx.Err() != nil {
 			if len(left) == 0 {
-				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, s.store.Revision()-first)}
+				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, s.cluster.Store.Revision()-first)}
 			}
 			return fmt.Errorf("the cluster has not settled: %w: %s", context.Cause(ctx), strings.Join(left, "; "))
 		}
@@ -80,7 +80,7 @@ func (s *Server) left(state history.State) (left []string) {
 	for _, q := range state.Active {
 		left = append(left, "no answer yet: "+requestOf(q).String())
 	}
-	newest := s.store.Revision()
+	newest := s.cluster.Store.Revision()
 	for _, w := range state.Watches {
 		if w.Reached != 0 && w.Reached < newest {
 			r := requestOf(w.Request)

@@ -141,7 +141,7 @@ func (s *Server) watchTimeout() time.Duration {
 	if least <= 0 {
 		return 0
 	}
-	return least + time.Duration(s.writes.Random.Below(int(least)))
+	return least + time.Duration(s.cluster.Writes.Random.Below(int(least)))
 }
 
 // untilWatchEnds returns the context of a watch. It ends with the request, after

@@ -1,6 +1,7 @@
 package explained
 
 import (
+	"context"
 	"sync"
 
 	"github.com/fakecluster/fakecluster/explain"
@@ -11,6 +12,15 @@ import (
 type Recorder struct {
 	mu sync.Mutex
 	is explain.Explanation
+}
+
+// Key is the key of a Recorder in the context of its request.
+type Key struct{}
+
+// From returns what takes down the explanation of a request; nil: nothing does.
+func From(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(Key{}).(*Recorder)
+	return r
 }
 
 // note changes the explanation. Methods that are called for every write do not use it, because what

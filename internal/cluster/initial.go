@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 
 // fill creates the initial objects of a cluster. In a store that has been written to, it
 // creates those that are missing.
-func (s *Server) fill(kinds builtin.Options) error {
-	uid := func() string { return string(s.writes.Random.UID()) }
-	newest := s.store.Revision()
-	records := builtin.InitialRecords(kinds, s.options.Now(), uid, newest+1)
+func (c *Cluster) fill() error {
+	uid := func() string { return string(c.Writes.Random.UID()) }
+	newest := c.Store.Revision()
+	records := builtin.InitialRecords(c.builtin.options, c.options.Now(), uid, newest+1)
 	if newest == store.FirstRevision {
-		return s.store.Fill(records)
+		return c.Store.Fill(records)
 	}
 	for _, r := range records {
-		_, err := s.store.Create(r.Key, store.Write{
+		_, err := c.Store.Create(r.Key, store.Write{
 			Make: func(revision int64) string { return view.WithResourceVersion(r.Value, revision) },
 			Tag:  r.Tag, Index: r.Index,
 		})

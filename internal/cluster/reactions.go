@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,12 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
-	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -31,32 +27,24 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// reactions implements lifecycle.Server: it carries out the writes of the server's own
-// controllers.
+// reactions implements lifecycle.Server: it reads and writes what the reactor wants. Its part about
+// ResourceQuotas is in quotas.
 type reactions struct {
-	store      *store.Store
-	memory     *resource.Memory
-	catalogue  *catalogue
-	namespaces *resource.Resource
-	cluster    builtin.Cluster
-	writes     *write.Pipeline
-	trail      *trail
-	history    *history.Recorder
-	now        func() metav1.Time
-	aggregate  *aggregation.Registry
-	quotas     quotas
-	gaps       *gaps
+	state
+	*quotas
+	own       *ownWrites
+	aggregate *aggregation.Registry
+	tell      func(message string)
 }
+
+var _ lifecycle.Server = reactions{}
 
 // Tell implements lifecycle.Server.
 func (r reactions) Tell(reaction, name string, err error) {
-	r.gaps.fail(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", reaction, name, err))
+	r.tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", reaction, name, err))
 }
 
-func (r reactions) Catalogue() (*resource.Catalogue, error) {
-	err := r.catalogue.refresh()
-	return r.catalogue.Load(), err
-}
+func (r reactions) Catalogue() (*resource.Catalogue, error) { return r.catalogue.fresh() }
 
 func (r reactions) Namespaces() *resource.Resource  { return r.namespaces }
 func (r reactions) Definitions() *resource.Resource { return r.catalogue.definitions }
@@ -77,7 +65,7 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 		return nil, record, err
 	}
 	obj := v.Codec.Copy(current.Object)
-	if res != r.Definitions() { // whose internal type the reactor works on
+	if res != r.catalogue.definitions { // whose internal type the reactor works on
 		// The reactor knows the types of clients, whatever the store has.
 		obj, err = shown(preferred(res), obj)
 	}
@@ -115,16 +103,14 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	by := r.keeperOf(res)
 	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
-	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
-		wanted, err := judged(v, obj)
-		return resource.Decoded{Object: wanted}, err
-	}}
-	return r.carryOut(ctx, by, "update", w)
+	// With a revision it is not tried again, and definitions are large: no copy is made.
+	w.Change = write.Replace{Object: source(func() runtime.Object { return obj })}
+	return r.own.carryOut(ctx, by, "update", w)
 }
 
 func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was store.Record, status *unstructured.Unstructured, manager string) error {
 	by := r.keeperOf(res)
-	if res == r.Definitions() {
+	if res == r.catalogue.definitions {
 		by = migrator // the server itself does not apply to definitions
 	}
 	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
@@ -137,7 +123,7 @@ func (r reactions) ApplyStatus(ctx context.Context, res *resource.Resource, was 
 		return err
 	}
 	w.Change = write.Apply{Body: body, Force: true, Validation: metav1.FieldValidationIgnore}
-	return r.carryOut(ctx, by, "patch", w)
+	return r.own.carryOut(ctx, by, "patch", w)
 }
 
 func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record store.Record) error {
@@ -151,23 +137,23 @@ func (r reactions) Rewrite(ctx context.Context, res *resource.Resource, record s
 	}
 	w.Manager = "storage-version-migrator-controller"
 	w.Change = write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore}
-	return r.carryOut(ctx, migrator, "patch", w)
+	return r.own.carryOut(ctx, migrator, "patch", w)
 }
 
 func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, namespace, name string) error {
 	w := namespaceController.write(res, namespace, name)
 	policy := metav1.DeletePropagationBackground
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
-	w.Collection, w.Unanswered, w.SettlesLater = true, r.trail == nil, true
-	return r.carryOut(ctx, namespaceController, "delete", w)
+	w.Collection, w.Unanswered, w.SettlesLater = true, !r.own.log.TakesObjects(), true
+	return r.own.carryOut(ctx, namespaceController, "delete", w)
 }
 
 func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, namespace, name string) error {
 	by := r.keeperOf(res)
 	w := by.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	w.SkipAdmission, w.Unanswered, w.SettlesLater = true, r.trail == nil, true
-	return r.carryOut(ctx, by, "delete", w)
+	w.SkipAdmission, w.Unanswered, w.SettlesLater = true, !r.own.log.TakesObjects(), true
+	return r.own.carryOut(ctx, by, "delete", w)
 }
 
 func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.Record, change func(metav1.Object)) error {
@@ -182,18 +168,7 @@ func (r reactions) Amend(ctx context.Context, res *resource.Resource, was store.
 	}
 	w.Revision = was.Revision
 	w.Change = write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore}
-	return r.carryOut(ctx, garbageCollector, "patch", w)
-}
-
-// patchSecret carries out a merge patch of a Secret, as the server itself.
-func (r reactions) patchSecret(ctx context.Context, namespace, name string, patch []byte) error {
-	secrets := r.catalogue.Load().Resource("", "secrets")
-	if secrets == nil {
-		return apierrors.NewNotFound(corev1.Resource("secrets"), name)
-	}
-	w := apiServer.write(secrets, namespace, name)
-	w.Change = write.Patch{Type: types.MergePatchType, Body: patch, Validation: metav1.FieldValidationIgnore}
-	return r.carryOut(context.WithoutCancel(ctx), apiServer, "patch", w)
+	return r.own.carryOut(ctx, garbageCollector, "patch", w)
 }
 
 // metadataPatch makes a merge patch of what a change does to the finalizers and owners of
@@ -226,26 +201,15 @@ func orNull[T any](list []T) any {
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
 	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
-	w.Revision, w.Unanswered = was.Revision, r.trail == nil
+	w.Revision, w.Unanswered = was.Revision, !r.own.log.TakesObjects()
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}}
-	return r.carryOut(ctx, garbageCollector, "delete", w)
+	return r.own.carryOut(ctx, garbageCollector, "delete", w)
 }
 
 func (r reactions) Create(ctx context.Context, res *resource.Resource, obj runtime.Object) error {
-	return r.create(ctx, res, "", obj)
-}
-
-// create creates an object in a namespace, as the server itself; the namespace is empty for a
-// cluster-scoped one.
-func (r reactions) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
-	w := apiServer.write(res, namespace, "")
-	w.Change = write.Create{Object: func(v *resource.Version) (resource.Decoded, error) {
-		created, err := judged(v, obj)
-		return resource.Decoded{Object: created}, err
-	}}
-	err := r.carryOut(ctx, apiServer, "create", w)
+	err := r.own.create(ctx, res, "", obj)
 	if write.NameIsTaken(err) {
 		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
 	}
@@ -255,9 +219,9 @@ func (r reactions) create(ctx context.Context, res *resource.Resource, namespace
 func (r reactions) Delete(ctx context.Context, res *resource.Resource, was store.Record) error {
 	w := apiServer.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid := types.UID(gjson.Get(was.Value, "metadata.uid").Str)
-	w.Revision, w.Unanswered = was.Revision, r.trail == nil
+	w.Revision, w.Unanswered = was.Revision, !r.own.log.TakesObjects()
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}}
-	return r.carryOut(ctx, apiServer, "delete", w)
+	return r.own.carryOut(ctx, apiServer, "delete", w)
 }
 
 func (r reactions) Available(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
@@ -266,47 +230,6 @@ func (r reactions) Available(ctx context.Context, a *apiregistrationv1.APIServic
 
 func (r reactions) APIServicesOf(namespace, service string) []string {
 	return r.aggregate.Of(namespace, service)
-}
-
-// inform adds to the context of a write what the code of a kind expects in the context of
-// a request.
-func (r reactions) inform(ctx context.Context, w write.Request) context.Context {
-	of := w.Version.Resource
-	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, r.cluster), &apirequest.RequestInfo{
-		IsResourceRequest: true, APIGroup: of.Group, APIVersion: w.Version.Name,
-		Namespace: w.Namespace, Resource: of.Names.Plural, Subresource: w.Subresource, Name: w.Name,
-	})
-}
-
-// carryOut carries out a write of a controller and records it in the audit trail.
-//
-// It fails with lifecycle.ErrConflict if the controller has to read the object again. If
-// the write names a revision, that happens exactly when the revision is obsolete: any other
-// 409 or 404 is the answer of admission, and the write fails with it.
-func (r reactions) carryOut(ctx context.Context, by controller, verb string, w write.Request) error {
-	_, err := r.send(ctx, by, verb, w)
-	switch {
-	case errors.Is(err, lifecycle.ErrConflict):
-	case w.Revision != 0 && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
-		err = fmt.Errorf("refused: %s", err.Error())
-	}
-	return err
-}
-
-// send is carryOut without the translation of admission's answers.
-func (r reactions) send(ctx context.Context, by controller, verb string, w write.Request) (result write.Result, err error) {
-	entry := r.history.Begin(ofController(ctx, by, verb, w))
-	defer func() { tellResult(entry, result, err) }()
-	ctx = history.With(ctx, entry)
-	err = r.trail.record(apirequest.WithUser(ctx, by.user), r.now().Time, by.userAgent(), verb, w, func(ctx context.Context) (write.Result, error) {
-		var err error
-		result, err = r.writes.Run(r.inform(ctx, w), w)
-		return result, err
-	})
-	if errors.Is(err, write.ErrObsolete) || errors.Is(err, write.ErrNotServed) {
-		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
-	}
-	return result, err
 }
 
 // formatRevision is a revision as a resourceVersion.

@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"errors"
@@ -29,6 +29,12 @@ type catalogue struct {
 
 // Load returns what is served now.
 func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
+
+// fresh returns what is served by the definitions that are in the store now.
+func (c *catalogue) fresh() (*resource.Catalogue, error) {
+	err := c.refresh()
+	return c.Load(), err
+}
 
 // inherit starts with definitions that another catalogue has compiled.
 func (c *catalogue) inherit(definitions []*resource.Definition) {

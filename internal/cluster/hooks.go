@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
@@ -121,7 +122,7 @@ func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
 func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
 	if fault, err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
 		history.From(req.Context()).Struck(fault)
-		explainedOf(req.Context()).Struck(fault)
+		explained.From(req.Context()).Struck(fault)
 		return nil, err
 	}
 	return c.to.RoundTrip(req)

@@ -3,10 +3,8 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,22 +16,51 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/cluster"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// record makes an event of a write of one of the server's own controllers, which run carries
-// out in the context with the event. The event is what the request would have that a real
-// controller sends.
-func (t *trail) record(ctx context.Context, received time.Time, userAgent, verb string, w write.Request,
-	run func(context.Context) (write.Result, error)) (err error) {
-	if t == nil {
-		_, err := run(ctx)
-		return err
+// ownWrites implements cluster.Log: the writes of the server's own controllers are in the history
+// and in the audit trail, like requests of clients.
+type ownWrites struct {
+	trail   *trail // nil: none is kept
+	history *history.Recorder
+	now     func() time.Time
+}
+
+// TakesObjects implements cluster.Log.
+func (o ownWrites) TakesObjects() bool { return o.trail != nil }
+
+// Write implements cluster.Log.
+func (o ownWrites) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
+	entry := o.history.Begin(ofController(ctx, by, verb, w))
+	defer func() { tellResult(entry, result, err) }()
+	return o.audited(history.With(ctx, entry), by, verb, w, run)
+}
+
+// Stage implements cluster.Log.
+func (o ownWrites) Stage(ctx context.Context, by cluster.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
+	entry := o.history.Prepare(ofController(ctx, by, verb, w))
+	ctx = history.With(ctx, entry)
+	return ctx, func(result func() (write.Result, error)) {
+		tellResult(entry, write.Result{}, nil)
+		// An error could only be about the event: the write has been committed.
+		_, _ = o.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
 	}
-	ctx = t.newEvent(ctx, "")
-	logController(ctx, received, userAgent, verb, w)
-	var result write.Result
+}
+
+// audited makes an event of a write, which run carries out in the context with the event. The event
+// is what the request would have that a real controller sends.
+func (o ownWrites) audited(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
+	if o.trail == nil {
+		return run(ctx)
+	}
+	received := o.now()
+	ctx = o.trail.newEvent(ctx, "")
+	logController(ctx, received, by.UserAgent(), verb, w)
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(ctx, p)
@@ -43,8 +70,7 @@ func (t *trail) record(ctx context.Context, received time.Time, userAgent, verb 
 		audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageResponseComplete)
 	}()
 	logChange(ctx, w)
-	result, err = run(ctx)
-	return err
+	return run(ctx)
 }
 
 // logController says in an event which controller asks for what.
@@ -122,20 +148,4 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 		event.LogResponseObject(nil, &runtime.Unknown{Raw: []byte(result.Text), ContentType: runtime.ContentTypeJSON})
 	}
 	event.SetEventResponseStatusCode(code)
-}
-
-// userAgent is what the controller calls itself in its requests. As in a cluster whose
-// kube-controller-manager uses a service account for each controller, that of a service
-// account names it.
-func (c controller) userAgent() string { return c.agent }
-
-// named returns the controller with its user agent.
-func (c controller) named() controller {
-	v := discovery.Version
-	agent := fmt.Sprintf("%s/%s (%s) kubernetes/unknown", c.manager, v.GitVersion, v.Platform) // no commit is known
-	if name := c.user.GetName(); strings.HasPrefix(name, "system:serviceaccount:") {
-		agent += "/" + name
-	}
-	c.agent = agent
-	return c
 }

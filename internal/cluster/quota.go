@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -9,14 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -24,7 +21,8 @@ import (
 // quotas has the ResourceQuotas of a server. Its writes are charged to them, and a
 // controller measures them.
 type quotas struct {
-	cluster
+	state
+	own      *ownWrites
 	resource *resource.Resource
 	measured intree.Quotas
 	// kept says that the controller of quotas acts.
@@ -70,8 +68,8 @@ func (e *exact) forget(key string) {
 	delete(e.at, key)
 }
 
-func newQuotas(c cluster, kinds builtinKinds) quotas {
-	q := quotas{cluster: c, kept: kinds.acting[lifecycle.ResourceQuotaController], exact: &exact{at: map[string]int64{}}}
+func newQuotas(of state, own *ownWrites, kinds builtinKinds) *quotas {
+	q := &quotas{state: of, own: own, kept: kinds.acting[lifecycle.ResourceQuotaController], exact: &exact{at: map[string]int64{}}}
 	for _, res := range kinds.all {
 		if res.GroupResource() == corev1.Resource("resourcequotas") {
 			q.resource = res
@@ -82,7 +80,7 @@ func newQuotas(c cluster, kinds builtinKinds) quotas {
 }
 
 // Stored implements intree.QuotaCluster.
-func (q quotas) Stored(r *resource.Resource, namespace string) ([]runtime.Object, error) {
+func (q *quotas) Stored(r *resource.Resource, namespace string) ([]runtime.Object, error) {
 	list, err := q.store.List(r.PrefixOf(namespace), store.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -91,13 +89,13 @@ func (q quotas) Stored(r *resource.Resource, namespace string) ([]runtime.Object
 }
 
 // Count implements intree.QuotaCluster.
-func (q quotas) Count(r *resource.Resource, namespace string) (int, error) {
+func (q *quotas) Count(r *resource.Resource, namespace string) (int, error) {
 	scan, err := q.store.Scan(r.PrefixOf(namespace), store.ListOptions{Limit: 1})
 	return scan.Len() + int(scan.Remaining), err
 }
 
 // decode returns a copy of a quota, in the type that clients see.
-func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
+func (q *quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	v := written(q.resource)
 	current, err := q.memory.Decode(v, record)
 	if err != nil {
@@ -110,12 +108,24 @@ func (q quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 	return obj.DeepCopyObject().(*corev1.ResourceQuota), nil
 }
 
+// charged is what the pipeline asks about quotas; nil: the plugin ResourceQuota is off.
+func (q *quotas) charged(plugins intree.Choice) *write.Quotas {
+	if !plugins.ResourceQuota() {
+		return nil
+	}
+	return &write.Quotas{
+		Resource: q.resource, Account: q.Account,
+		Varies: func(r *resource.Resource) bool { return intree.ChangesUsage(r.GroupResource()) },
+		Always: plugins.Configuration().LimitsResources(),
+	}
+}
+
 // Account is write.Quotas.Account.
-func (r reactions) Account(ctx context.Context, u write.Use, records []store.Record) (write.Account, error) {
+func (q *quotas) Account(ctx context.Context, u write.Use, records []store.Record) (write.Account, error) {
 	var out write.Account
 	all := make([]corev1.ResourceQuota, len(records))
 	for i, record := range records {
-		rq, err := r.quotas.decode(record)
+		rq, err := q.decode(record)
 		if err != nil {
 			return out, err
 		}
@@ -123,7 +133,7 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 	}
 	charged := map[string]*corev1.ResourceQuota{}
 	if u.Judged != nil {
-		after, err := r.quotas.measured.Charge(u.Judged, all)
+		after, err := q.measured.Charge(u.Judged, all)
 		if err != nil || u.Judged.IsDryRun() {
 			return out, err
 		}
@@ -133,7 +143,7 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 		for i := range all {
 			if rq := charged[all[i].Name]; rq != nil {
 				// On a real server the server sends a request to itself, and admission judges it.
-				update, err := r.stage(ctx, apiServer, records[i], rq)
+				update, err := q.stage(ctx, apiServer, records[i], rq)
 				if err != nil {
 					return out, err
 				}
@@ -142,12 +152,12 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 		}
 	}
 	of := u.Resource.GroupResource()
-	if !r.quotas.kept || u.Was.Revision == 0 || u.Is != nil && !intree.ChangesUsage(of) {
+	if !q.kept || u.Was.Revision == 0 || u.Is != nil && !intree.ChangesUsage(of) {
 		return out, nil
 	}
 	var was runtime.Object
 	if intree.ChangesUsage(of) {
-		decoded, err := r.memory.Decode(u.Resource.Storage, u.Was)
+		decoded, err := q.memory.Decode(u.Resource.Storage, u.Was)
 		if err != nil {
 			return out, err
 		}
@@ -158,7 +168,7 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 		if record.Key == u.Was.Key {
 			continue // it is the object itself
 		}
-		effect, err := r.quotas.measured.Effect(of, was, u.Is, rq)
+		effect, err := q.measured.Effect(of, was, u.Is, rq)
 		if err != nil {
 			return out, err
 		}
@@ -166,9 +176,9 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 		switch {
 		case !effect.Changes, isCharged != nil && effect.Exact && intree.SameUse(isCharged.Status.Used, effect.Used):
 			continue
-		case isCharged == nil && effect.Exact && r.quotas.exact.is(record.Key, record.Revision):
+		case isCharged == nil && effect.Exact && q.exact.is(record.Key, record.Revision):
 			rq.Status.Used = effect.Used
-			update, err := r.stage(ctx, quotaController, record, rq)
+			update, err := q.stage(ctx, quotaController, record, rq)
 			if errors.Is(err, write.ErrObsolete) || ctx.Err() != nil {
 				return out, err
 			}
@@ -185,76 +195,62 @@ func (r reactions) Account(ctx context.Context, u write.Use, records []store.Rec
 
 // stage returns the update that writes the new status of a quota, or none if the status is
 // the same.
-func (r reactions) stage(ctx context.Context, by controller, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
-	w := by.write(r.quotas.resource, rq.Namespace, rq.Name)
+func (q *quotas) stage(ctx context.Context, by Agent, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
+	w := by.write(q.resource, rq.Namespace, rq.Name)
 	w.Subresource, w.Revision = "status", record.Revision
-	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
-		obj, err := judged(v, rq)
-		return resource.Decoded{Object: obj}, err
-	}}
-	entry := r.history.Prepare(ofController(ctx, by, "update", w))
-	ctx = r.inform(apirequest.WithUser(history.With(write.Detached(ctx), entry), by.user), w)
-	update, err := r.writes.Stage(ctx, w)
+	w.Change = write.Replace{Object: source(func() runtime.Object { return rq })}
+	update, err := q.own.stage(ctx, by, w, rq)
 	if err != nil || update == nil {
 		return nil, err
 	}
-	text, committed := update.Make, update.Committed
+	text := update.Make
 	update.Make = func(revision int64) string {
-		r.quotas.exact.advance(record.Key, record.Revision, revision)
+		q.exact.advance(record.Key, record.Revision, revision)
 		return text(revision)
-	}
-	update.Committed = func(record store.Record) {
-		committed(record)
-		tellResult(entry, write.Result{}, nil)
-		// An error could only come from the audit trail: the write has been committed.
-		_ = r.trail.record(ctx, r.now().Time, by.userAgent(), "update", w, func(context.Context) (write.Result, error) {
-			text, err := view.Text(w.Version, record)
-			return write.Result{Version: w.Version, Text: text, Object: rq}, err
-		})
 	}
 	return []store.Update{*update}, nil
 }
 
 // Quotas implements lifecycle.Server.
-func (r reactions) Quotas() *resource.Resource { return r.quotas.resource }
+func (q *quotas) Quotas() *resource.Resource { return q.resource }
 
 // MeasureQuota implements lifecycle.Server.
-func (r reactions) MeasureQuota(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
-	changed, err = r.quotas.measured.Measure(rq)
-	if err != nil || !r.quotas.measured.LimitsPods(rq) {
+func (q *quotas) MeasureQuota(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
+	changed, err = q.measured.Measure(rq)
+	if err != nil || !q.measured.LimitsPods(rq) {
 		return changed, again, err
 	}
-	pods, err := r.quotas.Stored(r.catalogue.Load().Resource("", "pods"), rq.Namespace)
-	return changed, intree.CountsLess(r.now().Time, pods...), err
+	pods, err := q.Stored(q.catalogue.Load().Resource("", "pods"), rq.Namespace)
+	return changed, intree.CountsLess(q.now().Time, pods...), err
 }
 
 // QuotaIsExact and ForgetQuota implement lifecycle.Server.
-func (r reactions) QuotaIsExact(q store.Record) { r.quotas.exact.set(q.Key, q.Revision) }
+func (q *quotas) QuotaIsExact(of store.Record) { q.exact.set(of.Key, of.Revision) }
 
-func (r reactions) ForgetQuota(c lifecycle.Change) {
+func (q *quotas) ForgetQuota(c lifecycle.Change) {
 	if c.Deleted {
-		r.quotas.exact.forget(c.Record.Key)
+		q.exact.forget(c.Record.Key)
 	}
 }
 
 // QuotasLater implements lifecycle.Server.
-func (r reactions) QuotasLater(c lifecycle.Change) (keys []string, at time.Time) {
+func (q *quotas) QuotasLater(c lifecycle.Change) (keys []string, at time.Time) {
 	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") || !isBeingDeleted(c.Record.Value) {
 		return nil, at
 	}
-	list, err := r.store.List(r.quotas.resource.PrefixOf(c.Namespace), store.ListOptions{})
+	list, err := q.store.List(q.resource.PrefixOf(c.Namespace), store.ListOptions{})
 	if err != nil || len(list.Records) == 0 {
 		return nil, at
 	}
-	pod, err := r.memory.Decode(c.Resource.Storage, c.Record)
+	pod, err := q.memory.Decode(c.Resource.Storage, c.Record)
 	if err != nil {
 		return nil, at
 	}
-	if at = intree.CountsLess(r.now().Time, pod.Object); at.IsZero() {
+	if at = intree.CountsLess(q.now().Time, pod.Object); at.IsZero() {
 		return nil, at
 	}
 	for _, record := range list.Records {
-		if rq, err := r.quotas.decode(record); err == nil && r.quotas.measured.LimitsPods(rq) {
+		if rq, err := q.decode(record); err == nil && q.measured.LimitsPods(rq) {
 			keys = append(keys, record.Key)
 		}
 	}
@@ -268,39 +264,39 @@ func isBeingDeleted(text string) bool {
 }
 
 // QuotasConcerned implements lifecycle.Server.
-func (r reactions) QuotasConcerned(c lifecycle.Change) ([]string, error) {
-	if c.Resource == r.catalogue.definitions {
-		return r.quotas.naming("count/" + c.Name)
+func (q *quotas) QuotasConcerned(c lifecycle.Change) ([]string, error) {
+	if c.Resource == q.catalogue.definitions {
+		return q.naming("count/" + c.Name)
 	}
 	updated := !c.Deleted && c.Previous.Revision != 0
 	if c.Namespace == "" || !c.Deleted && !(updated && intree.ChangesUsage(c.Resource.GroupResource())) {
 		return nil, nil
 	}
-	list, err := r.store.List(r.quotas.resource.PrefixOf(c.Namespace), store.ListOptions{})
+	list, err := q.store.List(q.resource.PrefixOf(c.Namespace), store.ListOptions{})
 	if err != nil || len(list.Records) == 0 {
 		return nil, err
 	}
 	concerned := func(rq *corev1.ResourceQuota) (bool, error) {
-		return r.quotas.measured.Limits(rq, c.Resource.GroupResource()), nil
+		return q.measured.Limits(rq, c.Resource.GroupResource()), nil
 	}
 	if updated {
 		v := c.Resource.Storage
-		was, err := r.memory.Decode(v, c.Previous)
+		was, err := q.memory.Decode(v, c.Previous)
 		if err != nil {
 			return nil, err
 		}
-		is, err := r.memory.Decode(v, c.Record)
+		is, err := q.memory.Decode(v, c.Record)
 		if err != nil {
 			return nil, err
 		}
 		concerned = func(rq *corev1.ResourceQuota) (bool, error) {
-			effect, err := r.quotas.measured.Effect(c.Resource.GroupResource(), was.Object, is.Object, rq)
+			effect, err := q.measured.Effect(c.Resource.GroupResource(), was.Object, is.Object, rq)
 			return effect.Changes, err
 		}
 	}
 	var keys []string
 	for _, record := range list.Records {
-		rq, err := r.quotas.decode(record)
+		rq, err := q.decode(record)
 		if err != nil {
 			return keys, err
 		}
@@ -316,7 +312,7 @@ func (r reactions) QuotasConcerned(c lifecycle.Change) ([]string, error) {
 }
 
 // naming returns the keys of the quotas in all namespaces that name a resource.
-func (q quotas) naming(name string) ([]string, error) {
+func (q *quotas) naming(name string) ([]string, error) {
 	list, err := q.store.List(q.resource.Prefix, store.ListOptions{})
 	var keys []string
 	for _, record := range list.Records {

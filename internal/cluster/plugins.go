@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 // forPlugins implements intree.Cluster, for the admission plugins that are compiled into
 // kube-apiserver.
 type forPlugins struct {
-	cluster
-	controllers *reactions
-	random      *write.Random
+	state
+	own    *ownWrites
+	random *write.Random
 }
 
 // GenerateName implements intree.Cluster.
@@ -21,5 +21,5 @@ func (p forPlugins) GenerateName(base string) string { return p.random.Name(base
 
 // CreateNamespace implements intree.Cluster.
 func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
-	return p.controllers.Create(ctx, p.namespaces, ns)
+	return p.own.create(ctx, p.namespaces, "", ns)
 }

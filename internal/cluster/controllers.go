@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 
 // forControllers shows the server to package controllers.
 type forControllers struct {
-	cluster   cluster
-	reactions *reactions
+	state state
+	own   *ownWrites
 	// authenticationInfo is Options.AuthenticationInfo.
 	authenticationInfo map[string]string
 }
 
-func (c forControllers) Cluster() restadmission.Cluster          { return c.cluster }
-func (c forControllers) Catalogue() (*resource.Catalogue, error) { return c.reactions.Catalogue() }
-func (c forControllers) Revision() int64                         { return c.reactions.Revision() }
+func (c forControllers) Cluster() restadmission.Cluster          { return c.state }
+func (c forControllers) Catalogue() (*resource.Catalogue, error) { return c.state.catalogue.fresh() }
+func (c forControllers) Revision() int64                         { return c.state.store.Revision() }
 
-func (c forControllers) Read(key string) (store.Record, error) { return c.reactions.Read(key) }
+func (c forControllers) Read(key string) (store.Record, error) { return c.state.store.Get(key) }
 
 func (c forControllers) Of(v *resource.Version, record store.Record) (runtime.Object, error) {
-	current, err := c.cluster.memory.Decode(v, record)
+	current, err := c.state.memory.Decode(v, record)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (c forControllers) Run(ctx context.Context, account, verb string, w write.R
 	if account != "" {
 		by = managed(account)
 	}
-	return c.reactions.send(ctx, by, verb, w)
+	return c.own.send(ctx, by, verb, w)
 }
 
 func (c forControllers) AuthenticationInfo() map[string]string { return c.authenticationInfo }

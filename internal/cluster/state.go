@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// cluster implements admission.Cluster.
-type cluster struct {
+// state implements admission.Cluster: it reads the objects that there are, and has what admission asks with.
+type state struct {
 	store      *store.Store
 	catalogue  *catalogue
 	namespaces *resource.Resource
@@ -35,12 +35,12 @@ type cluster struct {
 	memory     *resource.Memory
 }
 
-var _ restadmission.Cluster = cluster{}
+var _ restadmission.Cluster = state{}
 
-func (c cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
-func (c cluster) Now() time.Time                 { return c.now().Time }
+func (c state) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
+func (c state) Now() time.Time                 { return c.now().Time }
 
-func (c cluster) Namespace(name string) (*corev1.Namespace, error) {
+func (c state) Namespace(name string) (*corev1.Namespace, error) {
 	obj, err := c.Get(c.namespaces.Storage, "", name)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c cluster) Namespace(name string) (*corev1.Namespace, error) {
 	return obj.(*corev1.Namespace), nil
 }
 
-func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
+func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
 	record, err := c.store.Get(v.Resource.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, apierrors.NewNotFound(v.Resource.GroupResource(), name)
@@ -63,7 +63,7 @@ func (c cluster) Get(v *resource.Version, namespace, name string) (runtime.Objec
 	return shown(v, current.Object)
 }
 
-func (c cluster) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
+func (c state) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
 	list, err := c.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -100,12 +100,12 @@ func judged(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 }
 
 // AuthenticateRequest implements builtin.Cluster.
-func (c cluster) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+func (c state) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	return c.users.AuthenticateRequest(req)
 }
 
 // Authorizer implements admission.Cluster.
-func (c cluster) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
+func (c state) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
 
 // shown converts an object to the type of the version. Its strategy may work on an internal
 // type.
@@ -126,6 +126,6 @@ func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-func (c cluster) HookClient(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
+func (c state) HookClient(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
 	return c.hooks.client(config, mutating)
 }

@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // kube-apiserver does so, which takes it up to a minute. Its other initial objects it only makes when
 // it starts.
 type restorer struct {
-	reactions *reactions
+	reactions reactions
 	options   builtin.Options
 }
 
@@ -77,7 +77,7 @@ func (r restorer) Keep(ctx context.Context, key string) (again time.Time, err er
 	}
 	metadata.SetResourceVersion("")
 	metadata.SetManagedFields(nil)
-	if err := r.reactions.create(ctx, res, metadata.GetNamespace(), obj); err != nil || res.Names.Kind != "ServiceCIDR" {
+	if err := r.reactions.own.create(ctx, res, metadata.GetNamespace(), obj); err != nil || res.Names.Kind != "ServiceCIDR" {
 		return again, err
 	}
 	// The server says itself that its range is ready.

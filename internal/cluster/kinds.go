@@ -1,4 +1,4 @@
-package rest
+package cluster
 
 import (
 	"context"
@@ -22,13 +22,13 @@ import (
 
 // forKinds implements builtin.Cluster, which the code of built-in kinds works on.
 type forKinds struct {
-	cluster
-	controllers *reactions
-	nodePorts   *builtin.NodePorts
-	tokens      *auth.Issuer
-	rules       *auth.Rules
-	random      *write.Random
-	network     builtin.Network
+	state
+	own       *ownWrites
+	nodePorts *builtin.NodePorts
+	tokens    *auth.Issuer
+	rules     *auth.Rules
+	random    *write.Random
+	network   builtin.Network
 }
 
 var _ builtin.Cluster = forKinds{}
@@ -82,11 +82,7 @@ func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.
 	if err != nil {
 		return err
 	}
-	w := apiServer.write(res, namespace, "")
-	w.Change = write.Create{Object: func(*resource.Version) (resource.Decoded, error) {
-		return resource.Decoded{Object: obj.DeepCopyObject()}, nil
-	}}
-	return k.controllers.carryOut(context.Background(), apiServer, "create", w)
+	return k.own.create(context.Background(), res, namespace, obj)
 }
 
 // Delete implements builtin.Cluster.
@@ -97,7 +93,7 @@ func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error 
 	}
 	w := apiServer.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	return k.controllers.carryOut(context.Background(), apiServer, "delete", w)
+	return k.own.carryOut(context.Background(), apiServer, "delete", w)
 }
 
 // UpdateStatus implements builtin.Cluster.
@@ -108,11 +104,8 @@ func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error
 	}
 	w := apiServer.write(res, obj.GetNamespace(), obj.GetName())
 	w.Subresource = "status"
-	w.Change = write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
-		judged, err := judged(v, obj.(runtime.Object).DeepCopyObject())
-		return resource.Decoded{Object: judged}, err
-	}}
-	return k.controllers.carryOut(context.Background(), apiServer, "update", w)
+	w.Change = write.Replace{Object: source(obj.(runtime.Object).DeepCopyObject)}
+	return k.own.carryOut(context.Background(), apiServer, "update", w)
 }
 
 // Put implements builtin.Cluster.
@@ -134,7 +127,7 @@ func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace
 		return nil, err
 	}
 	v := written(res)
-	result, err := k.controllers.writes.Run(ctx, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	result, err := k.own.pipeline.Run(ctx, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,9 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -43,26 +40,13 @@ func (r *request) createOptions() (*metav1.CreateOptions, error) {
 	return options, nil
 }
 
-// review answers the review in the body, such as a SubjectAccessReview. It does not call
-// admission, because nothing is stored.
+// review answers the review in the body, such as a SubjectAccessReview.
 func (r *request) review(options *metav1.CreateOptions) error {
 	sent, err := r.decode(r.version, options.FieldValidation)
 	if err != nil {
 		return err
 	}
-	metadata, err := meta.Accessor(sent.Object)
-	if err != nil {
-		return apierrors.NewInternalError(err)
-	}
-	registryrest.WipeObjectMetaSystemFields(metadata)
-	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(r.namespace(), metadata); err != nil {
-		return err
-	}
-	obj, err := r.writes.Manage(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
-	if err != nil {
-		return err
-	}
-	answered, err := r.version.Review(apirequest.WithNamespace(r.ctx, r.namespace()), obj)
+	answered, err := r.writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
 	if err != nil {
 		return err
 	}

@@ -127,8 +127,7 @@ func (r *request) findVersion() error {
 	if !group.Serves(r.info.APIVersion) || res == nil || !r.inScope(res) {
 		return unknownPath(group.Routing)
 	}
-	r.version = res.Version(r.info.APIVersion)
-	if r.version == nil || !r.version.Served || res.Definition.Key != "" && group.IsOwn(r.version.Name) {
+	if r.version = group.Routed(res, r.info.APIVersion); r.version == nil {
 		return unknownPath(group.Routing)
 	}
 	return nil

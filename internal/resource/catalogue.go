@@ -318,13 +318,21 @@ func (c *Catalogue) Definitions(group string) []*Definition {
 // same version have no paths then: a real server has other handlers for the version.
 func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
 
-// Published returns a version of a resource if discovery and OpenAPI show it, or nil.
-func (g *Group) Published(r *Resource, version string) *Version {
+// Routed returns a version of a resource if paths lead to it, or nil.
+func (g *Group) Routed(r *Resource, version string) *Version {
 	v := r.Version(version)
-	if v == nil || !v.Served || r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {
+	if v == nil || !v.Served || r.Definition.Key != "" && g.IsOwn(version) {
 		return nil
 	}
 	return v
+}
+
+// Published returns a version of a resource if discovery and OpenAPI show it, or nil.
+func (g *Group) Published(r *Resource, version string) *Version {
+	if r.Unlisted {
+		return nil
+	}
+	return g.Routed(r, version)
 }
 
 // Serves tells whether the group has something to serve in that version.

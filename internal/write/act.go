@@ -3,13 +3,10 @@ package write
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -19,17 +16,8 @@ import (
 func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, obj runtime.Object) (runtime.Object, error) {
 	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
 	a.view = action.View
-	metadata, err := meta.Accessor(obj)
+	metadata, err := a.receive(obj, action.KeepsMetadata)
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
-	}
-	if a.name == "" {
-		a.name = metadata.GetName()
-	}
-	if !action.KeepsMetadata {
-		registryrest.WipeObjectMetaSystemFields(metadata)
-	}
-	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(r.Namespace, metadata); err != nil {
 		return nil, err
 	}
 	dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
@@ -46,6 +34,20 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return a.validatingAdmission(admission.Create, &resource.Decoded{Object: obj}, nil, admitted)
 	}
 	return action.Do(a.ctx, a.name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
+}
+
+// Review answers the object that was sent, which it alters, such as a SubjectAccessReview. It does not
+// call admission, because nothing is stored.
+func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
+	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
+	if _, err := a.receive(obj, false); err != nil {
+		return nil, err
+	}
+	managed, err := a.manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
+	if err != nil {
+		return nil, err
+	}
+	return a.version.Review(a.ctx, managed.Object)
 }
 
 // Connect asks admission about a connection with the options, which are of the view's kind.

@@ -77,7 +77,7 @@ func (u use) creates() bool { return u.was.Revision == 0 }
 // one of admission. It also finds out what the quotas get back.
 func (a attempt) charge(u use) (charge, error) {
 	q := a.p.Quotas
-	if q == nil || a.request.Namespace == "" || a.projection != nil || a.request.staged != nil {
+	if q == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
 		return charge{}, nil
 	}
 	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
@@ -182,7 +182,6 @@ func (c charge) isOutdated(err error) bool {
 // Revision.
 func (p *Pipeline) Stage(ctx context.Context, r Request) (*store.Update, error) {
 	var staged *store.Update
-	r.staged = &staged
-	_, err := p.Run(ctx, r)
+	_, err := p.run(ctx, r, func(u store.Update) { staged = &u })
 	return staged, err
 }

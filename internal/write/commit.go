@@ -136,9 +136,9 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		a.remember(committed, obj, stored)
 		a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record}))
 	}
-	if a.request.staged != nil {
+	if a.stage != nil {
 		w := a.toStore(text, nil)
-		*a.request.staged = &store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done}
+		a.stage(store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done})
 		return record, nil
 	}
 	var committed store.Record

@@ -1,21 +1,11 @@
 package write
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
-
-// Manage makes the manager of a request the owner of all fields of a new object, which it
-// alters. It is for objects that are returned and not stored.
-func (p *Pipeline) Manage(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
-	managed, err := p.attempt(ctx, &r, r.Version).manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
-	return managed.Object, err
-}
 
 // manageFields makes the manager of the write the owner of what differs between the object,
 // which it alters, and the current one, which is empty for a create.

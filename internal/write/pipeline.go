@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
@@ -77,8 +78,8 @@ type Reactor interface {
 }
 
 // attempt is one attempt at a write: the request, and what it is judged by. It is passed by
-// value, so a stage cannot change what its caller sees. Only one field is set later: create
-// takes the name from the new object, before its first stage, if the request has none.
+// value, so a stage cannot change what its caller sees. Only one field is set later: receive
+// takes the name from the object that was sent, if the request has none.
 type attempt struct {
 	p       *Pipeline
 	request *Request
@@ -94,6 +95,11 @@ type attempt struct {
 	// name is the object's name as admission sees it; empty if the server has not
 	// generated it yet.
 	name string
+	// unmanaged says that the object is stored without its managedFields, because with them it
+	// is too large.
+	unmanaged bool
+	// stage takes an update in place of the store; nil: the store takes it.
+	stage func(store.Update)
 }
 
 func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version) attempt {
@@ -159,21 +165,30 @@ type newObject struct {
 	updates bool
 }
 
+// receive takes what a client cannot set out of the metadata of an object that was sent, unless the
+// object keeps it, and sees to it that the object is in the namespace of the request.
+func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if a.name == "" {
+		a.name = metadata.GetName()
+	}
+	if !keepsMetadata {
+		registryrest.WipeObjectMetaSystemFields(metadata)
+	}
+	return metadata, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
+}
+
 // create commits a new object, which it alters.
 func (a attempt) create(n newObject) (result Result, err error) {
 	// Its size, and the metadata that a client cannot set.
 	if err := a.isBounded(n.Object); err != nil {
 		return Result{}, err
 	}
-	metadata, err := meta.Accessor(n.Object)
+	metadata, err := a.receive(n.Object, false)
 	if err != nil {
-		return Result{}, apierrors.NewInternalError(err)
-	}
-	if a.name == "" {
-		a.name = metadata.GetName()
-	}
-	registryrest.WipeObjectMetaSystemFields(metadata)
-	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
 		return Result{}, err
 	}
 	dropDuplicateOwners(a.ctx, metadata, n.owners)
@@ -196,7 +211,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if a.request.unmanaged {
+	if a.unmanaged {
 		metadata.SetManagedFields(nil)
 	}
 	if admitted.replaced {
@@ -319,7 +334,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if a.request.unmanaged {
+	if a.unmanaged {
 		metadata, err := meta.Accessor(wanted.Object)
 		if err != nil {
 			return Result{}, apierrors.NewInternalError(err)

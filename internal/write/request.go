@@ -56,12 +56,6 @@ type Request struct {
 
 	// Explained takes down what the stages of the write find; nil: nobody wants to know.
 	Explained *explained.Recorder
-
-	// unmanaged stores the object without its managedFields, because with them it is too
-	// large.
-	unmanaged bool
-	// staged, if it is not nil, is where an update goes instead of into the store.
-	staged **store.Update
 }
 
 // Options are the options of the client's request. For a delete, admission sees the options

@@ -46,13 +46,18 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 // In the first two cases another write has succeeded, so they need no limit but the context:
 // once it has ended, Run fails with its error instead of trying again. A request with a
 // Revision is tried once: in the first two cases Run fails with ErrObsolete.
-func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
+func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) { return p.run(ctx, r, nil) }
+
+// run is Run. If stage is not nil, it takes an update in place of the store.
+func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update)) (Result, error) {
 	if of, ok := apirequest.NamespaceFrom(ctx); !ok || of != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
-	version, names := r.Version, 1
+	version, names, unmanaged := r.Version, 1, false
 	for {
-		result, err := p.attempt(ctx, &r, version).run()
+		a := p.attempt(ctx, &r, version)
+		a.unmanaged, a.stage = unmanaged, stage
+		result, err := a.run()
 		var taken *generatedNameError
 		var tooLarge *tooLargeError
 		switch {
@@ -64,8 +69,8 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) {
 				return Result{}, apierrors.NewGenerateNameConflict(version.Resource.GroupResource(), nameIn(taken), 1)
 			}
 			names++
-		case errors.As(err, &tooLarge) && !r.unmanaged && !r.isApply():
-			r.unmanaged = true
+		case errors.As(err, &tooLarge) && !unmanaged && !r.isApply():
+			unmanaged = true
 		case !isObsolete(err):
 			return Result{}, err
 		case ctx.Err() != nil:

@@ -7,12 +7,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // A mistake says the column it is in, and what may have been meant.
 func TestMistakesAreFoundExactly(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
+	var names []string
+	for _, c := range fakecluster.AllControllers() {
+		names = append(names, string(c))
+	}
+	controllers := strings.Join(names, ", ")
 	const table = "scenario: s\ncases:\n- {name: none, replicas: 0}\n- {name: one, replicas: 1}\nsteps:\n"
 	tests := []struct {
 		rule, text string
@@ -72,6 +79,14 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:3:11: the manifest needs status`}},
 		{"a duration that is none", head + "- advance: 1 hour\n", []string{
 			`f.yaml:3:12: a duration is written as 1s, 30m or 1h30m, and not as "1 hour"`}},
+		{"a duration without a unit", head + "- advance: 5\n", []string{
+			`f.yaml:3:12: a duration is written as 1s, 30m or 1h30m, and not as "5"`}},
+		{"a controller that there is not", "scenario: s\ncluster: {controllers: [namespace-controler]}\nsteps:\n" + get, []string{
+			`f.yaml:2:25: fakecluster has no controller "namespace-controler"; it has ` + controllers + `; did you mean "namespace-controller"?`}},
+		{"a settling that is over before it can be", head + "- settle: {quiet: 1h, within: 1s}\n", []string{
+			`f.yaml:3:11: settle cannot be quiet for 1h0m0s within 1s`}},
+		{"a verb of a fault that there is not", head + "- fault: {verb: gett, effect: conflict}\n", []string{
+			`f.yaml:3:17: "gett" is none of get, list, watch, create, update, patch, delete, deletecollection; did you mean "get"?`}},
 		{"a step that lasts and asks for nothing", head + "- get: {apiVersion: v1, kind: K, name: x}\n  eventually: 1s\n", []string{
 			`f.yaml:3:3: what has to become or stay true? A step that lasts needs an expectation`}},
 		{"a path that lasts", head + get + "  expect: ok\n  consistently: 1s\n", []string{

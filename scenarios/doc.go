@@ -13,7 +13,11 @@
 // In a shell, where new writes a first file:
 //
 //	fakecluster new scenario testdata/scenarios/first.yaml
-//	fakecluster run testdata/scenarios
+//	fakecluster run --crds config/crd testdata/scenarios
+//
+// The definitions of an operator are in every cluster from the start: by WithOptions in a test, and by
+// the flags --crds and --manifests in a shell. Or they stand in the setup of each scenario, as below;
+// then no option may bring them too, for a name is taken once.
 //
 // # A scenario
 //

@@ -25,11 +25,16 @@ const (
 )
 
 var settlePeriods = argument{"{quiet, within}", func(p *parser, n *yaml.Node) map[string]any {
+	n = p.meant(n)
 	periods := map[string]any{"quiet": defaultQuiet, "within": defaultWithin}
 	p.fields(n, "settle", map[string]func(*yaml.Node){
 		"quiet":  func(n *yaml.Node) { periods["quiet"] = p.duration(n) },
 		"within": func(n *yaml.Node) { periods["within"] = p.duration(n) },
 	})
+	quiet, within := periods["quiet"].(time.Duration), periods["within"].(time.Duration)
+	if field(n, "within") != nil && quiet > within {
+		p.mistake(n, "settle cannot be quiet for %s within %s", quiet, within)
+	}
 	return periods
 }}
 

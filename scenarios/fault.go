@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,7 +29,8 @@ var faultFields = argument{"{verb, resource, subresource, namespace, name, user,
 	}
 	before := len(p.mistakes)
 	p.fields(n, "a fault", map[string]func(*yaml.Node){
-		"verb": text(&f.Verb), "resource": text(&f.Resource), "subresource": text(&f.Subresource), "namespace": text(&f.Namespace),
+		"verb":     func(n *yaml.Node) { f.Verb = p.verb(n) },
+		"resource": text(&f.Resource), "subresource": text(&f.Subresource), "namespace": text(&f.Namespace),
 		"name": text(&f.Name), "user": text(&f.User), "userAgent": text(&f.UserAgent),
 		"after": number("after", &f.After), "times": number("times", &f.Times),
 		"probability": func(n *yaml.Node) { f.Probability = p.probability(n) },
@@ -41,6 +43,18 @@ var faultFields = argument{"{verb, resource, subresource, namespace, name, user,
 	}
 	return map[string]any{"fault": f}
 }}
+
+// verbsOfFaults are the verbs of requests.
+var verbsOfFaults = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// verb reads the verb of a request.
+func (p *parser) verb(n *yaml.Node) string {
+	verb := p.text(n)
+	if verb != "" && !slices.Contains(verbsOfFaults, verb) {
+		p.mistake(n, "%q is none of %s%s", verb, strings.Join(verbsOfFaults, ", "), suggestion(verb, verbsOfFaults))
+	}
+	return verb
+}
 
 // probability reads a number above 0, up to 1.
 func (p *parser) probability(n *yaml.Node) float64 {

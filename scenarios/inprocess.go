@@ -9,6 +9,12 @@ const seed = 1
 // InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
 func InProcess(options ClusterOptions) (Cluster, error) { return inThisProcess(options, nil) }
 
+// InProcessWith is InProcess, with more options for each cluster, such as fakecluster.WithCRDPaths. They come
+// after those that the scenario says.
+func InProcessWith(more ...fakecluster.Option) Starter {
+	return func(options ClusterOptions) (Cluster, error) { return inThisProcess(options, more) }
+}
+
 func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Cluster, error) {
 	with := []fakecluster.Option{
 		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),

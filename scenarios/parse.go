@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // parser turns the text of one file into scenarios. It goes on after a mistake, so
@@ -213,7 +215,7 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 		"alone":                     func(n *yaml.Node) { c.Alone = p.flag(n) },
 		"fakecluster":               func(n *yaml.Node) { c.Fakecluster = p.flag(n) },
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
-		"controllers":               func(n *yaml.Node) { c.Controllers = p.names(n, "controllers") },
+		"controllers":               func(n *yaml.Node) { c.Controllers = p.controllers(n) },
 		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },
 		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.names(n, "withAdmissionPlugins") },
 		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.names(n, "withoutAdmissionPlugins") },
@@ -229,6 +231,21 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 		all = append(all, p.text(item))
 	}
 	return all
+}
+
+// controllers reads the names of controllers of kube-controller-manager.
+func (p *parser) controllers(n *yaml.Node) []string {
+	var known []string
+	for _, c := range fakecluster.AllControllers() {
+		known = append(known, string(c))
+	}
+	names := p.names(n, "controllers")
+	for i, name := range names {
+		if name != "" && !slices.Contains(known, name) {
+			p.mistake(meant(n).Content[i], "fakecluster has no controller %q; it has %s%s", name, strings.Join(known, ", "), suggestion(name, known))
+		}
+	}
+	return names
 }
 
 // setup reads the items of a setup: manifests, which are created, shared setups, and steps. It
@@ -510,10 +527,12 @@ func (p *parser) numberOrMark(n *yaml.Node, what, takes string, from, to int64) 
 
 // duration reads a time such as 1h30m.
 func (p *parser) duration(n *yaml.Node) time.Duration {
-	text := p.text(n)
+	before := len(p.mistakes)
+	n = p.meant(n)
+	text, ok := p.tree(n, noMarks).(string)
 	d, err := time.ParseDuration(text)
-	if text != "" && (err != nil || d <= 0) {
-		p.mistake(n, "a duration is written as 1s, 30m or 1h30m, and not as %q", text)
+	if len(p.mistakes) == before && (!ok || err != nil || d <= 0) {
+		p.mistake(n, "a duration is written as 1s, 30m or 1h30m, and not as %q", n.Value)
 	}
 	return d
 }

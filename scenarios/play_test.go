@@ -189,7 +189,7 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 		{"legacyAPIs: true, withoutNamespaceLifecycle: false", ClusterOptions{LegacyAPIs: true}},
 		{"withoutNamespaceLifecycle: true, legacyAPIs: true", ClusterOptions{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
 		{"controllers: []", ClusterOptions{Controllers: []string{}}},
-		{"controllers: [a, b]", ClusterOptions{Controllers: []string{"a", "b"}}},
+		{"controllers: [namespace-controller, disruption-controller]", ClusterOptions{Controllers: []string{"namespace-controller", "disruption-controller"}}},
 		{"runtimeConfig: [api/all=true]", ClusterOptions{RuntimeConfig: []string{"api/all=true"}}},
 		{"withAdmissionPlugins: [A], withoutAdmissionPlugins: [B, C]", ClusterOptions{WithAdmissionPlugins: []string{"A"}, WithoutAdmissionPlugins: []string{"B", "C"}}},
 	} {

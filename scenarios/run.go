@@ -67,7 +67,7 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := Player{Controller: o.controller, Start: func(options ClusterOptions) (Cluster, error) { return inThisProcess(options, o.cluster) }}
+	with := Player{Controller: o.controller, Start: InProcessWith(o.cluster...)}
 	bases := basesOf(all)
 	play := func(t *testing.T, s *Scenario) {
 		t.Parallel()

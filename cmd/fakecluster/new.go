@@ -51,7 +51,13 @@ steps:
 `
 
 func newCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "new", Short: "Write a first file"}
+	cmd := &cobra.Command{
+		Use: "new", Short: "Write a first file",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("new: what? fakecluster new scenario FILE")}
+		},
+	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "scenario FILE",
 		Short: "Write a first scenario file, to be changed",

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/scenarios"
 )
 
@@ -29,13 +30,14 @@ var errFailed = errors.New("scenarios failed")
 
 // playing are the flags of run.
 type playing struct {
-	run            string
-	reports        []string
-	quiet, verbose bool
-	update         bool
-	parallel       int
-	kubeconfig     string
-	grace          time.Duration
+	run             string
+	reports         []string
+	quiet, verbose  bool
+	update          bool
+	parallel        int
+	crds, manifests []string
+	kubeconfig      string
+	grace           time.Duration
 }
 
 // gcPercent is by how much the heap of run may grow before it is collected. The process is short
@@ -50,6 +52,7 @@ func runCommand() *cobra.Command {
 		Long:  runManual(),
 		Example: `  fakecluster run scenarios/
   fakecluster run --run 'Deployment|Job' 'scenarios/*/create*.yaml'
+  fakecluster run --crds config/crd testdata/scenarios
   fakecluster run -q --report junit results.xml scenarios/`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
@@ -64,6 +67,10 @@ func runCommand() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only failures and the last line")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
+	flags.StringArrayVar(&f.crds, "crds", nil, `a file or folder of CustomResourceDefinitions that each cluster begins with; other kinds in it
+are left alone; may be repeated`)
+	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests that each cluster begins with, which are created in the order
+that installing needs; may be repeated`)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
 deleted afterwards; what it cannot do is skipped`)
 	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, for a real
@@ -83,6 +90,9 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	}
 	if f.parallel < 0 {
 		return usageError{fmt.Errorf("run: --parallel: %d scenarios cannot be played at the same time", f.parallel)}
+	}
+	if f.kubeconfig != "" && len(f.crds)+len(f.manifests) > 0 {
+		return usageError{errors.New("run: --crds and --manifests are for clusters in this process; install them in that of --kubeconfig before")}
 	}
 	for _, report := range f.reports {
 		if format, path, _ := strings.Cut(report, "="); formats[format] == nil || path == "" {
@@ -109,7 +119,10 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		reporter.Progress = len(all)
 	}
 	var results []scenarios.Result
-	player := scenarios.Player{Parallel: f.parallel, Bubble: bubbles(cmd.Context())}
+	player := scenarios.Player{
+		Parallel: f.parallel, Bubble: bubbles(cmd.Context()),
+		Start: scenarios.InProcessWith(fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)),
+	}
 	if f.kubeconfig != "" {
 		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
 		if err != nil {

@@ -26,6 +26,17 @@ func TestCommand(t *testing.T) {
 	for path, text := range map[string]string{
 		"ok.yaml": ok, "both.yaml": ok + "---\n" + bad, "field.yaml": ok + "  expcet: 1\n", "step.yaml": "scenario: s\nsteps:\n- poke: 1\n",
 		"log.yaml": "scenario: It talks\nsteps:\n- log: '\"hello\"'\n- log: world\n", "time.yaml": "scenario: An hour passes\nsteps:\n- advance: 1h\n",
+		"widget.yaml": "scenario: A Widget is kept\nsteps:\n- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n",
+		"widgets.yaml": `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`,
 		"broken.yaml": "scenario: [\n", "crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
 	} {
 		if folder, _, ok := strings.Cut(path, "/"); ok {
@@ -56,6 +67,16 @@ FAIL  both.yaml:6: It is ill (0.000s)
           }
 1 passed, 1 failed
 `, ""},
+		{"definitions that each cluster begins with", []string{"run", "--crds", "widgets.yaml", "widget.yaml"}, 0,
+			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
+		{"manifests that each cluster begins with", []string{"run", "--manifests", "widgets.yaml", "widget.yaml"}, 0,
+			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
+		{"without its definition", []string{"run", "widget.yaml"}, 1,
+			"FAIL  widget.yaml:1: A Widget is kept (0.000s)\n    widget.yaml:3: step 1: create Widget.example.com w: the cluster does not serve the kind Widget in example.com/v1, and never did in this scenario\n0 passed, 1 failed\n", ""},
+		{"definitions for a cluster that runs already", []string{"run", "--crds", "widgets.yaml", "--kubeconfig", "none", "widget.yaml"}, 2,
+			"", "fakecluster: run: --crds and --manifests are for clusters in this process; install them in that of --kubeconfig before\n"},
+		{"a new what", []string{"new"}, 2, "", "fakecluster: new: what? fakecluster new scenario FILE\n"},
+		{"something else that is new", []string{"new", "widget"}, 2, "", "fakecluster: unknown command \"widget\" for \"fakecluster new\"\n"},
 		{"no path", []string{"run"}, 2,
 			"", "fakecluster: run: no scenarios given; name a file, a folder or a glob\n"},
 		{"chosen by their names", []string{"run", "--run", "both.yaml/.*well$", "both.yaml"}, 0,

@@ -2,12 +2,10 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,19 +46,12 @@ func (k forKinds) Object(of schema.GroupResource, namespace, name string) (runti
 	if err != nil {
 		return nil, err
 	}
-	record, err := k.store.Get(res.Key(namespace, name))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, apierrors.NewNotFound(of, name)
-	}
-	if err != nil {
-		return nil, err
-	}
 	v := written(res)
-	current, err := k.memory.Decode(v, record)
+	obj, _, err := k.read(v, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return v.Codec.Copy(current.Object), nil
+	return v.Codec.Copy(obj), nil
 }
 
 // Objects implements builtin.Cluster.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,19 +50,12 @@ func (r reactions) Now() metav1.Time                { return r.now() }
 func (r reactions) Revision() int64                 { return r.store.Revision() }
 
 func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, name string) (runtime.Object, store.Record, error) {
-	record, err := r.store.Get(res.Key(namespace, name))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, record, apierrors.NewNotFound(res.GroupResource(), name)
-	}
-	if err != nil {
-		return nil, record, err
-	}
 	v := written(res)
-	current, err := r.memory.Decode(v, record)
+	obj, record, err := r.read(v, namespace, name)
 	if err != nil {
 		return nil, record, err
 	}
-	obj := v.Codec.Copy(current.Object)
+	obj = v.Codec.Copy(obj)
 	if res != r.catalogue.definitions { // whose internal type the reactor works on
 		// The reactor knows the types of clients, whatever the store has.
 		obj, err = shown(preferred(res), obj)

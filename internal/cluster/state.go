@@ -49,18 +49,25 @@ func (c state) Namespace(name string) (*corev1.Namespace, error) {
 }
 
 func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
+	obj, _, err := c.read(v, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return shown(v, obj)
+}
+
+// read returns an object, of the type that the version's strategy works on, and its record. The object
+// must not be altered.
+func (c state) read(v *resource.Version, namespace, name string) (runtime.Object, store.Record, error) {
 	record, err := c.store.Get(v.Resource.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, apierrors.NewNotFound(v.Resource.GroupResource(), name)
+		return nil, record, apierrors.NewNotFound(v.Resource.GroupResource(), name)
 	}
 	if err != nil {
-		return nil, err
+		return nil, record, err
 	}
 	current, err := c.memory.Decode(v, record)
-	if err != nil {
-		return nil, err
-	}
-	return shown(v, current.Object)
+	return current.Object, record, err
 }
 
 func (c state) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {

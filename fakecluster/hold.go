@@ -72,7 +72,9 @@ func (h *Hold) Release() {
 }
 
 // Pending returns what is held back: in the order of the changes, and of one change in the order in
-// which the watches began.
+// which the watches began. It waits for a conversion webhook that is asked how a watch shows an event. So
+// the webhook must not call Pending, or what calls it, while it converts: it would wait for itself until its
+// call times out, after 30 s.
 func (h *Hold) Pending() []Delivery {
 	if h.hold == nil {
 		return nil

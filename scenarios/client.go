@@ -55,6 +55,16 @@ func httpClient(cfg *rest.Config) (*http.Client, error) {
 	return rest.HTTPClientFor(cfg)
 }
 
+// withoutCredentials returns a configuration that says nobody's name. Unlike rest.AnonymousClientConfig it
+// keeps the transport, without which a cluster in process cannot be reached.
+func withoutCredentials(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Username, cfg.Password, cfg.BearerToken, cfg.BearerTokenFile = "", "", "", ""
+	cfg.CertFile, cfg.CertData, cfg.KeyFile, cfg.KeyData = "", nil, "", nil
+	cfg.Impersonate, cfg.AuthProvider, cfg.AuthConfigPersister, cfg.ExecProvider = rest.ImpersonationConfig{}, nil, nil, nil
+	return cfg
+}
+
 // answer is what the server sent.
 type answer struct {
 	code int

@@ -45,7 +45,7 @@ func (r *Recorder) Begin(cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	anonymous, err := httpClient(rest.AnonymousClientConfig(cfg))
+	anonymous, err := httpClient(withoutCredentials(cfg))
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,9 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 		kept := &keptResponse{ResponseWriter: w, code: http.StatusOK, begins: sync.OnceFunc(func() { r.begins(e) })}
 		defer r.end(e)
 		by, authorization := impersonated(req), req.Header.Get("Authorization") // which filters take away
+		if by == nil {
+			by = ofCertificate(req)
+		}
 		next.ServeHTTP(kept, req)
 		kept.begins()
 		if kept.code == http.StatusUnauthorized || kept.body.Len() > maxRecorded {
@@ -290,6 +293,18 @@ func impersonated(req *http.Request) map[string]any {
 		return nil
 	}
 	return stepUser(user, req.Header.Values("Impersonate-Group"))
+}
+
+// ofCertificate is the user of a client certificate; nil for the administrator, and without one.
+func ofCertificate(req *http.Request) map[string]any {
+	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
+		return nil
+	}
+	of := req.TLS.PeerCertificates[0].Subject
+	if slices.Contains(of.Organization, "system:masters") {
+		return nil
+	}
+	return stepUser(of.CommonName, of.Organization)
 }
 
 // stepUser is a user as a step has it.

@@ -94,11 +94,16 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if f.kubeconfig != "" && len(f.crds)+len(f.manifests) > 0 {
 		return usageError{errors.New("run: --crds and --manifests are for clusters in this process; install them in that of --kubeconfig before")}
 	}
+	if f.grace < 0 || f.grace > 0 && f.kubeconfig == "" {
+		return usageError{errors.New("run: --grace is a time such as 10s, and is for --kubeconfig: clusters in this process are not late")}
+	}
 	for _, report := range f.reports {
 		if format, path, _ := strings.Cut(report, "="); formats[format] == nil || path == "" {
 			return usageError{fmt.Errorf("run: --report takes junit FILE or json FILE, and not %s", strings.Replace(report, "=", " ", 1))}
 		} else if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
 			return usageError{fmt.Errorf("run: --report would write over %s, which looks like scenarios", path)}
+		} else if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
 	all, err := scenarios.Load(paths...)

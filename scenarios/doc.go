@@ -413,7 +413,7 @@
 // With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig: see
 // [External]. Each scenario has namespaces and groups of definitions of its own, which it sees
 // under the names that it gives them, and all that it creates is deleted at its end. Whatever else
-// is in the cluster, scenarios see, too; so those that see or change more than their own namespaces
+// is in the cluster, scenarios see, too, such as the definitions of an operator that runs there; so those that see or change more than their own namespaces
 // and definitions are played one after the other, and the rest together. Webhooks are served at
 // 127.0.0.1, where an API server on the same machine can call them: configurations that refer to
 // their services get such an address. Those scenarios are skipped that have a cluster of their own

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 )
 
@@ -24,6 +25,8 @@ import (
 // Each scenario sees namespaces of its own and groups of definitions of its own: the requests have
 // a unique word before the names, and the answers are without it. The namespaces of Kubernetes,
 // kube-system and the like, are those of the cluster, as are all other objects without a namespace.
+// A group that the cluster serves is the cluster's, too, unless the scenario makes a definition in it:
+// so scenarios meet the kinds of an operator that is installed there.
 // What a scenario creates is deleted when it ends.
 //
 // Webhooks of a scenario are served on this machine, at 127.0.0.1. A cluster whose API server cannot
@@ -44,6 +47,9 @@ func External(cfg *rest.Config) Starter {
 			return nil, err
 		}
 		c.http = http
+		if c.theirs, err = c.servedGroups(); err != nil {
+			return nil, fmt.Errorf("asking for the groups of the cluster: %w", err)
+		}
 		namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.word + "-default"}}
 		if err := c.do("POST", "/api/v1/namespaces", namespace); err != nil {
 			return nil, fmt.Errorf("making a namespace for the scenario: %w", err)
@@ -56,6 +62,23 @@ func External(cfg *rest.Config) Starter {
 		}
 		return c, nil
 	}
+}
+
+// servedGroups returns the groups that the cluster serves.
+func (c *external) servedGroups() ([]string, error) {
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(c.cfg, c.http)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.ServerGroups()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, group := range list.Groups {
+		names = append(names, group.Name)
+	}
+	return names, nil
 }
 
 // reachHooks serves the webhooks of a scenario, if the cluster can reach them.
@@ -118,6 +141,7 @@ type external struct {
 
 	mu      sync.Mutex
 	groups  []string // those of definitions that requests have named, the longest first
+	theirs  []string // groups that the cluster has, as of an operator that is installed
 	created []string // paths of objects, in order
 	// markers are those that know when policies are in force, by what their resources begin with.
 	markers map[string]*marker

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -132,5 +133,34 @@ func TestCollectionsAndSubresources(t *testing.T) {
 		if got := isCollection(path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
+	}
+}
+
+// An operator that runs in the cluster has its definitions there. Scenarios meet its kinds, and those
+// that make the definition themselves have a group of their own.
+func TestExternalWithADefinitionOfTheCluster(t *testing.T) {
+	const definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, " +
+		"spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, " +
+		"versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {of: {type: string, default: %s}}}}}]}}"
+	const use = "- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n  expect: {of: %s}\n"
+	folder := writeFiles(t, map[string]string{
+		"widgets.yaml": fmt.Sprintf(definition, "theirs"),
+		"theirs.yaml":  "scenario: theirs\nsteps:\n" + fmt.Sprintf(use, "theirs"),
+		"own.yaml":     "scenario: own\nsetup:\n- " + fmt.Sprintf(definition, "mine") + "\nsteps:\n" + fmt.Sprintf(use, "mine"),
+	})
+	c := fakecluster.Start(t, fakecluster.WithCRDPaths(folder+"/widgets.yaml"))
+	all, err := Load(folder+"/theirs.yaml", folder+"/own.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	Player{Start: External(c.RESTConfig()), External: true, Grace: time.Second}.PlayAll(t.Context(), all, func(r Result) {
+		if r.Failure != nil || r.Skipped != "" {
+			t.Error(r.Failure, r.Skipped)
+		}
+		played++
+	})
+	if played != 2 {
+		t.Errorf("%d scenarios were played", played)
 	}
 }

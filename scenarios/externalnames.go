@@ -21,7 +21,7 @@ func (c *external) namespace(name string) string {
 
 // learn notes the group of a definition. A request that names one that the scenario did not say
 // (ClusterOptions.Groups) is for an object of it. The groups of Kubernetes are the same for all, and
-// a group without definitions, in a role for example, can be.
+// a group without definitions, in a role for example, can be. Those that the cluster serves are its own.
 func (c *external) learn(group string) {
 	group, _, _ = strings.Cut(group, "/")
 	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.ContainsAny(group, " *") {
@@ -29,7 +29,7 @@ func (c *external) learn(group string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.Contains(c.groups, group) {
+	if !slices.Contains(c.groups, group) && !slices.Contains(c.theirs, group) {
 		c.groups = append(c.groups, group)
 		slices.SortFunc(c.groups, func(a, b string) int { return len(b) - len(a) })
 	}

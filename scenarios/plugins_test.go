@@ -57,7 +57,7 @@ var plugins = map[string]shown{
 	"ServiceAccount":               {effect: "A Pod gets the ServiceAccount default, its token and its pull secrets", refusal: "A Pod whose ServiceAccount is not there is refused at once"},
 	"StorageObjectInUseProtection": {effect: "A claim gets the default class, and grows only where its class allows it"},
 	"TaintNodesByCondition":        {effect: "A new Node is tainted until it is ready"},
-	"ValidatingAdmissionPolicy":    {refusal: "The first validation that denies is the answer, that of the first policy by name"},
+	"ValidatingAdmissionPolicy":    {refusal: "The first validation of a policy that denies is the answer"},
 	"ValidatingAdmissionWebhook":   {refusal: "Validating webhooks are asked about what is valid, and the first of them that refuses is the answer"},
 }
 

@@ -130,6 +130,9 @@ func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
 	if err := e.FailConversion(schema.GroupResource{Resource: "pods"}, "host:443"); err != nil {
 		t.Error(err)
 	}
+	if text := conversion.Unfired(); text != "the fault never fired: conversions of deployments.apps: FailConversion (at most 1 times); no conversion webhook was to be called" {
+		t.Error(text)
+	}
 	if err := e.FailConversion(schema.GroupResource{Group: "apps", Resource: "deployments"}, "host:443"); err == nil {
 		t.Error("the conversion does not fail")
 	}

@@ -64,6 +64,9 @@ func (i *Injection) Unfired() string {
 		return fmt.Sprintf("%s; no request matched, and %s in one thing alone: the last had the %s %q", text,
 			plural(i.near, "one differed", "%d differed"), i.nearest.field, i.nearest.is)
 	}
+	if i.fault.Effect.kind == conversion {
+		return text + "; no conversion webhook was to be called"
+	}
 	return text + "; no request matched"
 }
 

@@ -2,6 +2,7 @@ package fakecluster_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -235,6 +236,28 @@ func TestTokensOfServiceAccounts(t *testing.T) {
 		account(t, admin, "robot")
 		refused("another service account of the name", fresh)
 	})
+}
+
+// A program that verifies tokens reads the document of the issuer, and then the keys where it says.
+func TestOverTLSTheKeysOfTheIssuerAreWhereItsDocumentSays(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithTLS())
+	client, err := clientrest.HTTPClientFor(c.RESTConfig())
+	must(t, err)
+	read := func(url string, into any) {
+		t.Helper()
+		resp, err := client.Get(url)
+		must(t, err)
+		defer resp.Body.Close()
+		equal(t, url, resp.StatusCode, http.StatusOK)
+		must(t, json.NewDecoder(resp.Body).Decode(into))
+	}
+	var document struct {
+		Keys string `json:"jwks_uri"`
+	}
+	read(c.URL()+"/.well-known/openid-configuration", &document)
+	var keys struct{ Keys []struct{ Use string } }
+	read(document.Keys, &keys)
+	equal(t, "the keys", keys.Keys, []struct{ Use string }{{"sig"}})
 }
 
 func TestAReviewKnowsTokens(t *testing.T) {

@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -16,15 +17,24 @@ const (
 	keysPath   = "/openid/v1/jwks"
 )
 
-func isIssuerPath(path string) bool { return path == issuerPath || path == keysPath }
+// isIssuerPath tells whether a path is one of the two. A slash may follow.
+func isIssuerPath(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return path == issuerPath || path == keysPath
+}
 
-// serveIssuer serves the two documents. Clients may keep them, unlike other answers.
+// serveIssuer serves the two documents. Clients may keep them, unlike other answers. Over TLS the keys
+// are to be found at the address that the client knows.
 func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) {
 	if req.Method != http.MethodGet {
 		writeError(w, req, unknownMethod())
 		return
 	}
-	document, ok, err := issuer.Document(req.URL.Path == keysPath)
+	address := ""
+	if req.TLS != nil {
+		address = req.Host
+	}
+	document, ok, err := issuer.Document(strings.HasPrefix(req.URL.Path, keysPath), address)
 	if err != nil {
 		writeError(w, req, apierrors.NewInternalError(err))
 		return

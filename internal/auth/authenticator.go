@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,10 +126,11 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o O
 	if o.FrontProxy != nil {
 		requests = append(requests, authenticator.WrapAudienceAgnosticRequest(issuer.Audiences(), o.FrontProxy))
 	}
-	requests = append(requests, x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf)))
+	certificates := eitherAuthority{x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf))}
 	if o.ClientCA != nil {
-		requests = append(requests, x509request.New(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
+		certificates = append(certificates, x509request.New(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
 	}
+	requests = append(requests, certificates)
 	requests = append(requests, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
 	a.every = group.NewAuthenticatedGroupAdder(requestunion.New(requests...))
 	if o.Requests != nil {
@@ -334,10 +336,27 @@ func clientCertificates(of *x509.CertPool) x509.VerifyOptions {
 	return x509.VerifyOptions{Roots: of, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 }
 
-// userOf returns the user of a client certificate, if the certificate is for this cluster.
+// eitherAuthority has an authenticator of requests for each authority of client certificates.
+type eitherAuthority []authenticator.Request
+
+// AuthenticateRequest implements authenticator.Request. A certificate is wrong if no authority has
+// issued it. One that names nobody is not wrong: the request may have other credentials, or none.
+func (e eitherAuthority) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	var errs []error
+	for _, by := range e {
+		response, ok, err := by.AuthenticateRequest(req)
+		if err == nil {
+			return response, ok, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, false, errors.Join(errs...)
+}
+
+// userOf returns the user of a client certificate, which has to be for this cluster.
 func (a *Authenticator) userOf(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
 	if chain[0].Subject.SerialNumber != a.fingerprint() {
-		return nil, false, nil
+		return nil, false, errors.New("the certificate is for another cluster")
 	}
 	return x509request.CommonNameUserConversion.User(chain)
 }

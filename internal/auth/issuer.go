@@ -33,8 +33,8 @@ type IssuerOptions struct {
 	Keys []any
 	// Audiences are those whom a token has to be for; none: URLs.
 	Audiences []string
-	// JWKSURI is where the keys are to be found, as the document of the issuer says; empty: below
-	// its first URL.
+	// JWKSURI is where the keys are to be found, as the document of the issuer says; empty: where
+	// Document says.
 	JWKSURI string
 	// MaxExpiration bounds how long a token is good; zero: there is no bound.
 	MaxExpiration time.Duration
@@ -51,7 +51,6 @@ type Issuer struct {
 	generator serviceaccount.TokenGenerator
 	legacy    serviceaccount.TokenGenerator
 	keys      serviceaccount.PublicKeysGetter
-	documents serviceaccount.OpenIDMetadataProvider
 	err       error
 	made      atomic.Pointer[ecdsa.PrivateKey] // that the issuer has made itself
 }
@@ -131,14 +130,6 @@ func (i *Issuer) makeWith(key any, keys []any) (err error) {
 	if i.keys, err = serviceaccount.StaticPublicKeysGetter(keys); err != nil {
 		return err
 	}
-	at := i.options.JWKSURI
-	if at == "" {
-		// As with kubeadm, the keys are to be found where the issuer is.
-		at = strings.TrimSuffix(url, "/") + serviceaccount.JWKSPath
-	}
-	if i.documents, err = serviceaccount.NewOpenIDMetadataProvider(url, at, "", i.keys); err != nil {
-		i.documents = nil // as on a real server, an issuer that is no https URL has no documents
-	}
 	return nil
 }
 
@@ -166,20 +157,26 @@ type Document struct {
 	MaxAge    int // how long it may be kept, in seconds
 }
 
-// Document is the one that describes the issuer, or the one that has its keys. There is none if
-// the name of the issuer is no https URL.
-func (i *Issuer) Document(keys bool) (d Document, ok bool, err error) {
+// Document is the one that describes the issuer, or the one that has its keys. The address is that of
+// the server, host and port, if it speaks TLS: without a JWKSURI the keys are to be found there, and
+// without an address below the first URL of the issuer. There is no document if that is no https URL.
+func (i *Issuer) Document(keys bool, address string) (d Document, ok bool, err error) {
 	if err := i.make(); err != nil {
 		return Document{}, false, err
 	}
-	if i.documents == nil {
-		return Document{}, false, nil
+	url, at := i.urls()[0], i.options.JWKSURI
+	if at == "" && address == "" {
+		at = strings.TrimSuffix(url, "/") + serviceaccount.JWKSPath
+	}
+	documents, err := serviceaccount.NewOpenIDMetadataProvider(url, at, address, i.keys)
+	if err != nil {
+		return Document{}, false, nil // as on a real server
 	}
 	if keys {
-		text, age := i.documents.GetKeysetJSON()
+		text, age := documents.GetKeysetJSON()
 		return Document{text, "application/jwk-set+json", age}, true, nil
 	}
-	text, age := i.documents.GetConfigJSON()
+	text, age := documents.GetConfigJSON()
 	return Document{text, "application/json", age}, true, nil
 }
 

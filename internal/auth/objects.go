@@ -43,8 +43,12 @@ func (o objects) metadata(of schema.GroupResource, namespace, name string) (meta
 	return metadata, err
 }
 
-// read returns the record of an object, and metadata of it.
+// read returns the record of an object, and metadata of it. Without a name, the error is that of the
+// client by which a real server looks.
 func (o objects) read(of schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
+	if name == "" {
+		return store.Record{}, metav1.ObjectMeta{}, errors.New("resource name may not be empty")
+	}
 	key := "/registry/" + of.Resource + "/" + name
 	if namespace != "" {
 		key = "/registry/" + of.Resource + "/" + namespace + "/" + name

@@ -27,7 +27,12 @@ import (
 // clientOf makes a request with a certificate that an authority has given to jane of the group dev.
 func clientOf(t *testing.T, authority *auth.Authority) *http.Request {
 	t.Helper()
-	certificate, _, err := authority.ClientCertificate("jane", "dev")
+	return withCertificate(t, authority.ClientCertificate)
+}
+
+func withCertificate(t *testing.T, issue func(name string, groups ...string) (certificate, key []byte, err error)) *http.Request {
+	t.Helper()
+	certificate, _, err := issue("jane", "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +63,10 @@ func TestUsersOfOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	elsewhere, err := auth.NewAuthenticator(t.Context(), "another", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{}, newWorld(t).store, time.Now, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tokens := tokenfile.New(map[string]*user.DefaultInfo{"of-jane": {Name: "jane", UID: "7", Groups: []string{"dev"}}})
 	jane := "jane of dev,system:authenticated"
 	for _, c := range []struct {
@@ -69,6 +78,8 @@ func TestUsersOfOptions(t *testing.T) {
 		{"a certificate of the authority names the user and its groups", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, theirs), jane},
 		{"one of another authority is refused", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, strangers), "refused"},
 		{"wrong credentials do not make a user anonymous", auth.Options{ClientCA: theirs.Pool(), Anonymous: true}, clientOf(t, strangers), "refused"},
+		{"nor does a certificate for another cluster", auth.Options{Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
+		{"nor if others have an authority, too", auth.Options{ClientCA: theirs.Pool(), Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
 		{"without the option there is no other authority", auth.Options{}, clientOf(t, theirs), "refused"},
 		{"a token is looked up", auth.Options{Tokens: tokens}, request("of-jane"), jane},
 		{"an unknown token is refused", auth.Options{Tokens: tokens, Anonymous: true}, request("of-joe"), "refused"},
@@ -106,17 +117,19 @@ func TestIssuerOptions(t *testing.T) {
 	for _, c := range []struct {
 		rule    string
 		options auth.IssuerOptions
+		address string
 		want    document
 		err     string
 	}{
-		{"without options it is kubeadm's", auth.IssuerOptions{}, document{auth.IssuerURL, auth.IssuerURL + "/openid/v1/jwks"}, ""},
-		{"the first URL issues", auth.IssuerOptions{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
-		{"the keys may be elsewhere", auth.IssuerOptions{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, document{"https://a.example", "https://keys.example"}, ""},
-		{"an issuer that is no URL has no documents", auth.IssuerOptions{URLs: []string{"kubernetes/serviceaccount"}}, document{}, ""},
-		{"a key has to be one", auth.IssuerOptions{SigningKey: "text"}, document{}, "making the key of service account tokens: string is no key that signs"},
+		{"without options it is kubeadm's", auth.IssuerOptions{}, "", document{auth.IssuerURL, auth.IssuerURL + "/openid/v1/jwks"}, ""},
+		{"a server with TLS has the keys", auth.IssuerOptions{}, "127.0.0.1:443", document{auth.IssuerURL, "https://127.0.0.1:443/openid/v1/jwks"}, ""},
+		{"the first URL issues", auth.IssuerOptions{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, "", document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
+		{"the keys may be elsewhere", auth.IssuerOptions{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, "127.0.0.1:443", document{"https://a.example", "https://keys.example"}, ""},
+		{"an issuer that is no URL has no documents", auth.IssuerOptions{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
+		{"a key has to be one", auth.IssuerOptions{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is no key that signs"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			text, ok, err := auth.NewIssuer(c.options).Document(false)
+			text, ok, err := auth.NewIssuer(c.options).Document(false, c.address)
 			said := ""
 			if err != nil {
 				said = err.Error()
@@ -236,7 +249,7 @@ func TestCertificatesThatDoNotCount(t *testing.T) {
 		{"one that has expired", jane(func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Minute) }), "refused"},
 		{"one that is not good yet", jane(func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), "refused"},
 		{"one for servers", jane(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }), "refused"},
-		{"one that names nobody", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "refused"},
+		{"one that names nobody leaves who has it anonymous", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "system:anonymous of system:unauthenticated"},
 		{"one that was tampered with", tampered, "refused"},
 	} {
 		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: pool, Anonymous: true}, newWorld(t).store, time.Now, nil)

@@ -67,6 +67,9 @@ type getter struct{ of schema.GroupResource }
 // Get implements rest.Getter. As upstream's storage does, it names what is not there by the resource
 // of the request: whoever asks for the log of a pod on the node n is told that pods "n" is not found.
 func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if name == "" {
+		return nil, apierrors.NewBadRequest("Name parameter required.")
+	}
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ type operator struct {
 	stopped chan error // gets what the manager's Start returns
 }
 
-// Run runs the operator against a cluster of its own and returns what it could do.
+// Run runs the operator against a cluster of its own and returns what it could do, and then without each
+// of its rules.
 func Run(ctx context.Context) ([]verdict.Result, error) {
 	// The logs of the libraries are dropped: after the manager has stopped, they complain
 	// about events that they could not send any more.
@@ -55,20 +56,32 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := fakecluster.New(fakecluster.WithObjects(roles...), fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
-		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))
+	o, end, err := begin(ctx, roles)
 	if err != nil {
 		return nil, err
 	}
-	defer cluster.Close()
-	o, err := newOperator(cluster)
+	results := o.play(ctx)
+	end()
+	return append(results, runWithoutRules(ctx)), nil
+}
+
+// begin starts the operator, and a cluster with the roles. Both run until end is called.
+func begin(ctx context.Context, roles []runtime.Object, more ...fakecluster.Option) (o *operator, end func(), err error) {
+	cluster, err := fakecluster.New(append(more, fakecluster.WithObjects(roles...), fakecluster.WithCRDPaths("operator/crd.yaml"), fakecluster.WithWebhookPaths("operator/webhooks.yaml"),
+		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...))...)
 	if err != nil {
-		return nil, fmt.Errorf("making the operator: %w", err)
+		return nil, nil, err
+	}
+	if o, err = newOperator(cluster); err != nil {
+		cluster.Close()
+		return nil, nil, fmt.Errorf("making the operator: %w", err)
 	}
 	ctx, o.stop = context.WithCancel(ctx)
-	defer o.stop()
 	go func() { o.stopped <- o.manager.Start(ctx) }()
-	return o.play(ctx), nil
+	return o, func() {
+		o.stop()
+		cluster.Close()
+	}, nil
 }
 
 func newOperator(cluster *fakecluster.Cluster) (*operator, error) {

@@ -8,6 +8,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -39,7 +40,7 @@ func TestImpersonationByOddHeaders(t *testing.T) {
 		{"a key of extra that is no key", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-A%zz": {"b"}}, 201, "jane"},
 		{"oneself without the right", c.ConfigFor("none"), http.Header{"Impersonate-User": {"none"}}, 403, forbidden("none")},
 		{"oneself", joe, http.Header{"Impersonate-User": {"joe"}}, 201, "joe"},
-		{"somebody with a group", joe, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 403, forbidden("joe")},
+		{"somebody with a group", joe, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 403, `groups "system:masters" is forbidden: User "joe" cannot impersonate resource "groups" in API group "" at the cluster scope`},
 		{"system:masters for the administrator", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 201, "jane"},
 		{"a service account by its name", root, http.Header{"Impersonate-User": {"system:serviceaccount:default:robot"}}, 201, "system:serviceaccount:default:robot"},
 		{"system:anonymous", root, http.Header{"Impersonate-User": {"system:anonymous"}}, 403, `selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`},
@@ -67,4 +68,55 @@ func TestImpersonationByOddHeaders(t *testing.T) {
 		}
 		equal(t, c.rule, []any{resp.StatusCode, answer.Message + review.UserInfo.Username}, []any{c.code, c.want})
 	}
+}
+
+// A real server has answered these requests in the same way.
+func TestARefusalToImpersonateNamesTheVerbByWhichTheUserWasLastAllowed(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	admin := clientOf(t, c.RESTConfig())
+	as := func(name string, groups ...string) (authenticationv1.UserInfo, error) {
+		cfg := c.ConfigFor("joe")
+		cfg.Impersonate = clientrest.ImpersonationConfig{UserName: name, Groups: groups}
+		review, err := clientOf(t, cfg).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			return authenticationv1.UserInfo{}, err
+		}
+		return review.Status.UserInfo, nil
+	}
+	const (
+		byInfo   = `selfsubjectreviews.authentication.k8s.io is forbidden: User "joe" cannot impersonate-on:user-info:create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`
+		byLegacy = `groups "ops" is forbidden: User "joe" cannot impersonate resource "groups" in API group "" at the cluster scope`
+	)
+	joe := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "joe"}
+	grant(t, admin, "legacy", joe,
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"jane", "system:node:n"}, Verbs: []string{"impersonate"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, ResourceNames: []string{"dev"}, Verbs: []string{"impersonate"}})
+	_, err := as("jane", "ops")
+	fails(t, "at first", err, byInfo)
+	_, err = as("jane", "dev")
+	must(t, err)
+	_, err = as("jane", "ops")
+	fails(t, "after the verb impersonate", err, byLegacy)
+	_, err = as("jane", "dev")
+	must(t, err)
+
+	const group = "authentication.k8s.io"
+	grant(t, admin, "constrained", joe,
+		rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{"selfsubjectreviews"}, Verbs: []string{"impersonate-on:user-info:create", "impersonate-on:arbitrary-node:create"}},
+		rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{"users"}, ResourceNames: []string{"paul"}, Verbs: []string{"impersonate:user-info"}},
+		rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{"nodes"}, ResourceNames: []string{"n"}, Verbs: []string{"impersonate:arbitrary-node"}})
+	node, err := as("system:node:n")
+	must(t, err)
+	equal(t, "a node by the verb impersonate", node.Groups, []string{"system:authenticated"})
+	_, err = as("paul")
+	must(t, err)
+	_, err = as("jane", "ops")
+	fails(t, "after other verbs", err, `users.authentication.k8s.io "jane" is forbidden: User "joe" cannot impersonate:user-info resource "users" in API group "authentication.k8s.io" at the cluster scope`)
+	node, err = as("system:node:n")
+	must(t, err)
+	equal(t, "a node by a verb for nodes", node.Groups, []string{"system:nodes", "system:authenticated"})
+
+	must(t, admin.RbacV1().ClusterRoleBindings().Delete(t.Context(), "constrained", metav1.DeleteOptions{}))
+	_, err = as("paul")
+	fails(t, "what is taken away is not remembered", err, `selfsubjectreviews.authentication.k8s.io is forbidden: User "joe" cannot impersonate-on:user-info:create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`)
 }

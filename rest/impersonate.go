@@ -1,27 +1,85 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/lru"
 )
 
+// maxImpersonators is the number of users of whom it is remembered that they impersonate by the verb
+// impersonate.
+const maxImpersonators = 1000
+
 // impersonate turns a request into one of another user, if its header says so and its user may
-// impersonate that user. It makes upstream's filter anew for each request, because upstream's
-// remembers its decisions for ten seconds.
+// impersonate that user.
+//
+// Roles can allow that by the verb impersonate, or by verbs for one purpose each. Upstream's filter tries
+// the latter first, unless the user was last allowed to by the former. What a refusal says depends on that,
+// and the groups of a node. So users who were last allowed to by the verb impersonate keep their filter.
+// All other requests get one of their own, because it would remember for ten seconds that the other verbs
+// were allowed.
 func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 	return func(next http.Handler) http.Handler {
+		kept := lru.New(maxImpersonators) // impersonating handlers, by the names of users
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !impersonates(req.Header) {
 				next.ServeHTTP(w, req)
 				return
 			}
-			impersonation.WithConstrainedImpersonation(next, a, scheme.Codecs).ServeHTTP(w, req)
+			by, _ := apirequest.UserFrom(req.Context())
+			known, _ := kept.Get(by.GetName())
+			handler, ok := known.(http.Handler)
+			if !ok {
+				handler = impersonation.WithConstrainedImpersonation(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+					impersonationOf(req.Context()).allowed()
+					next.ServeHTTP(w, req)
+				}), notesVerbs{a}, scheme.Codecs)
+			}
+			i := &impersonating{}
+			i.allowed = func() {
+				if i.verb == "impersonate" {
+					kept.Add(by.GetName(), handler)
+				} else {
+					kept.Remove(by.GetName())
+				}
+			}
+			handler.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), impersonatingKey{}, i)))
 		})
 	}
+}
+
+// impersonating is what becomes known of an impersonation while it is decided.
+type impersonating struct {
+	verb    string // that was allowed last
+	allowed func() // is called when it has been decided
+}
+
+type impersonatingKey struct{}
+
+// impersonationOf returns what impersonate has put into the context of a request.
+func impersonationOf(ctx context.Context) *impersonating {
+	i, _ := ctx.Value(impersonatingKey{}).(*impersonating)
+	return i
+}
+
+// notesVerbs notes which verbs are allowed.
+type notesVerbs struct {
+	authorizer.UnconditionalAuthorizer
+}
+
+// Authorize implements authorizer.UnconditionalAuthorizer.
+func (n notesVerbs) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	decision, reason, err := n.UnconditionalAuthorizer.Authorize(ctx, a)
+	if decision == authorizer.DecisionAllow {
+		impersonationOf(ctx).verb = a.GetVerb()
+	}
+	return decision, reason, err
 }
 
 // impersonates tells whether a header asks for another user.

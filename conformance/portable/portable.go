@@ -28,7 +28,9 @@ Kubernetes' and etcd's published modules. Written by "go run . -only portable -u
 What fails: all migrations, for no migrator runs; the types in policies, which a controller checks once and before it
 has learned of a new kind; namespaces, quotas and parameters that took longer than 40s on a busy machine, where the
 controllers empty the namespaces of all scenarios; a patch of a reference to a service, for the cluster has an address
-in its place; a list that the real server has converted before; and versions of custom kinds in groups of Kubernetes.`,
+in its place; a list that the real server has converted before; lists of a kind with objects that cannot be read, for
+the cache of the real server never becomes ready, and answers 429 where fakecluster answers 500; and versions of custom
+kinds in groups of Kubernetes.`,
 }
 
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS

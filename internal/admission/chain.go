@@ -125,7 +125,7 @@ func (c *Chain) Validate(ctx context.Context, w *Write) error {
 
 // each calls ask with the plugins that are not off, in order, until one refuses.
 func (c *Chain) each(w *Write, off Off, ask func(Plugin) error) error {
-	if c.InTree != nil && judges(c.InTree, w.resource()) {
+	if c.InTree != nil && judges(c.InTree, w.Resource()) {
 		if err := ask(c.InTree); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (c *Chain) each(w *Write, off Off, ask func(Plugin) error) error {
 			return err
 		}
 	}
-	if c.Last != nil && judges(c.Last, w.resource()) {
+	if c.Last != nil && judges(c.Last, w.Resource()) {
 		return ask(c.Last)
 	}
 	return nil

@@ -64,17 +64,10 @@ func (w *Write) Replace(versioned runtime.Object) error {
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
 }
 
-// resource returns the resource of the write; nil: it is not served any more.
-func (w *Write) resource() *resource.Resource {
+// Resource returns the resource of the write; nil: it is not served any more.
+func (w *Write) Resource() *resource.Resource {
 	of := w.GetResource()
 	return w.Cluster.Catalogue().Resource(of.Group, of.Resource)
-}
-
-// IsBuiltIn tells whether the objects are of the types that the plugins which are compiled into
-// kube-apiserver know.
-func (w *Write) IsBuiltIn() bool {
-	r := w.resource()
-	return r != nil && r.JudgedInTree
 }
 
 // Replaced tells whether a plugin has changed the object.

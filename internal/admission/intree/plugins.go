@@ -15,9 +15,8 @@ import (
 
 // plugins judge the writes of one cluster. They are safe for concurrent use.
 type plugins struct {
-	// every says that at least one of them judges objects of all kinds.
-	every bool
-	made  func() (made, error)
+	all  []*plugin
+	made func() (made, error)
 }
 
 // made are plugins that have been made.
@@ -28,14 +27,23 @@ type made struct {
 
 type mutating struct {
 	upstream.MutationInterface
-	name  string
-	every bool
+	*plugin
 }
 
 type validating struct {
 	upstream.ValidationInterface
-	name  string
-	every bool
+	*plugin
+}
+
+// judges tells whether the plugin judges the objects of a resource; nil: it is not served any more.
+func (p *plugin) judges(r *resource.Resource) bool {
+	switch {
+	case p.every:
+		return true
+	case r == nil || !r.JudgedInTree:
+		return false
+	}
+	return p.of == nil || slices.Contains(p.of, r.GroupResource())
 }
 
 func (m mutating) admit(ctx context.Context, w *admission.Write) error {
@@ -55,10 +63,7 @@ func (v validating) validate(ctx context.Context, w *admission.Write) error {
 // newPlugins returns the plugins for a cluster. They are made when the first write needs
 // them.
 func newPlugins(all []*plugin, config Configuration, cluster Cluster) *plugins {
-	return &plugins{
-		every: slices.ContainsFunc(all, func(p *plugin) bool { return p.every }),
-		made:  sync.OnceValues(func() (made, error) { return makePlugins(all, config, cluster) }),
-	}
+	return &plugins{all: all, made: sync.OnceValues(func() (made, error) { return makePlugins(all, config, cluster) })}
 }
 
 func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, error) {
@@ -79,17 +84,19 @@ func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, er
 			plugin = accountPlugin{accounts, cluster.GenerateName}
 		}
 		if m, ok := plugin.(upstream.MutationInterface); ok {
-			out.mutating = append(out.mutating, mutating{m, p.name, p.every})
+			out.mutating = append(out.mutating, mutating{m, p})
 		}
 		if v, ok := plugin.(upstream.ValidationInterface); ok {
-			out.validating = append(out.validating, validating{v, p.name, p.every})
+			out.validating = append(out.validating, validating{v, p})
 		}
 	}
 	return out, nil
 }
 
 // Judges implements admission.InTree.
-func (p *plugins) Judges(r *resource.Resource) bool { return p.every || r.JudgedInTree }
+func (p *plugins) Judges(r *resource.Resource) bool {
+	return slices.ContainsFunc(p.all, func(p *plugin) bool { return p.judges(r) })
+}
 
 // Mutate implements admission.Plugin.
 func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
@@ -97,9 +104,9 @@ func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
 	if err != nil {
 		return err
 	}
-	builtIn := w.IsBuiltIn()
+	of := w.Resource()
 	for _, m := range all.mutating {
-		if !builtIn && !m.every || !m.Handles(w.GetOperation()) {
+		if !m.judges(of) || !m.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := m.admit(ctx, w); err != nil {
@@ -115,9 +122,9 @@ func (p *plugins) Validate(ctx context.Context, w *admission.Write) error {
 	if err != nil {
 		return err
 	}
-	builtIn := w.IsBuiltIn()
+	of := w.Resource()
 	for _, v := range all.validating {
-		if !builtIn && !v.every || !v.Handles(w.GetOperation()) {
+		if !v.judges(of) || !v.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := v.validate(ctx, w); err != nil {

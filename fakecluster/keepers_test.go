@@ -364,19 +364,49 @@ func TestAPodIsNoLongerATargetOfDisruptionIfItWasNotDeleted(t *testing.T) {
 	})
 }
 
+// A controller outside of the cluster may create the account of a namespace a little later. Other accounts
+// are not waited for.
+func TestAPodWaitsForTheAccountOfItsNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, k := kept(t, fakecluster.WithAdmissionPlugins("ServiceAccount"))
+		began := time.Now()
+		time.AfterFunc(300*time.Millisecond, func() {
+			for _, name := range []string{"default-2", "default"} {
+				account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+				if _, err := k.CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		of := func(name, account string) *corev1.Pod {
+			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: corev1.PodSpec{ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		}
+		_, err := k.CoreV1().Pods("default").Create(t.Context(), of("q", "robot"), metav1.CreateOptions{})
+		fails(t, "another account", err, `pods "q" is forbidden: error looking up service account default/robot: serviceaccount "robot" not found`)
+		equal(t, "time that has passed", time.Since(began), time.Duration(0))
+
+		pod, err := k.CoreV1().Pods("default").Create(t.Context(), of("p", ""), metav1.CreateOptions{})
+		equal(t, "error", err, nil)
+		equal(t, "account", pod.Spec.ServiceAccountName, "default")
+		equal(t, "time that has passed", time.Since(began), 300*time.Millisecond)
+	})
+}
+
 // The plugin goes by its controller, unless somebody says otherwise.
 func TestTheServiceAccountPluginIsTurnedOnAndOffByName(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options []fakecluster.Option
 		account string
+		wait    time.Duration
 		err     string
 	}{
-		{"by default it is off", nil, "", ""},
-		{"with the controller it is on", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController)}, "default", ""},
-		{"it can be turned off", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController), fakecluster.WithoutAdmissionPlugins("ServiceAccount")}, "", ""},
-		{"without the controller the account is missing, and that is said at once", []fakecluster.Option{fakecluster.WithAdmissionPlugins("ServiceAccount")},
-			"", `pods "p" is forbidden: error looking up service account default/default: serviceaccount "default" not found`},
+		{"by default it is off", nil, "", 0, ""},
+		{"with the controller it is on", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController)}, "default", 0, ""},
+		{"it can be turned off", []fakecluster.Option{fakecluster.WithControllers(fakecluster.ServiceAccountController), fakecluster.WithoutAdmissionPlugins("ServiceAccount")}, "", 0, ""},
+		{"without the controller the account is missing, and is waited for", []fakecluster.Option{fakecluster.WithAdmissionPlugins("ServiceAccount")},
+			"", time.Second, `pods "p" is forbidden: error looking up service account default/default: serviceaccount "default" not found`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -384,7 +414,7 @@ func TestTheServiceAccountPluginIsTurnedOnAndOffByName(t *testing.T) {
 				began := time.Now()
 				pod, err := k.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"},
 					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
-				equal(t, "time that has passed", time.Since(began), time.Duration(0))
+				equal(t, "time that has passed", time.Since(began), c.wait)
 				if c.err != "" {
 					fails(t, "create", err, c.err)
 					return

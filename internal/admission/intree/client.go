@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	upstream "k8s.io/apiserver/pkg/admission"
 	upstreaminit "k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/util/compatibility"
@@ -15,6 +16,7 @@ import (
 	nodev1client "k8s.io/client-go/kubernetes/typed/node/v1"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // Cluster is what plugins need of the server.
@@ -22,6 +24,8 @@ type Cluster interface {
 	admission.Cluster
 	// CreateNamespace creates a namespace, as the server itself.
 	CreateNamespace(ctx context.Context, ns *corev1.Namespace) error
+	// Await is Get as soon as the object is there. It fails with a NotFound if the context ends before.
+	Await(ctx context.Context, v *resource.Version, namespace, name string) (runtime.Object, error)
 	// GenerateName appends random characters to the beginning of a name.
 	GenerateName(base string) string
 }

@@ -21,7 +21,7 @@
 //
 // What is behind HTTP is in package cluster: the kinds that are served, admission, and the server's
 // own controllers. They make the same writes as the verbs, in the call of the write that they follow
-// from, before its answer leaves: a Server has no goroutine of its own. ownwrites.go puts these
+// from, before its answer leaves: a Server has no goroutine of its own. agentlog.go puts these
 // writes into the history and the audit trail, like requests.
 //
 // # Invariants
@@ -41,8 +41,7 @@
 // # Locks
 //
 // No lock is held while a request is processed, while a webhook is called or while an answer
-// is written. The catalogue and the chain of admission are immutable values that are swapped
-// atomically. The other mutexes, such as those of the trail, of warnings and of counters, are held
-// for a few statements each, and never two at a time. The messages about gaps and the audit log are
-// written under a mutex each.
+// is written. The mutexes, such as those of the trail, of warnings and of counters, are held for a
+// few statements each, and never two at a time. The messages about gaps and the audit log are written
+// under a mutex each.
 package rest

@@ -180,7 +180,7 @@ func (o Options) ofCluster() cluster.Options {
 func (s *Server) host() cluster.Host {
 	return cluster.Host{
 		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
-		Log: ownWrites{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.fail,
+		Log: agentLog{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.fail,
 	}
 }
 

@@ -94,7 +94,8 @@ func (r reactions) Update(ctx context.Context, res *resource.Resource, subresour
 	by := r.keeperOf(res)
 	w := by.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	w.Subresource, w.Revision, w.Require = subresource, was.Revision, require
-	// With a revision it is not tried again, and definitions are large: no copy is made.
+	// Definitions are large, so no copy is made. With a revision the write is tried once; only an object
+	// that is too large is tried again, without its managedFields.
 	w.Change = write.Replace{Object: source(func() runtime.Object { return obj })}
 	return r.own.carryOut(ctx, by, "update", w)
 }

@@ -21,45 +21,45 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// ownWrites implements cluster.Log: the writes of the server's own controllers are in the history
+// agentLog implements cluster.Log: the writes of the server's own controllers are in the history
 // and in the audit trail, like requests of clients.
-type ownWrites struct {
+type agentLog struct {
 	trail   *trail // nil: none is kept
 	history *history.Recorder
 	now     func() time.Time
 }
 
 // TakesObjects implements cluster.Log.
-func (o ownWrites) TakesObjects() bool { return o.trail != nil }
+func (l agentLog) TakesObjects() bool { return l.trail != nil }
 
 // Write implements cluster.Log.
-func (o ownWrites) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+func (l agentLog) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	entry := o.history.Begin(ofController(ctx, by, verb, w))
+	entry := l.history.Begin(ofController(ctx, by, verb, w))
 	defer func() { tellResult(entry, result, err) }()
-	return o.audited(history.With(ctx, entry), by, verb, w, run)
+	return l.audited(history.With(ctx, entry), by, verb, w, run)
 }
 
 // Stage implements cluster.Log.
-func (o ownWrites) Stage(ctx context.Context, by cluster.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
-	entry := o.history.Prepare(ofController(ctx, by, verb, w))
+func (l agentLog) Stage(ctx context.Context, by cluster.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
+	entry := l.history.Prepare(ofController(ctx, by, verb, w))
 	ctx = history.With(ctx, entry)
 	return ctx, func(result func() (write.Result, error)) {
 		tellResult(entry, write.Result{}, nil)
 		// An error could only be about the event: the write has been committed.
-		_, _ = o.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
+		_, _ = l.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
 	}
 }
 
 // audited makes an event of a write, which run carries out in the context with the event. The event
 // is what the request would have that a real controller sends.
-func (o ownWrites) audited(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+func (l agentLog) audited(ctx context.Context, by cluster.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	if o.trail == nil {
+	if l.trail == nil {
 		return run(ctx)
 	}
-	received := o.now()
-	ctx = o.trail.newEvent(ctx, "")
+	received := l.now()
+	ctx = l.trail.newEvent(ctx, "")
 	logController(ctx, received, by.UserAgent(), verb, w)
 	defer func() {
 		if p := recover(); p != nil {

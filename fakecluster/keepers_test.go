@@ -369,6 +369,7 @@ func TestAPodIsNoLongerATargetOfDisruptionIfItWasNotDeleted(t *testing.T) {
 func TestAPodWaitsForTheAccountOfItsNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := kept(t, fakecluster.WithAdmissionPlugins("ServiceAccount"))
+		defer synctest.Wait() // for the answer about the account, which may come after the Pod's
 		began := time.Now()
 		time.AfterFunc(300*time.Millisecond, func() {
 			for _, name := range []string{"default-2", "default"} {

@@ -201,16 +201,11 @@ func (r *Reactor) orphanDependents(ctx context.Context, list *tasks, it *item) e
 
 // orphan removes the reference to an owner from one dependent.
 func (r *Reactor) orphan(ctx context.Context, list *tasks, key string, owner types.UID) error {
-	for {
-		dependent, err := r.read(list, key)
-		if dependent == nil || err != nil {
-			return err
-		}
-		if err := r.release(ctx, dependent, owner); !errors.Is(err, ErrConflict) {
-			return err
-		}
-		list.catalogue = nil
+	dependent, err := r.read(list, key)
+	if dependent == nil || err != nil {
+		return err
 	}
+	return r.release(ctx, dependent, owner)
 }
 
 func (r *Reactor) removeFinalizer(ctx context.Context, it *item, finalizer string) error {

@@ -49,39 +49,38 @@ func (r *Reactor) measureAgain(key string, at time.Time) {
 // limits returns the limits in the spec of a quota.
 func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
 
-// measureQuota brings the status of a quota up to date.
+// measureQuota brings the status of a quota up to date. It fails with ErrConflict if objects or the
+// quota have changed meanwhile, so that the count may not fit the quota.
 func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 	res := r.server.Quotas()
-	for {
-		began := r.server.Revision()
-		obj, was, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
-		if err != nil {
+	began := r.server.Revision()
+	obj, was, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
+	if err != nil {
+		return err
+	}
+	quota := obj.(*corev1.ResourceQuota)
+	changed, again, measured := r.server.MeasureQuota(quota)
+	if changed {
+		if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
 			return err
-		}
-		quota := obj.(*corev1.ResourceQuota)
-		changed, again, measured := r.server.MeasureQuota(quota)
-		if changed {
-			if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
-				return err
-			}
-		}
-		_, is, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
-		if err != nil {
-			return err
-		}
-		if measured != nil {
-			return measured
-		}
-		// If the status has changed, this must have been the only write since the quota was
-		// read. If it has not, the quota must be the one that was read: objects that are
-		// created or removed meanwhile change it. Otherwise the count does not fit the
-		// quota.
-		if changed && r.server.Revision() == began+1 || !changed && is.Revision == was.Revision {
-			r.server.QuotaIsExact(is)
-			if !again.IsZero() {
-				r.measureAgain(key, again)
-			}
-			return nil
 		}
 	}
+	_, is, err := r.server.Get(ctx, res, res.NamespaceOf(key), res.NameOf(key))
+	if err != nil {
+		return err
+	}
+	if measured != nil {
+		return measured
+	}
+	// If the status has changed, this must have been the only write since the quota was read. If it
+	// has not, the quota must be the one that was read: objects that are created or removed
+	// meanwhile change it.
+	if changed && r.server.Revision() != began+1 || !changed && is.Revision != was.Revision {
+		return ErrConflict
+	}
+	r.server.QuotaIsExact(is)
+	if !again.IsZero() {
+		r.measureAgain(key, again)
+	}
+	return nil
 }

@@ -155,7 +155,9 @@ func FailWebhook(name string) Effect { return Effect{faults.FailWebhook(name)} }
 
 // FailConversion makes the calls of the conversion webhook of a Resource fail as if nobody listened
 // at its address. It strikes calls, whoever causes them: all other fields of the fault that say
-// which requests have to be empty. An object that need not be converted is still served.
+// which requests have to be empty. An object that need not be converted is still served. The history names
+// the fault with each request that fails because of it, or whose admission met it; a conversion for
+// managedFields alone fails without a trace there, as on a real server.
 func FailConversion() Effect { return Effect{faults.FailConversion()} }
 
 // Injection is a fault in force.

@@ -450,6 +450,56 @@ func TestAConversionFails(t *testing.T) {
 	must(t, err)
 }
 
+func TestARequestWhoseConversionFailsNamesTheFault(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
+	create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: object{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": "a"}, "hostPort": "localhost:1234",
+	}})
+	v1 := cronTabsIn(c, "v1")
+	for _, tt := range []struct {
+		verb string
+		send func() error
+	}{
+		{"get", func() error { _, err := v1.Get(t.Context(), "a", metav1.GetOptions{}); return err }},
+		{"list", func() error { _, err := v1.List(t.Context(), metav1.ListOptions{}); return err }},
+		{"watch", func() error {
+			w, err := v1.Watch(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			defer w.Stop()
+			if e, ok := <-w.ResultChan(); ok {
+				return fmt.Errorf("the watch tells of %s", e.Type)
+			}
+			return errors.New("the watch has ended")
+		}},
+		{"create", func() error {
+			_, err := v1.Create(t.Context(), &unstructured.Unstructured{Object: object{
+				"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": object{"name": "b"}, "host": "localhost", "port": "1234",
+			}}, metav1.CreateOptions{})
+			return err
+		}},
+		{"patch", func() error {
+			_, err := v1.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"host":"other"}`), metav1.PatchOptions{})
+			return err
+		}},
+		{"delete", func() error { return v1.Delete(t.Context(), "a", metav1.DeleteOptions{}) }},
+	} {
+		t.Run(tt.verb, func(t *testing.T) {
+			fault := c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Effect: fakecluster.FailConversion()})
+			defer fault.Stop()
+			if err := tt.send(); err == nil {
+				t.Error("the request succeeds")
+			}
+			all := c.Requests()
+			if last := all[len(all)-1]; last.Verb != tt.verb || last.Fault != "FailConversion" {
+				t.Errorf("the last request is %s with the fault %q: %s", last.Verb, last.Fault, last)
+			}
+		})
+	}
+}
+
 func TestFaultsThatContradictThemselvesAreRefused(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	for text, fault := range map[string]fakecluster.Fault{

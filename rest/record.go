@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/cluster"
 	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -157,6 +158,9 @@ func tellResult(e *history.Entry, result write.Result, err error) {
 	if errors.Is(err, write.ErrNotServed) {
 		code = http.StatusNotFound
 	} else if err != nil {
+		if fault := faults.Behind(err); fault != "" {
+			e.Struck(fault)
+		}
 		status := toStatus(err)
 		code = int(status.Code)
 		e.Fail(string(status.Reason), status.Message)

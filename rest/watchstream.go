@@ -49,6 +49,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	s.out.begin(s.events.MediaType())
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
+		faults.Tell(ctx, err)
 		var corrupt *resource.CorruptError
 		if errors.As(err, &corrupt) {
 			return // a real server, whose cache cannot begin, says nothing
@@ -56,6 +57,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	}
 	if err == nil {
 		err = s.follow(ctx)
+		faults.Tell(ctx, err)
 	}
 	s.dropped = errors.Is(err, faults.ErrDropped)
 	ends := s.dropped || errors.As(err, &view.UnshownError{}) // a real server says nothing of the latter

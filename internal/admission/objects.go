@@ -1,9 +1,12 @@
 package admission
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -11,6 +14,22 @@ import (
 type objects struct {
 	resource.Objects
 	cluster Cluster
+	ctx     context.Context // of the write
+}
+
+// Convert implements runtime.ObjectConvertor. It tells of a fault that has struck the conversion,
+// because the error becomes another one, or is ignored, before it reaches the answer.
+func (o objects) Convert(in, out, with any) error {
+	err := o.Objects.Convert(in, out, with)
+	faults.Tell(o.ctx, err)
+	return err
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor, as Convert does.
+func (o objects) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+	out, err := o.Objects.ConvertToVersion(in, to)
+	faults.Tell(o.ctx, err)
+	return out, err
 }
 
 func (o objects) GetObjectCreater() runtime.ObjectCreater     { return o }

@@ -55,7 +55,7 @@ type Cluster interface {
 // NewWrite returns the Write of an object in a version. For a subresource that shows the object
 // as another kind, such as scale, it is the version of that kind.
 func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, c Cluster) *Write {
-	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c}, Cluster: c, audit: audit.AuditContextFrom(ctx), ctx: ctx}
+	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, audit: audit.AuditContextFrom(ctx), ctx: ctx}
 }
 
 // Replace sets the object of the write to one that a plugin has changed, in any version.

@@ -29,7 +29,7 @@ type codec struct {
 	schemas    map[string]*compiledSchema // by version
 	identities map[string]string          // by version: the tags of records that were written under the present schemas
 	selectable []selectableField
-	webhook    func() (runtime.ObjectConvertor, error) // nil: conversion changes apiVersion alone
+	webhook    *conversionWebhook // nil: conversion changes apiVersion alone
 }
 
 // selectableField is a field that field selectors may name.

@@ -110,7 +110,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	}
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
-		all.webhook = webhookConverter(record.Value, outside)
+		all.webhook = newConversionWebhook(record.Value, r.GroupResource(), outside)
 		r.CallsOut, r.Unusable = true, !hasValidBundle(c)
 	}
 	for _, v := range crd.Spec.Versions {
@@ -155,7 +155,7 @@ type shared struct {
 	preserve   bool                       // spec.preserveUnknownFields
 	definition string                     // its text
 	types      func() (managedfields.TypeConverter, error)
-	webhook    func() (runtime.ObjectConvertor, error) // converts objects; nil: there is none
+	webhook    *conversionWebhook // converts objects; nil: there is none
 }
 
 func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion, all shared) (*resource.Version, error) {

@@ -38,11 +38,7 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 		u.SetAPIVersion(to.String())
 		return u, nil
 	}
-	converter, err := c.webhook()
-	if err != nil {
-		return nil, err
-	}
-	out, err := converter.ConvertToVersion(u, to)
+	out, err := c.webhook.ConvertToVersion(u, to)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +92,7 @@ func (c *codec) convertAll(items []*unstructured.Unstructured) error {
 	if len(places) == 0 {
 		return nil
 	}
-	converter, err := c.webhook()
-	if err != nil {
-		return err
-	}
-	out, err := converter.ConvertToVersion(&list, to)
+	out, err := c.webhook.ConvertToVersion(&list, to)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,9 @@ type Outside struct {
 	Services Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
-	// Fails returns the error of a call of the conversion webhook of a resource at a host, if the
-	// call is to fail; nil: no call is.
-	Fails func(of schema.GroupResource, host string) error
+	// Fails returns the name of the fault that strikes a call of the conversion webhook of a
+	// resource; empty: none does. Nil: no call is struck.
+	Fails func(of schema.GroupResource) (fault string)
 }
 
 // The size of the largest answer that is read from a webhook. A real server reads any answer,
@@ -49,8 +49,7 @@ const (
 // calls is a transport whose requests end with the cluster and whose answers are bounded.
 type calls struct {
 	to      http.RoundTripper
-	closing context.Context         // nil: never
-	fails   func(host string) error // nil: no call
+	closing context.Context // nil: never
 }
 
 var _ utilnet.RoundTripperWrapper = calls{}
@@ -60,11 +59,6 @@ func (c calls) WrappedRoundTripper() http.RoundTripper { return c.to }
 
 // RoundTrip implements http.RoundTripper.
 func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
-	if c.fails != nil {
-		if err := c.fails(req.URL.Host); err != nil {
-			return nil, err
-		}
-	}
 	ctx, end := context.WithCancel(req.Context())
 	if c.closing != nil {
 		detach := context.AfterFunc(c.closing, end)

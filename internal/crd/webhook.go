@@ -14,32 +14,60 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/internal/faults"
 )
 
-// webhookConverter returns the function that makes the converter of a definition with a
-// conversion webhook. The converter is made when the first object needs it.
-func webhookConverter(definition string, outside Outside) func() (runtime.ObjectConvertor, error) {
-	return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := json.Unmarshal([]byte(definition), &crd); err != nil {
-			return nil, fmt.Errorf("reading the definition: %w", err)
-		}
-		factory, err := conversion.NewCRConverterFactory(outside.Services, func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-			of := caller{outside: outside}
-			if outside.Fails != nil {
-				resource := schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
-				of.fails = func(host string) error { return outside.Fails(resource, host) }
+// conversionWebhook converts objects by asking the conversion webhook of a definition.
+type conversionWebhook struct {
+	// asked makes the converter that calls the webhook, and unreached one whose calls reach
+	// nobody. Each is made when the first object needs it.
+	asked, unreached func() (runtime.ObjectConvertor, error)
+	// fails returns the name of the fault that strikes the next call; empty: none does.
+	fails func() string
+}
+
+// newConversionWebhook returns the conversion webhook of a definition, given as JSON.
+func newConversionWebhook(definition string, of schema.GroupResource, outside Outside) *conversionWebhook {
+	converter := func(caller webhook.AuthenticationInfoResolver) func() (runtime.ObjectConvertor, error) {
+		return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
+			var crd apiextensionsv1.CustomResourceDefinition
+			if err := json.Unmarshal([]byte(definition), &crd); err != nil {
+				return nil, fmt.Errorf("reading the definition: %w", err)
 			}
-			return of
+			factory, err := conversion.NewCRConverterFactory(outside.Services, func(webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return caller })
+			if err != nil {
+				return nil, err
+			}
+			_, unsafe, err := factory.NewConverter(&crd)
+			return unsafe, err
 		})
-		if err != nil {
-			return nil, err
-		}
-		_, unsafe, err := factory.NewConverter(&crd)
-		return unsafe, err
-	})
+	}
+	w := &conversionWebhook{asked: converter(outside.Anonymous()), unreached: converter(caller{outside: outside, unreached: true}), fails: func() string { return "" }}
+	if outside.Fails != nil {
+		w.fails = func() string { return outside.Fails(of) }
+	}
+	return w
+}
+
+// ConvertToVersion converts an object or a list. The error of a call that a fault has struck is a
+// faults.CallError.
+func (w *conversionWebhook) ConvertToVersion(in runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
+	converter, err := w.asked()
+	if err != nil {
+		return nil, err
+	}
+	fault := w.fails()
+	if fault == "" {
+		return converter.ConvertToVersion(in, to)
+	}
+	if converter, err = w.unreached(); err == nil {
+		_, err = converter.ConvertToVersion(in, to)
+	}
+	return nil, &faults.CallError{Fault: fault, Err: err}
 }
 
 // Anonymous configures calls of webhooks, without credentials.
@@ -58,9 +86,9 @@ func (o Outside) Credentials(kubeconfig string) (webhook.AuthenticationInfoResol
 // caller configures calls of webhooks. The user agent and the timeout are those of a real
 // server.
 type caller struct {
-	outside Outside
-	users   webhook.AuthenticationInfoResolver // nil: there are no credentials
-	fails   func(host string) error            // see calls
+	outside   Outside
+	users     webhook.AuthenticationInfoResolver // nil: there are no credentials
+	unreached bool                               // no call reaches anybody
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
@@ -79,11 +107,29 @@ func (c caller) ClientConfigFor(host string) (*rest.Config, error) {
 // client-go's cache, which belongs to the process and outlives a cluster.
 func (c caller) reach(config *rest.Config) *rest.Config {
 	config.Proxy = http.ProxyFromEnvironment
-	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return calls{to, c.outside.Closing, c.fails} })
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper {
+		if c.unreached {
+			return unreached{to}
+		}
+		return calls{to, c.outside.Closing}
+	})
 	if c.outside.Services != nil {
 		config.Dial = c.outside.Services.DialContext
 	}
 	return config
+}
+
+// unreached is a transport that reaches nobody.
+type unreached struct{ to http.RoundTripper }
+
+var _ utilnet.RoundTripperWrapper = unreached{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (u unreached) WrappedRoundTripper() http.RoundTripper { return u.to }
+
+// RoundTrip implements http.RoundTripper.
+func (unreached) RoundTrip(req *http.Request) (*http.Response, error) {
+	return nil, faults.Unreached(req.URL.Host)
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver. It uses no proxy,

@@ -8,7 +8,8 @@
 //   - the filter behind impersonation: [Engine.Strike] counts a request and says what happens to it;
 //   - the verbs, for effects that come later: they find the [Struck] in the context;
 //   - each watch, which reads its events through a [Watch];
-//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion].
+//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not know for
+//     whom it is; its error carries the name of the fault to where the request is known ([Behind]).
 //
 // # What always holds
 //

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -233,65 +230,3 @@ func From(ctx context.Context) *Struck {
 	s, _ := ctx.Value(struckKey{}).(*Struck)
 	return s
 }
-
-// callingKey is the key of the name of a webhook in the context of a call.
-type callingKey struct{}
-
-// Calling returns the context of a call of an admission webhook.
-func Calling(ctx context.Context, webhook string) context.Context {
-	return context.WithValue(ctx, callingKey{}, webhook)
-}
-
-// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it, and
-// the name of that fault. The context is that of the call.
-func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, err error) {
-	if !e.Active() {
-		return "", nil
-	}
-	name, _ := ctx.Value(callingKey{}).(string)
-	var r Request
-	if s := From(ctx); s != nil {
-		r = s.Request
-	}
-	return e.failCall(webhook, host, func(i *Injection) bool {
-		if of := i.fault.Effect.name; of != "" && of != name {
-			return false
-		}
-		return i.take(&r)
-	})
-}
-
-// FailConversion returns the error of a call of the conversion webhook of a resource at a host, if a
-// fault strikes it.
-func (e *Engine) FailConversion(of schema.GroupResource, host string) error {
-	_, err := e.failCall(conversion, host, func(i *Injection) bool {
-		if i.fault.Resource != "" && i.fault.group() != of {
-			return false
-		}
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		return i.strikes()
-	})
-	return err
-}
-
-func (e *Engine) failCall(k kind, host string, strikes func(*Injection) bool) (fault string, err error) {
-	for _, i := range e.inForce() {
-		if i.fault.Effect.kind == k && strikes(i) {
-			i.keep()
-			return i.fault.Effect.String(), refusedConnection(host)
-		}
-	}
-	return "", nil
-}
-
-// refusedConnection is the error of a connection to a host at which nobody listens.
-func refusedConnection(host string) error {
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: address(host), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-}
-
-// address is a net.Addr.
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }

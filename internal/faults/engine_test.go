@@ -127,14 +127,14 @@ func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
 	if fault != `FailWebhook("a.example.com")` || err == nil || err.Error() != "dial tcp host:443: connect: connection refused" {
 		t.Error(fault, err)
 	}
-	if err := e.FailConversion(schema.GroupResource{Resource: "pods"}, "host:443"); err != nil {
-		t.Error(err)
+	if fault := e.FailConversion(schema.GroupResource{Resource: "pods"}); fault != "" {
+		t.Error(fault)
 	}
 	if text := conversion.Unfired(); text != "the fault never fired: conversions of deployments.apps: FailConversion (at most 1 times); no conversion webhook was to be called" {
 		t.Error(text)
 	}
-	if err := e.FailConversion(schema.GroupResource{Group: "apps", Resource: "deployments"}, "host:443"); err == nil {
-		t.Error("the conversion does not fail")
+	if fault := e.FailConversion(schema.GroupResource{Group: "apps", Resource: "deployments"}); fault != "FailConversion" {
+		t.Errorf("the conversion does not fail: %q", fault)
 	}
 	if hook.Fired() != 1 || conversion.Fired() != 1 {
 		t.Errorf("fired: %d and %d", hook.Fired(), conversion.Fired())

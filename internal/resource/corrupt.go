@@ -15,3 +15,6 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("object not decodable revision=%d: %v", e.Revision, e.Err)
 }
+
+// Unwrap returns the reason.
+func (e *CorruptError) Unwrap() error { return e.Err }

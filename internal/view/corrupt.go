@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -22,7 +23,7 @@ func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	if !errors.As(err, &corrupt) {
 		return err
 	}
-	return apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt))
+	return faults.Answer(apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt)), err)
 }
 
 // etcdKey returns the key that a real server uses for an object in etcd.
@@ -43,7 +44,7 @@ const maxCorrupt = 100
 // answer of a real server to a list does.
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
 	all := make([]runtime.Object, 0, len(records))
-	var unreadable []error
+	var unreadable, reasons []error
 	var causes []metav1.StatusCause
 	for _, record := range records {
 		obj, err := v.Codec.DecodeStored(record)
@@ -56,6 +57,7 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 			return nil, err
 		}
 		key := "/registry" + etcdKey(v, v.Resource.NamespaceOf(record.Key), v.Resource.NameOf(record.Key))
+		reasons = append(reasons, err)
 		err = storage.NewCorruptObjError(key, corrupt)
 		unreadable = append(unreadable, err)
 		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeUnexpectedServerResponse, Field: key, Message: err.Error()})
@@ -72,8 +74,8 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 	if more := len(unreadable) - 1; more > 0 {
 		message = fmt.Sprintf("%s (and %d more)", message, more)
 	}
-	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+	return nil, faults.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError, Message: message,
 		Details: &metav1.StatusDetails{Group: of.Group, Kind: of.Resource, Name: "list", Causes: causes},
-	}}
+	}}, errors.Join(reasons...))
 }

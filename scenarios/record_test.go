@@ -45,7 +45,7 @@ func TestRecorder(t *testing.T) {
 	}
 	stale := made.DeepCopy()
 	made.Data["x"] = "2"
-	_, err = configMaps.Update(ctx, made, metav1.UpdateOptions{})
+	updated, err := configMaps.Update(ctx, made, metav1.UpdateOptions{})
 	must(err)
 	if _, err := configMaps.Update(ctx, stale, metav1.UpdateOptions{}); err == nil {
 		t.Fatal("a stale update is accepted")
@@ -55,7 +55,7 @@ func TestRecorder(t *testing.T) {
 	watch.Stop()
 	_, err = client.Discovery().ServerGroups()
 	must(err)
-	_, err = configMaps.Patch(ctx, made.Name, types.JSONPatchType, []byte(`[{"op":"add","path":"/data/y","value":"3"}]`), metav1.PatchOptions{FieldManager: "me"})
+	_, err = configMaps.Patch(ctx, made.Name, types.JSONPatchType, fmt.Appendf(nil, `[{"op":"test","path":"/metadata/resourceVersion","value":%q},{"op":"add","path":"/data/y","value":"3"}]`, updated.ResourceVersion), metav1.PatchOptions{FieldManager: "me"})
 	must(err)
 	_, err = client.CoreV1().Services("default").Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "s", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: made.Name, UID: made.UID}}},
@@ -95,6 +95,7 @@ steps:
       generateName: a-
       resourceVersion: !from configmap1.metadata.resourceVersion
     data: {x: "2"}
+  as: configmap2
 - update:
     apiVersion: v1
     kind: ConfigMap
@@ -107,7 +108,11 @@ steps:
   error: {code: 409, reason: Conflict}
 - patch: {apiVersion: v1, kind: ConfigMap, namespace: default, name: !from configmap1.metadata.name}
   type: json
-  body: [{op: add, path: /data/y, value: "3"}]
+  body:
+  - op: test
+    path: /metadata/resourceVersion
+    value: !from configmap2.metadata.resourceVersion
+  - {op: add, path: /data/y, value: "3"}
   options: {fieldManager: me}
   expect: {metadata: {generateName: a-}, data: {x: "2", "y": "3"}}
 - create:

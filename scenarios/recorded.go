@@ -292,7 +292,8 @@ func (w *recording) outward(tree any) any {
 				continue
 			}
 			fields[name] = w.outward(field)
-			if text, ok := field.(string); ok && name == "resourceVersion" {
+			isRevision := name == "resourceVersion" || name == "value" && t["path"] == "/metadata/resourceVersion" // in a JSON patch
+			if text, ok := field.(string); ok && isRevision {
 				fields[name] = w.refer("resourceVersion "+text, text)
 			}
 		}

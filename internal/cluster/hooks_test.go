@@ -2,14 +2,17 @@ package cluster
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/admission/intree"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/faults"
 )
 
 // Who changes the address of a webhook again and again makes a client each time.
@@ -36,6 +39,33 @@ func TestClientsOfWebhooksAreBounded(t *testing.T) {
 	h.close()
 	if h.used.Len() != 0 || closed.times != 3*maxHookClients {
 		t.Errorf("after the end %d clients are kept, and the connections of %d were closed", h.used.Len(), closed.times)
+	}
+}
+
+// A webhook that can speak HTTP/2 would wait for its connections when it is shut down.
+func TestWebhooksAreCalledByHTTP1(t *testing.T) {
+	said := make(chan string, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { said <- r.Proto }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	for _, mutating := range []bool{true, false} {
+		h, err := newHooks(crd.Outside{Closing: t.Context()}, &faults.Engine{}, intree.Configuration{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := h.client(webhook.ClientConfig{Name: "w", URL: server.URL, CABundle: authority}, mutating)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Post().Do(t.Context()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-said; got != "HTTP/1.1" {
+			t.Errorf("mutating %t: called by %s", mutating, got)
+		}
+		h.close()
 	}
 }
 

@@ -105,8 +105,12 @@ func (c caller) ClientConfigFor(host string) (*rest.Config, error) {
 
 // reach makes calls reach what is outside. It sets Proxy to keep the transport out of
 // client-go's cache, which belongs to the process and outlives a cluster.
+//
+// Calls are HTTP/1.1. A real server speaks HTTP/2 to a webhook whose URL has a loopback address,
+// which is where those of a test are. But a server of Go's waits a second before it shuts down
+// an idle connection of HTTP/2, and a suite with it.
 func (c caller) reach(config *rest.Config) *rest.Config {
-	config.Proxy = http.ProxyFromEnvironment
+	config.Proxy, config.NextProtos = http.ProxyFromEnvironment, []string{"http/1.1"}
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper {
 		if c.unreached {
 			return unreached{to}

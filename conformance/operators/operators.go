@@ -70,12 +70,24 @@ var operators = []operator{
 		},
 	},
 	{
+		module: "github.com/cert-manager/trust-manager", version: "v0.25.0",
+		suites: []string{"test/integration/bundle", "test/integration/clusterbundle"},
+	},
+	{
+		module: "github.com/kubeflow/training-operator", version: "v1.9.4",
+		suites: []string{"pkg/controller.v1/jax", "pkg/controller.v1/mpi", "pkg/controller.v1/pytorch", "pkg/controller.v1/tensorflow"},
+	},
+	{
 		module: "sigs.k8s.io/hierarchical-namespaces", version: "v1.1.0",
 		suites: []string{"internal/anchor", "internal/hierarchyconfig", "internal/hncconfig", "internal/hrq", "internal/objects"},
 	},
 	{
 		module: "sigs.k8s.io/jobset", version: "v0.10.1",
 		suites: []string{"test/integration/controller", "test/integration/webhook"},
+	},
+	{
+		module: "sigs.k8s.io/kueue", version: "v0.10.1",
+		suites: []string{"test/integration/webhook/core"},
 	},
 	{
 		module: "github.com/kubeflow/trainer/v2", version: "v2.0.0",

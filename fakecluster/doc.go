@@ -40,9 +40,9 @@
 // (rest.Config.UserAgent), and by their users.
 //
 // When a test fails, its log says what may be the reason: what was refused, who was too late, what
-// changed without end, and more, in at most 60 lines. It knows requests alone, not the errors that a
-// Reconciler returns. [Start] and [Cluster.Fork] do that. With the
-// environment variable FAKECLUSTER_REPORT=DIR, each test that fails also leaves a page in this folder, which
+// changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that. The log knows
+// requests alone, not the errors that a Reconciler returns. With the environment variable
+// FAKECLUSTER_REPORT=DIR, each test that fails also leaves a page in this folder, which
 // a browser shows: a timeline of requests, and objects with their revisions and Events. A relative folder
 // is one of the package's own, because go test runs each package in its folder.
 //

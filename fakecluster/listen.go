@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/fakecluster/fakecluster/clientgo"
 )
 
@@ -69,7 +71,13 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 		ConnContext: connections.begin, ConnState: connections.changed,
 	}
 	if tls {
-		listener.EnableHTTP2 = !c.settings.flags.http1
+		if listener.EnableHTTP2 = !c.settings.flags.http1; listener.EnableHTTP2 {
+			// A real server has its HTTP/2 from here, too: GODEBUG=http2server=0 does not take it away.
+			if err := http2.ConfigureServer(listener.Config, nil); err != nil {
+				_ = listener.Listener.Close()
+				return access, err
+			}
+		}
 		listener.TLS, access.ServerName = c.settings.flags.configureTLS(own.certificate)
 		listener.StartTLS()
 		access.CAData = own.authority

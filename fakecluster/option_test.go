@@ -115,6 +115,20 @@ func TestWithTLSSpeaksHTTP2AndTheDefaultHTTP1(t *testing.T) {
 	}
 }
 
+// A client that is offered HTTP/2 and does not get it waits for ever.
+func TestGODEBUGDoesNotTakeHTTP2Away(t *testing.T) {
+	t.Setenv("GODEBUG", "http2server=0")
+	cfg := fakecluster.Start(t, fakecluster.WithTLS()).RESTConfig()
+	client, err := clientrest.HTTPClientFor(cfg)
+	must(t, err)
+	client.Timeout = 30 * time.Second
+	resp, err := client.Get(cfg.Host + "/version")
+	must(t, err)
+	resp.Body.Close()
+	equal(t, "protocol", resp.Proto, "HTTP/2.0")
+	client.CloseIdleConnections()
+}
+
 func TestRESTConfigIsAFreshCopy(t *testing.T) {
 	c := fakecluster.Start(t)
 	mine := c.RESTConfig()

@@ -87,8 +87,8 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:3:11: settle cannot be quiet for 1h0m0s within 1s`}},
 		{"a verb of a fault that there is not", head + "- fault: {verb: gett, effect: conflict}\n", []string{
 			`f.yaml:3:17: "gett" is none of get, list, watch, create, update, patch, delete, deletecollection; did you mean "get"?`}},
-		{"a step that lasts and asks for nothing", head + "- get: {apiVersion: v1, kind: K, name: x}\n  eventually: 1s\n", []string{
-			`f.yaml:3:3: what has to become or stay true? A step that lasts needs an expectation`}},
+		{"a step that lasts and asks for nothing", head + "- list: {apiVersion: v1, kind: K}\n  eventually: 1s\n", []string{
+			`f.yaml:3:3: what has to become or stay true? Beside list, a step that lasts needs an expectation`}},
 		{"a path that lasts", head + get + "  expect: ok\n  consistently: 1s\n", []string{
 			`f.yaml:3:3: a path cannot be watched: say apiVersion and kind`}},
 		{"a step that lasts in two ways", head + "- absent: {apiVersion: v1, kind: K, name: x}\n  consistently: 1s\n  eventually: 1s\n", []string{

@@ -235,6 +235,7 @@
 //   - eventually: DURATION: the expectation need not be true at once, but has to become true
 //     in that time, such as 30s.
 //   - consistently: DURATION: the expectation is true at once, and stays true for that time.
+//     Beside a get without an expectation both speak of the object being there.
 //
 // This patches a status in a dry run, so that the server stores nothing:
 //
@@ -305,8 +306,9 @@
 // answered. It has to wait for a controller that runs beside it (see [WithController]), and for
 // what happens at a certain time. Beside get, list, count, absent and events, eventually and
 // consistently say for how long. The runner looks at the objects when a watch says that
-// they have changed, and never in between. A get sees every state that an object passes through. A
-// failure shows what changed meanwhile, field by field.
+// they have changed, and never in between. A get sees every state that an object passes through,
+// unless the watch breaks: then the runner looks again, and watches anew after a pause of at most 30
+// seconds. A failure shows what changed meanwhile, field by field.
 //
 //	steps:
 //	- get: {apiVersion: apps/v1, kind: Deployment, name: web}

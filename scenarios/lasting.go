@@ -27,40 +27,78 @@ func (p *playing) lasting(ctx context.Context, s step, answers map[string]answer
 	defer cancel()
 	seen := &meanwhile{began: began, last: map[string]any{}}
 	var a answer
+	var looked bool
 	var last *Failure // what the expectation lacked when it was looked at last
+	pause := firstPause
 	for {
+		events := seen.events
 		err := p.client.follow(inTime, s, answers, limit, seen, func(event *watchEvent) bool {
 			now, failure := s.look(inTime, p.client, answers, event)
 			if inTime.Err() != nil {
 				return true // what it says is that the time is over
 			}
-			a, last = now, failure
+			a, last, looked = now, failure, true
 			return (last == nil) == (s.eventually > 0)
 		})
 		over := context.Cause(inTime) == errLasted
 		switch {
 		case ctx.Err() != nil:
 			return answer{}, &Failure{Position: s.pos, Verb: s.verb.name, Message: ended(ctx)}
-		case over && s.consistently > 0 && last == nil:
+		case over && looked && last == nil && (seen.broken == nil || s.eventually > 0):
 			return a, nil
 		case over:
 			if last == nil {
 				last = &Failure{Position: s.pos, Verb: s.verb.name, Message: "nothing was seen"}
 			}
+			if seen.broken != nil {
+				last.Message += fmt.Sprintf("; it could not be watched at the end: %v", seen.broken)
+			}
 			last.Message = fmt.Sprintf("not true after %s: %s", limit, last.Message)
 			last.Meanwhile = seen.String()
 			return answer{}, last
-		case err != nil:
+		case err != nil && !errors.As(err, new(brokenError)):
 			return answer{}, &Failure{Position: s.pos, Verb: s.verb.name, Message: err.Error()}
-		case last == nil && s.eventually > 0:
+		case looked && last == nil && s.eventually > 0:
 			return a, nil
 		case last != nil && s.consistently > 0:
 			last.Message = fmt.Sprintf("no longer true after %s: %s", time.Since(began).Round(time.Millisecond), last.Message)
 			last.Meanwhile = seen.String()
 			return answer{}, last
 		}
-		// The watch has ended before its time. The next one begins with what is there.
+		if err != nil {
+			seen.broken = err
+		}
+		if p.interrupted.Err() != nil {
+			return answer{}, &Failure{Position: s.pos, Verb: s.verb.name, Message: ended(p.interrupted)}
+		}
+		// The watch has ended before its time. The next one begins with what is there, after a pause: where
+		// each ends at once, virtual time would not pass otherwise.
+		if seen.events > events {
+			pause = firstPause
+		}
+		select {
+		case <-inTime.Done(): // with the last look, for nobody watches
+			a, last = s.look(ctx, p.client, answers, nil)
+			looked = true
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longestPauseOfWatches)
 	}
+}
+
+// longestPauseOfWatches is how long a step waits at most until it watches again.
+const longestPauseOfWatches = 30 * time.Second
+
+// brokenError is why a list or a watch has failed that may work at the next try: the connection broke, or the
+// server had no time, or no longer the history.
+type brokenError struct{ error }
+
+// failedWith is the error of a GET that was refused with a code.
+func failedWith(code int, err error) error {
+	if code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusGone {
+		return brokenError{err}
+	}
+	return err
 }
 
 // look judges the present answer to the step, or the object of an event if the step reads a
@@ -95,10 +133,10 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 	}
 	now, err := c.send(ctx, call{method: http.MethodGet, path: path, query: selectors})
 	if err != nil {
-		return over(ctx, err)
+		return over(ctx, brokenError{err})
 	}
 	if now.refused() {
-		return fmt.Errorf("GET %s: %s", path, now)
+		return failedWith(now.code, fmt.Errorf("GET %s: %s", path, now))
 	}
 	from, _ := now.metadata()["resourceVersion"].(string)
 	for _, item := range now.items() {
@@ -113,19 +151,20 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 	}
 	response, err := c.open(ctx, call{method: http.MethodGet, path: path, query: query})
 	if err != nil {
-		return over(ctx, err)
+		return over(ctx, brokenError{err})
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("GET %s?watch=true: %s", path, codeText(response.StatusCode))
+		return failedWith(response.StatusCode, fmt.Errorf("GET %s?watch=true: %s", path, codeText(response.StatusCode)))
 	}
+	seen.broken = nil
 	for stream := json.NewDecoder(response.Body); ; {
 		var text json.RawMessage
 		switch err := stream.Decode(&text); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return over(ctx, err)
+			return over(ctx, brokenError{fmt.Errorf("GET %s?watch=true: %w", path, err)})
 		}
 		var event map[string]any
 		if err := utiljson.Unmarshal(text, &event); err != nil {
@@ -187,13 +226,18 @@ type meanwhile struct {
 	began time.Time
 	last  map[string]any // objects by name
 	lines []string
-	left  int // how many of the first lines have been left out
+	// broken is why the last watch could not be opened or has broken, or nil while one is open.
+	broken error
+	// events is how many changes there were.
+	events int
+	left   int // how many of the first lines have been left out
 }
 
 // maxLines is how many lines of changes a failure shows.
 const maxLines = 30
 
 func (m *meanwhile) add(e watchEvent) {
+	m.events++
 	name := nameOf(e.object)
 	before, known := m.last[name]
 	m.last[name] = e.object

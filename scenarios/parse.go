@@ -372,8 +372,8 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		p.mistake(n, "a step has eventually or consistently, not both")
 	}
 	if lasting := s.eventually + s.consistently; lasting > 0 {
-		if s.verb.name != "absent" && !s.judges() {
-			p.mistake(n, "what has to become or stay true? A step that lasts needs an expectation")
+		if s.verb.name != "absent" && s.verb.name != "get" && !s.judges() {
+			p.mistake(n, "what has to become or stay true? Beside %s, a step that lasts needs an expectation", s.verb.name)
 		}
 		if s.argument["path"] != nil {
 			p.mistake(n, "a path cannot be watched: say apiVersion and kind")

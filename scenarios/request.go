@@ -68,7 +68,7 @@ var besides = []*beside{
 		"the expectation need not be true at once, but has to become true in that time, such as 30s.",
 		func(p *parser, n *yaml.Node, r *request) { r.eventually = p.duration(n) }},
 	{"consistently", "DURATION", "get list absent count events",
-		"the expectation is true at once, and stays true for that time.",
+		"the expectation is true at once, and stays true for that time. Beside a get without an expectation both speak of the object being there.",
 		func(p *parser, n *yaml.Node, r *request) { r.consistently = p.duration(n) }},
 }
 

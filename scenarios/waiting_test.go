@@ -62,9 +62,29 @@ func counts(each time.Duration, to int) Controller {
 	})
 }
 
+// makes creates a ConfigMap after a time.
+func makes(after time.Duration, name string) Controller {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		clients, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		if sleep(ctx, after) {
+			if _, err := clients.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
 // What steps that wait find, with a controller beside them. All of it is in virtual time.
 func TestWaiting(t *testing.T) {
-	const get = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
+	const (
+		get        = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
+		watchesEnd = "- fault: {verb: watch, resource: configmaps, effect: expireWatch}\n"
+	)
 	tests := []struct {
 		rule       string
 		controller Controller
@@ -96,6 +116,31 @@ func TestWaiting(t *testing.T) {
     +2m0s MODIFIED default/a
         data.n: "1" -> "2"`},
 		{"what is there at once does not stay away", counts(time.Minute, 5), "- absent: {apiVersion: v1, kind: ConfigMap, name: b}\n  consistently: 2h\n", ""},
+		{"what has to be there comes", makes(time.Minute, "b"), "- get: {apiVersion: v1, kind: ConfigMap, name: b}\n  eventually: 1h\n", ""},
+		{"what does not come is not there", nil, "- get: {apiVersion: v1, kind: ConfigMap, name: b}\n  eventually: 1h\n",
+			"f.yaml:5: step 1: get configmaps default/b: not true after 1h0m0s: the server refused it: 404 NotFound: configmaps \"b\" not found\n    nothing changed meanwhile"},
+		{"a watch that ends each time does not stop the time", counts(time.Minute, 5), watchesEnd + get + "  eventually: 24h\n  expect: {data: {n: '6'}}\n",
+			`f.yaml:6: step 2: get configmaps default/a: not true after 24h0m0s: the answer is not the expected one (-want +got):
+      map[string]any{
+    - 	"data": map[string]any{"n": "6"},
+    + 	"data": map[string]any{"n": "5"},
+      }
+    nothing changed meanwhile`},
+		{"what comes true while the watch is broken is seen at the next look", counts(time.Minute, 5), watchesEnd + get + "  eventually: 24h\n  expect: {data: {n: '5'}}\n", ""},
+		{"what comes true in the last pause is seen", counts(2*time.Second, 1), watchesEnd + get + "  eventually: 2100ms\n  expect: {data: {n: '1'}}\n", ""},
+		{"what ceases to be true in the last pause is seen", counts(2*time.Second, 1), watchesEnd + get + "  consistently: 2100ms\n  expect: {data: !absent }\n",
+			`f.yaml:6: step 2: get configmaps default/a: not true after 2.1s: the answer is not the expected one (-want +got):
+      map[string]any{
+    + 	"data": map[string]any{"n": string("1")},
+      }
+    nothing changed meanwhile`},
+		{"a few lists and watches that are refused do no harm", counts(time.Minute, 5),
+			"- fault: {verb: list, resource: configmaps, effect: unavailable, times: 2}\n- fault: {verb: watch, resource: configmaps, effect: {dropWatch: 0}, times: 2}\n" +
+				get + "  eventually: 24h\n  expect: {data: {n: '5'}}\n", ""},
+		{"what could not be watched has not stayed true", nil, "- fault: {verb: list, resource: configmaps, effect: unavailable}\n" +
+			"- absent: {apiVersion: v1, kind: ConfigMap, name: b}\n  consistently: 1h\n",
+			"f.yaml:6: step 2: absent: not true after 1h0m0s: nothing was seen; it could not be watched at the end: " +
+				"GET /api/v1/namespaces/default/configmaps: 503 ServiceUnavailable: apiserver is shutting down\n    nothing changed meanwhile"},
 		{"hours pass at once", counts(time.Hour, 0), "- advance: 48h\n" + get + "  expect: {data: {n: '48'}}\n", ""},
 		{"a controller settles", counts(500*time.Millisecond, 7), "- settle: {}\n" + get + "  expect: {data: {n: '7'}}\n", ""},
 		{"one that writes all the time does not", counts(500*time.Millisecond, 0), "- settle: {within: 2s}\n",

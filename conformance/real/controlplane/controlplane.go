@@ -81,7 +81,9 @@ func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlan
 		}
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, controllerManager),
-		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--leader-elect=false", "--secure-port=0")
+		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--leader-elect=false", "--secure-port=0",
+		// By default it sends 20 requests a second, and asks for more than sixty kinds before a namespace is empty.
+		"--kube-api-qps=1000", "--kube-api-burst=1000")
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,16 @@ type runOptions struct {
 // to be the case after 1000 writes within a second of its time.
 //
 // It runs in a bubble of testing/synctest, where everything that waits has to be made in the
-// function. It must not open sockets: a manager serves no metrics, probes and webhooks. Nor must it
+// function. It must not open sockets: a manager serves no metrics, probes and webhooks, and
+// controller-runtime serves metrics unless it is told not to:
+//
+//	ctrl.Options{
+//		Metrics:    metricsserver.Options{BindAddress: "0"},
+//		Controller: config.Controller{SkipNameValidation: new(true)}, // each scenario has a controller of the same name
+//	}
+//
+// A goroutine that waits for a socket stops the time of the bubble. If two looks at it find that, five
+// seconds apart, the test panics with the stack of the goroutine. Nor must the controller
 // elect a leader, because that writes all the time. If anything outside of bubbles has reported
 // errors to client-go before, take the last of utilruntime.ErrorHandlers away in TestMain: it goes
 // by real time, and would sleep for decades in a bubble.
@@ -75,7 +84,8 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 		if !o.realTime {
 			with.Bubble = bubbleOf(t)
 		}
-		result := with.play(t.Context(), s, bases[s.table])
+		stuck := func(stack string) { panic(standsStill(s, stack)) }
+		result := overseen(with, standstillPeriod, stuck, func(with Player) Result { return with.play(t.Context(), s, bases[s.table]) })
 		switch {
 		case result.Failure != nil:
 			t.Error(result.Failure)

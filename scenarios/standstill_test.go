@@ -1,0 +1,65 @@
+package scenarios
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A controller that listens on a socket stops the time of its bubble. That is said, and where it listens.
+func TestAControllerThatListens(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parse("f.yaml", []byte("scenario: s\nsteps:\n- advance: 1h\n")).scenarios[0]
+	with := Player{Bubble: bubbleOf(t), Controller: func(ctx context.Context, _ *rest.Config) error {
+		listener.Accept()
+		<-ctx.Done()
+		return nil
+	}}
+	said := ""
+	result := overseen(with, time.Millisecond, func(stack string) {
+		said = standsStill(s, stack)
+		listener.Close()
+	}, func(with Player) Result { return with.play(t.Context(), s, nil) })
+	if result.Failure != nil {
+		t.Error(result.Failure)
+	}
+	for _, part := range []string{"f.yaml:1: s: the time of the bubble stands still", "[IO wait", "net.(*TCPListener).Accept", "TestAControllerThatListens"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("it does not say %q: %s", part, said)
+		}
+	}
+}
+
+// What keeps the time of a bubble from passing, in the words of Go's stacks.
+func TestWhatWaitsOutsideOfABubble(t *testing.T) {
+	const (
+		socket  = "goroutine 7 [IO wait, 2 minutes, synctest bubble 3]:\nnet.(*TCPListener).Accept()"
+		other   = "goroutine 8 [IO wait, synctest bubble 33]:\nnet.(*TCPListener).Accept()"
+		outside = "goroutine 9 [IO wait]:\nnet.(*TCPListener).Accept()"
+		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
+		runs    = "goroutine 11 [runnable, locked to thread, synctest bubble 3]:\nmain.main()"
+		writes  = "goroutine 12 [syscall, synctest bubble 3]:\nsyscall.Write()"
+	)
+	for _, test := range []struct {
+		rule, goroutine string
+		stacks          []string
+	}{
+		{"a socket does", "7", []string{other, outside, durable, socket}},
+		{"time passes in a moment if another goroutine runs", "", []string{socket, runs}},
+		{"or writes to the log", "", []string{socket, writes}},
+		{"what waits for the bubble does not", "", []string{durable, other, outside}},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			if got := waitingOutside(strings.Join(test.stacks, "\n\n"), "3"); got.goroutine != test.goroutine {
+				t.Errorf("goroutine %q waits, want %q", got.goroutine, test.goroutine)
+			}
+		})
+	}
+}

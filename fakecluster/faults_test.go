@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -496,6 +499,87 @@ func TestARequestWhoseConversionFailsNamesTheFault(t *testing.T) {
 			if last := all[len(all)-1]; last.Verb != tt.verb || last.Fault != "FailConversion" {
 				t.Errorf("the last request is %s with the fault %q: %s", last.Verb, last.Fault, last)
 			}
+		})
+	}
+}
+
+// hostPort returns a CronTab in the version that is stored.
+func hostPort(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": name}, "hostPort": "localhost:1234",
+	}}
+}
+
+func TestAControllersWriteWhoseConversionFailsNamesTheFault(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithObjects(newNamespace("team")),
+		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
+	create(t, c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1beta1", Resource: "crontabs"}).Namespace("team"), hostPort("a"))
+	c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Effect: fakecluster.FailConversion()})
+	must(t, kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces().Delete(t.Context(), "team", metav1.DeleteOptions{}))
+	var struck []string
+	for _, r := range c.Requests() {
+		if r.Fault != "" {
+			struck = append(struck, fmt.Sprint(strings.HasSuffix(r.UserAgent, "namespace-controller"), " ", r.Verb, " ", r.Namespace, "/", r.Name, ": ", r.Code, " ", r.Fault))
+		}
+	}
+	equal(t, "the requests that a fault has struck", struck, []string{"true delete team/a: 500 FailConversion"})
+}
+
+// Admission shows an object to a policy or a webhook in the version of its rules, and takes it back in
+// the version of the request. Of an error of either conversion the answer says as much as a real
+// server's; of one that is ignored it says nothing.
+func TestARequestWhoseAdmissionMeetsAFailedConversionNamesTheFault(t *testing.T) {
+	inV1 := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{"CREATE"},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"example.com"}, APIVersions: []string{"v1"}, Resources: []string{"crontabs"}},
+	}
+	match := &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: inV1}}}
+	ignore, none := admissionregistrationv1.Ignore, admissionregistrationv1.SideEffectClassNone
+	shown := []runtime.Object{
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "hosts"}, Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &ignore, MatchConstraints: match, Validations: []admissionregistrationv1.Validation{{Expression: "has(object.host)"}},
+		}},
+		policyBinding("hosts", admissionregistrationv1.Deny),
+	}
+	changed := []runtime.Object{
+		&admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "ports"}, Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: match, ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy, Mutations: []admissionregistrationv1.Mutation{{
+				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
+				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: `[JSONPatch{op: "replace", path: "/port", value: "80"}]`},
+			}},
+		}},
+		&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "ports"},
+			Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: "ports"}},
+	}
+	webhook := []runtime.Object{&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "checks"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "checks.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"}, Rules: []admissionregistrationv1.RuleWithOperations{inV1},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "hook"}},
+		}}}}
+	for name, tt := range map[string]struct {
+		objects []runtime.Object
+		after   int // so many conversions succeed
+		code    int
+	}{
+		"to a policy that ignores failures":  {shown, 0, 201},
+		"to a webhook":                       {webhook, 0, 500},
+		"back from a policy that changed it": {changed, 1, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithObjects(tt.objects...),
+				fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)),
+				fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
+			fault := fakecluster.Fault{Resource: "crontabs.example.com", After: tt.after, Effect: fakecluster.FailConversion()}
+			first := c.Inject(fault)
+			explanation, err := c.Explain(fakecluster.Write{Verb: "create", Object: hostPort("a")})
+			must(t, err)
+			equal(t, "the fault of the explanation", explanation.Fault, "FailConversion")
+			first.Stop()
+			c.Inject(fault)
+			_, _ = cronTabsIn(c, "v1beta1").Create(t.Context(), hostPort("a"), metav1.CreateOptions{})
+			all := c.Requests()
+			last := all[len(all)-1]
+			equal(t, last.String(), fmt.Sprint(last.Code, last.Fault), fmt.Sprint(tt.code, "FailConversion"))
 		})
 	}
 }

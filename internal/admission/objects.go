@@ -25,13 +25,6 @@ func (o objects) Convert(in, out, with any) error {
 	return err
 }
 
-// ConvertToVersion implements runtime.ObjectConvertor, as Convert does.
-func (o objects) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
-	out, err := o.Objects.ConvertToVersion(in, to)
-	faults.Tell(o.ctx, err)
-	return out, err
-}
-
 func (o objects) GetObjectCreater() runtime.ObjectCreater     { return o }
 func (o objects) GetObjectTyper() runtime.ObjectTyper         { return o }
 func (o objects) GetObjectDefaulter() runtime.ObjectDefaulter { return o }

@@ -55,8 +55,8 @@ type Cluster struct {
 // Start runs a cluster until the test and its subtests are complete. If the test fails, its log says
 // what has happened in the cluster, in at most 60 lines: requests that were refused, conflicts,
 // handlers and controllers that panicked, objects that changed without end or were deleted and are still
-// there, kinds that a controller owns and does not watch, webhooks that nobody called. If it passes,
-// nothing of it is logged. Start fails the test with
+// there, kinds that a controller owns and does not watch, webhooks that nobody called, what was read again
+// and again in vain. If it passes, nothing of it is logged. Start fails the test with
 // t.Fatal if the cluster cannot start: for example when options contradict each other, a
 // path has no CustomResourceDefinition, or the server refuses an object.
 func Start(t testing.TB, opts ...Option) *Cluster {

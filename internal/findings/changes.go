@@ -31,6 +31,8 @@ type changes struct {
 	deleted map[string]deletion
 	// children are the objects that somebody has created for an owner, by their keys.
 	children map[string]*child
+	// last are the last changes, by the keys of the objects.
+	last map[string]written
 }
 
 // deletion is an object that is deleted and has to wait for something.
@@ -73,7 +75,7 @@ func Loop(c Cluster, atLeast int) (string, bool) {
 
 // changes reads the history of the store.
 func (c Cluster) changes() changes {
-	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}}
+	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}, map[string]written{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
 		return found // the store is closed, or has just forgotten more
@@ -86,6 +88,7 @@ func (c Cluster) changes() changes {
 		}
 		for _, e := range batch {
 			by, ok := c.History.Writer(e.Record.Revision)
+			found.last[e.Record.Key] = written{e, by}
 			found.remember(e, by)
 			found.raise(e, by, ok)
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {

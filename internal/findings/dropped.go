@@ -21,6 +21,17 @@ func (c Cluster) warnings(requests []history.Request) []string {
 	return c.told(requests, func(q *history.Request) []string { return q.Warnings })
 }
 
+// struck are the requests that a fault has struck, and that were answered as if nothing had happened. Those
+// that a fault has refused are told with what was refused.
+func (c Cluster) struck(requests []history.Request) []string {
+	return c.told(requests, func(q *history.Request) []string {
+		if q.Fault == "" || isRefused(q) {
+			return nil
+		}
+		return []string{q.Fault}
+	})
+}
+
 // told are texts about requests, those about the same client, verb and object together.
 func (c Cluster) told(requests []history.Request, of func(*history.Request) []string) (lines []string) {
 	type group struct{ what, text string }

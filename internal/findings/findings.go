@@ -78,6 +78,8 @@ func Of(c Cluster) []string {
 		{"deleted, but still there:", changes.lingering(c), 5},
 		{"owned, but not watched:", changes.unwatched(c, stats), 5},
 		{"owned, deleted, and not created again:", changes.lost(c, stats), 5},
+		{"read again and again, though nothing changed:", c.awaited(requests, changes), 3},
+		{"answered, though a fault struck:", c.struck(requests), 3},
 		{"webhooks that could not be called:", c.failedCalls(requests), 4},
 		{"webhooks that were never called:", c.uncalled(stats), 4},
 		{"not answered yet:", c.unanswered(requests), 4},

@@ -1,0 +1,154 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// manyReads is how often somebody reads the same before we say that it waits for a change.
+const manyReads = 10
+
+// written is the last change of an object.
+type written struct {
+	event *store.Event
+	by    history.Writer
+}
+
+// awaited are the reads that were repeated although nothing changed: what a test waited for that
+// ended with a timeout. Who has written the object last tells where to look.
+func (c Cluster) awaited(requests []history.Request, f changes) (lines []string) {
+	type wait struct{ client, verb, key string }
+	counts, last := map[wait]int{}, map[string]written{}
+	var order []*history.Request // the newest of each wait
+	of := func(q *history.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
+	for i := range requests {
+		w := of(&requests[i])
+		if w.key == "" {
+			continue
+		}
+		if _, known := last[w.key]; !known {
+			last[w.key] = f.lastUnder(w.key)
+		}
+		if requests[i].Number <= last[w.key].by.Request {
+			continue
+		}
+		if counts[w]++; counts[w] == 1 {
+			order = append(order, &requests[i])
+		}
+	}
+	for _, q := range order {
+		w := of(q)
+		if counts[w] < manyReads {
+			continue
+		}
+		line := fmt.Sprintf("%s %s %s %s (%d times): %s", c.after(q.Time), w.client, w.verb, NameOf(q), counts[w], c.unchanged(q, last[w.key]))
+		if wrote := c.inVain(requests, w.key, last[w.key].by.Request); wrote != "" {
+			line += "; what was written since changed nothing: " + wrote
+		}
+		if f.isForgotten(last[w.key]) {
+			line += "; it has no owner"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// keyRead returns the key of the object that a request has read, or what the keys of the objects that it
+// has listed begin with; empty: it has read nothing that is stored.
+func (c Cluster) keyRead(q *history.Request) string {
+	of := c.storedAs(q)
+	if of == nil || q.Subresource != "" && q.Subresource != "status" {
+		return ""
+	}
+	switch {
+	case q.Verb == "get" && (q.Code == 200 || q.Code == 404):
+		return of.Key(q.Namespace, q.Name)
+	case q.Verb == "list" && q.Code == 200:
+		return of.PrefixOf(q.Namespace)
+	}
+	return ""
+}
+
+// storedAs returns the resource that stores what a request is for; nil: nothing is stored.
+func (c Cluster) storedAs(q *history.Request) *resource.Resource {
+	of := c.Catalogue.Resource(q.Group, q.Resource)
+	if of == nil || of.Storage == nil {
+		return nil
+	}
+	if of.Storage.Resource != nil {
+		return of.Storage.Resource
+	}
+	return of
+}
+
+// lastUnder returns the last change of an object, or of those whose keys have a prefix; none if nothing
+// has changed them since the history begins.
+func (f changes) lastUnder(key string) (last written) {
+	if !strings.HasSuffix(key, "/") {
+		return f.last[key]
+	}
+	for of, w := range f.last {
+		if strings.HasPrefix(of, key) && (last.event == nil || w.event.Record.Revision > last.event.Record.Revision) {
+			last = w
+		}
+	}
+	return last
+}
+
+// unchanged says since when what a request has read is as it is.
+func (c Cluster) unchanged(q *history.Request, last written) string {
+	is := "it is not there"
+	switch {
+	case q.Verb == "list":
+		is = "nothing there has changed"
+	case q.Code == 200:
+		is = "it is unchanged"
+	}
+	if last.event == nil || last.by.Request == 0 {
+		return is
+	}
+	return fmt.Sprintf("%s since %s, %s %s", is, c.after(last.by.Time), c.clientOf(last.by.User, last.by.UserAgent), wordsOf(last.by))
+}
+
+// inVain says who has written an object since a request, without changing it.
+func (c Cluster) inVain(requests []history.Request, key string, since int64) string {
+	counts := map[string]int{}
+	var order []string
+	for i := range requests {
+		q := &requests[i]
+		of := c.storedAs(q)
+		if !q.Repeats || q.Number <= since || of == nil || of.Key(q.Namespace, q.Name) != key {
+			continue
+		}
+		who := c.client(q) + " " + wordsOf(history.Writer{Verb: q.Verb, Patch: q.Patch, Subresource: q.Subresource})
+		if counts[who]++; counts[who] == 1 {
+			order = append(order, who)
+		}
+	}
+	for i, who := range order {
+		order[i] = fmt.Sprintf("%s (%d)", who, counts[who])
+	}
+	return strings.Join(order, ", ")
+}
+
+// isForgotten tells whether an object has no owner, though its writer gives owners to others. An object
+// that owns others needs none.
+func (f changes) isForgotten(last written) bool {
+	if last.event == nil || last.event.Type == store.Deleted || gjson.Get(last.event.Record.Value, "metadata.ownerReferences.0").Exists() {
+		return false
+	}
+	uid, gives := gjson.Get(last.event.Record.Value, "metadata.uid").Str, false
+	for _, child := range f.children {
+		if child.owner.Get("uid").Str == uid {
+			return false
+		}
+		gives = gives || child.creator.User == last.by.User && child.creator.UserAgent == last.by.UserAgent
+	}
+	return gives
+}

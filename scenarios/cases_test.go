@@ -31,6 +31,18 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:23: not CEL: answer.x == anser.y: undeclared reference to 'anser' (in container ''); did you mean "answer"?`}},
 		{"a character of an expression after its tag", head + get + "  as: made\n- create: {apiVersion: v1, kind: K, x: !cel mad.x }\n", []string{
 			`f.yaml:5:45: not CEL: mad.x: undeclared reference to 'mad' (in container ''); did you mean "made"?`}},
+		{"a function of an expression", head + get + "  that: [\"answer.x.startWith('a')\"]\n", []string{
+			`f.yaml:4:29: not CEL: answer.x.startWith('a'): undeclared reference to 'startWith' (in container ''); did you mean "startsWith"?`}},
+		{"a macro of an expression", head + get + "  that: [answer.x.exist(1)]\n", []string{
+			`f.yaml:4:24: not CEL: answer.x.exist(1): undeclared reference to 'exist' (in container ''); did you mean "exists"?`}},
+		{"a number that is none", head + "- count: {apiVersion: v1, kind: K}\n  expect: five\n", []string{
+			`f.yaml:4:11: the answer to count is a number`}},
+		{"a number that is a list", head + "- count: {apiVersion: v1, kind: K}\n  expect: [1]\n", []string{
+			`f.yaml:4:11: the answer to count is a number`}},
+		{"a list that is a number", head + "- events: {apiVersion: v1, kind: K, name: x}\n  expect: 1\n", []string{
+			`f.yaml:4:11: the answer to events is a list`}},
+		{"a list that is a mapping", head + "- events: {apiVersion: v1, kind: K, name: x}\n  expect: {items: []}\n", []string{
+			`f.yaml:4:11: the answer to events is a list`}},
 		{"a name before it is captured", head + get + "  that: [made.x == 1]\n" + get + "  as: made\n", []string{
 			`f.yaml:4:10: not CEL: made.x == 1: undeclared reference to 'made' (in container ''); that name is captured on line 6, and not before`}},
 		{"a tag", head + get + "  expect: {x: !presnt }\n", []string{

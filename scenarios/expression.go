@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,7 +68,11 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 		for _, e := range issues.Errors() {
 			said := e.Message
 			if m := undeclared.FindStringSubmatch(said); m != nil {
-				said += p.missing(m[1], variables)
+				if strings.Contains(text, m[1]+"(") {
+					said += suggestion(m[1], functions(env))
+				} else {
+					said += p.missing(m[1], variables)
+				}
 			}
 			p.mistakeAt(inside(p.at(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, said)
 		}
@@ -92,6 +97,18 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 	}
 	return checked, program
 }
+
+// functions returns the names of all functions and macros of a language that are called by name.
+func functions(env *cel.Env) []string {
+	names := slices.Collect(maps.Keys(env.Functions()))
+	for _, macro := range env.Macros() {
+		names = append(names, macro.Function())
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !wordOfCEL.MatchString(name) })
+}
+
+// wordOfCEL matches a name, and no operator.
+var wordOfCEL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]*$`)
 
 // missing says more about a name that is unknown at this place: where it is defined later, or
 // which name may have been meant.

@@ -406,6 +406,7 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		if !s.judged && s.that == nil && !s.refused && s.as == "" {
 			p.mistake(n, "%s can never fail like this: it needs expect or that", s.verb.name)
 		}
+		p.ofItsType(field(n, "expect"), s)
 		for _, c := range s.that {
 			if s.verb.name == "count" && c.isCountOfAny() {
 				p.mistakeAt(c.pos, "%s can never fail: a number of objects is never less than 0", c.text)
@@ -421,6 +422,26 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 			p.mistake(n, "a watch needs expect, with a list of events")
 		}
 		s.events = len(events)
+	}
+}
+
+// ofItsType finds an expectation that can never come true, for the answer to the step has another type.
+func (p *parser) ofItsType(n *yaml.Node, s *step) {
+	switch s.want.(type) {
+	case string, bool, map[string]any:
+		if s.verb.name == "count" {
+			p.mistake(n, "the answer to count is a number")
+		} else {
+			p.mistake(n, "the answer to %s is a list", s.verb.name)
+		}
+	case []any:
+		if s.verb.name == "count" {
+			p.mistake(n, "the answer to count is a number")
+		}
+	case int64, float64:
+		if s.verb.name != "count" {
+			p.mistake(n, "the answer to %s is a list", s.verb.name)
+		}
 	}
 }
 

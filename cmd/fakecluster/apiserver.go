@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
@@ -26,6 +28,10 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 	case flags.Version():
 		fmt.Fprintln(stdout, "Kubernetes", discovery.Version.GitVersion)
 		return 0
+	}
+	if err := missing(flags); err != nil {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		return 1
 	}
 	// What a real server does without these flags.
 	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}} {
@@ -47,12 +53,37 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return 0
 }
 
+// missing says which flags a real server does not start without, in its words. This one needs none of
+// them: a cluster in Go has a key of its own. But a suite that forgets one shall be told here, too.
+func missing(flags *serverflags.Flags) error {
+	var errs []error
+	if len(flags.List("etcd-servers")) == 0 {
+		errs = append(errs, errors.New("--etcd-servers must be specified"))
+	}
+	issuers, signs := flags.List("service-account-issuer"), flags.Text("service-account-signing-key-file") != ""
+	if len(issuers) == 0 {
+		errs = append(errs, errors.New("service-account-issuer is a required flag"))
+	}
+	if len(flags.List("service-account-key-file")) == 0 {
+		errs = append(errs, errors.New("either `--service-account-key-file` or `--service-account-signing-endpoint` must be set"))
+	}
+	switch named := len(issuers) > 0 && issuers[0] != ""; {
+	case !named && !signs && len(flags.List("api-audiences")) == 0:
+		errs = append(errs, errors.New("--service-account-signing-key-file and --service-account-issuer are required flags"))
+	case !named || !signs:
+		errs = append(errs, errors.New("--service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together"))
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
 const apiServerHelp = `kube-apiserver is fakecluster under another name, for test suites that start a
 control plane: the API server alone, with nothing behind it. What is written to it
 is gone with the process. It serves HTTPS on a loopback address until SIGINT or
 SIGTERM, and ends with the process that started it in a process group of its own, as
 envtest does. Without --secure-port, --bind-address, --authorization-mode and
---anonymous-auth it is as with 6443, 127.0.0.1, AlwaysAllow and true.
+--anonymous-auth it is as with 6443, 127.0.0.1, AlwaysAllow and true. As a real
+server, it does not start without --etcd-servers, --service-account-issuer,
+--service-account-key-file and --service-account-signing-key-file.
 
 Usage:
   kube-apiserver [flags]

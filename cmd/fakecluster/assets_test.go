@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,6 +153,13 @@ func newSuite(t *testing.T) *suite {
 	return s
 }
 
+// needed are the flags that no server starts without.
+func (s *suite) needed() []string {
+	return slices.DeleteFunc(slices.Clone(s.flags), func(flag string) bool {
+		return !strings.HasPrefix(flag, "--etcd-servers=") && !strings.HasPrefix(flag, "--service-account-")
+	})
+}
+
 // freeAddress is an address that nobody listens at, and that nobody else is given while the test runs.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -261,6 +269,8 @@ func TestProgramsAreAsked(t *testing.T) {
 		t.Errorf("status %d, help %s", status, help)
 	}
 	missing := filepath.Join(t.TempDir(), "missing")
+	needed := newSuite(t).needed()
+	with := func(flags ...string) []string { return append(slices.Clone(needed), flags...) }
 	empty := t.TempDir()
 	t.Setenv("PATH", empty)
 	for _, c := range []struct {
@@ -272,9 +282,15 @@ func TestProgramsAreAsked(t *testing.T) {
 	}{
 		{"kube-apiserver", []string{"--x"}, 1, "", "Error: unknown flag: --x\n"},
 		{"kube-apiserver", []string{"--version"}, 0, "Kubernetes v1.37.1\n", ""},
-		{"kube-apiserver", []string{"--client-ca-file=" + missing}, 1, "", "Error: --client-ca-file: open " + missing + ": no such file or directory\n"},
-		{"kube-apiserver", []string{"--tls-cert-file=" + missing, "--tls-private-key-file=" + missing}, 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
-		{"kube-apiserver", []string{"--authorization-mode=Webhook"}, 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},
+		{"kube-apiserver", nil, 1, "", "Error: [--etcd-servers must be specified, service-account-issuer is a required flag, " +
+			"either `--service-account-key-file` or `--service-account-signing-endpoint` must be set, --service-account-signing-key-file and --service-account-issuer are required flags]\n"},
+		{"kube-apiserver", []string{"--etcd-servers=a", "--service-account-key-file=a", "--api-audiences=a"}, 1, "",
+			"Error: [service-account-issuer is a required flag, --service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together]\n"},
+		{"kube-apiserver", []string{"--etcd-servers=a", "--service-account-key-file=a", "--service-account-issuer=a"}, 1, "",
+			"Error: --service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together\n"},
+		{"kube-apiserver", with("--client-ca-file=" + missing), 1, "", "Error: --client-ca-file: open " + missing + ": no such file or directory\n"},
+		{"kube-apiserver", with("--tls-cert-file="+missing, "--tls-private-key-file="+missing), 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
+		{"kube-apiserver", with("--authorization-mode=Webhook"), 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},
 		{"etcd", []string{"--listen-client-urls=ftp://127.0.0.1"}, 1, "", "etcd: --listen-client-urls: \"ftp://127.0.0.1\" is neither a http nor a https URL\n"},
 		{"etcd", []string{"--listen-client-urls=http://192.0.2.1:1"}, 1, "", "etcd: --listen-client-urls: 192.0.2.1 is no loopback address; fakecluster listens on no other\n"},
 		{"etcd", []string{"--listen-client-urls=https://127.0.0.1:0", "--cert-file", missing}, 1, "", "etcd: --cert-file and --key-file: open " + missing + ": no such file or directory\n"},

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
 	certutil "k8s.io/client-go/util/cert"
@@ -54,12 +58,13 @@ func (s *settings) readUsers(flags *serverflags.Flags) error {
 	}
 	if path := flags.Text("requestheader-client-ca-file"); path != "" {
 		if err := s.readFrontProxy(path, flags); err != nil {
-			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
+			return err
 		}
 	}
 	if err := s.readAuthorization(flags); err != nil {
 		return err
 	}
+	said := anonymous != nil || flags.Given("anonymous-auth")
 	if anonymous == nil {
 		anonymous = &apiserver.AnonymousAuthConfig{Enabled: flags.Given("anonymous-auth") && flags.Bool("anonymous-auth")}
 	} else if flags.Given("anonymous-auth") {
@@ -67,6 +72,7 @@ func (s *settings) readUsers(flags *serverflags.Flags) error {
 	}
 	// As on a real server, nobody is both anonymous and allowed everything.
 	s.flags.users.Anonymous = anonymous.Enabled && (s.modes == nil || !s.modes.Has(auth.AlwaysAllow))
+	s.flags.users.NotAnonymous = said && !s.flags.users.Anonymous
 	for _, condition := range anonymous.Conditions {
 		s.flags.users.AnonymousPaths = append(s.flags.users.AnonymousPaths, condition.Path)
 	}
@@ -129,11 +135,11 @@ func (s *settings) publish(flag, path string) error {
 // readFrontProxy says whose headers are believed.
 func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 	certificates, err := certutil.CertsFromFile(path)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.publish("requestheader-client-ca-file", path)
 	}
-	if err := s.publish("requestheader-client-ca-file", path); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}
 	for _, name := range []string{
 		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names",
@@ -143,6 +149,18 @@ func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 			return err
 		}
 		s.flags.authenticationInfo[name] = string(text)
+	}
+	// Otherwise every user with a certificate could say in headers to be somebody else.
+	if clients := flags.Text("client-ca-file"); clients != "" && len(flags.List("requestheader-allowed-names")) == 0 {
+		of, err := certutil.CertsFromFile(clients)
+		if err != nil {
+			return err
+		}
+		for _, c := range certificates {
+			if slices.ContainsFunc(of, c.Equal) {
+				return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
+			}
+		}
 	}
 	p := auth.FrontProxy{
 		CA: x509.NewCertPool(), Names: flags.List("requestheader-allowed-names"),
@@ -180,6 +198,12 @@ func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {
 	a := &s.flags.accounts
 	a.URLs, a.Audiences, a.JWKSURI = flags.List("service-account-issuer"), flags.List("api-audiences"), flags.Text("service-account-jwks-uri")
 	a.MaxExpiration, a.ExactExpiration = flags.Duration("service-account-max-token-expiration"), !flags.Bool("service-account-extend-token-expiration")
+	if most := a.MaxExpiration; most != 0 && (most < time.Hour || most > (1<<32)*time.Second) {
+		return errors.New("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
+	}
+	if err := validIssuer(a.URLs, a.JWKSURI); err != nil {
+		return err
+	}
 	key := flags.Text("service-account-signing-key-file")
 	if len(a.URLs) > 0 && key == "" || key != "" && len(a.URLs) == 0 || key == "" && flags.Given("service-account-key-file") {
 		return errors.New("--service-account-signing-key-file and --service-account-issuer are required flags")
@@ -197,4 +221,27 @@ func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {
 		a.Keys = append(a.Keys, keys...)
 	}
 	return nil
+}
+
+// validIssuer says what is wrong with the names of an issuer, or with where its keys are.
+func validIssuer(names []string, keys string) error {
+	var wrong []error
+	for i, name := range names {
+		switch _, err := url.Parse(name); {
+		case strings.Contains(name, ":") && err != nil:
+			wrong = append(wrong, fmt.Errorf("service-account-issuer %q contained a ':' but was not a valid URL: %w", name, err))
+		case name == "":
+			wrong = append(wrong, errors.New("service-account-issuer should not be an empty string"))
+		case slices.Contains(names[:i], name):
+			wrong = append(wrong, fmt.Errorf("service-account-issuer %q is already specified", name))
+		}
+	}
+	if keys != "" {
+		if at, err := url.Parse(keys); err != nil {
+			wrong = append(wrong, fmt.Errorf("service-account-jwks-uri must be a valid URL: %w", err))
+		} else if at.Scheme != "https" {
+			wrong = append(wrong, fmt.Errorf("service-account-jwks-uri requires https scheme, parsed as: %v", at))
+		}
+	}
+	return utilerrors.NewAggregate(wrong)
 }

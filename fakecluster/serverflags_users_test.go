@@ -259,3 +259,28 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// Everybody may ask whether a cluster is healthy, unless a flag says that nobody is anonymous.
+func TestNobodyIsAnonymous(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		want  int
+	}{
+		{[]string{"--authorization-mode=AlwaysAllow"}, http.StatusOK},
+		{[]string{"--anonymous-auth=true"}, http.StatusOK},
+		{[]string{"--anonymous-auth=true", "--authorization-mode=AlwaysAllow"}, http.StatusUnauthorized},
+		{[]string{"--anonymous-auth=false"}, http.StatusUnauthorized},
+		{[]string{"--authentication-config=" + put(t, t.TempDir(), "config", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\nanonymous: {enabled: false}\n")}, http.StatusUnauthorized},
+	} {
+		for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+			res, err := http.Get(fakecluster.Start(t, fakecluster.WithAPIServerFlags(c.flags...)).URL() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != c.want {
+				t.Errorf("%q: %s is answered with %d, want %d", c.flags, path, res.StatusCode, c.want)
+			}
+		}
+	}
+}

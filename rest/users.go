@@ -36,9 +36,11 @@ type Users struct {
 	Requests authenticator.Request
 	// Anonymous accepts requests without credentials as those of the user system:anonymous, of
 	// the group system:unauthenticated. Otherwise they are refused with 401. If AnonymousPaths
-	// has any, it accepts those for these paths only.
+	// has any, it accepts those for these paths only. Either way everybody may ask whether the server
+	// is healthy, unless NotAnonymous says that nothing is answered without credentials.
 	Anonymous      bool
 	AnonymousPaths []string
+	NotAnonymous   bool
 }
 
 // Modes say who decides what users may do: authorizers that are asked one after the other.

@@ -63,9 +63,11 @@ type Options struct {
 	// refused. The users have the groups that it gives them, and no others.
 	Requests authenticator.Request
 	// Anonymous accepts requests without credentials as those of [Anonymous]. If AnonymousPaths
-	// has any, it accepts those for these paths only.
+	// has any, it accepts those for these paths only. NotAnonymous says that nothing at all is answered
+	// without credentials.
 	Anonymous      bool
 	AnonymousPaths []string
+	NotAnonymous   bool
 }
 
 // maxKnown is the largest number of tokens that an Authenticator remembers. Then it forgets
@@ -165,7 +167,7 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 
 // MayBeAnonymous tells whether requests for a path may be without credentials, if any may.
 func (a *Authenticator) MayBeAnonymous(path string) bool {
-	return len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path)
+	return !a.options.NotAnonymous && (len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path))
 }
 
 // AuthenticateRequest implements authenticator.Request. It respects the audiences in the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	cryptotls "crypto/tls"
 	"crypto/x509"
+	"errors"
 	"maps"
 	"net"
 	"os"
@@ -29,6 +30,9 @@ type certificateFile struct {
 
 // readCertificate reads a certificate and its key for the first time.
 func readCertificate(cert, key string, names ...string) (*certificateFile, error) {
+	if cert == "" || key == "" {
+		return nil, errors.New("missing filename for serving cert")
+	}
 	c := &certificateFile{cert: cert, key: key, names: names}
 	return c, c.read()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
@@ -84,7 +85,7 @@ func (s *settings) readNetwork(flags *serverflags.Flags) (err error) {
 	n := &s.flags.network
 	if text := flags.Text("service-cluster-ip-range"); text != "" {
 		if n.Services, n.Secondary, err = builtin.ParseServiceRanges(text); err != nil {
-			return fmt.Errorf("--service-cluster-ip-range: %w", err)
+			return err
 		}
 	}
 	if text := flags.Text("advertise-address"); text != "" {
@@ -127,22 +128,27 @@ func (s *settings) readVersions(flags *serverflags.Flags) error {
 
 func (s *settings) readAudit(flags *serverflags.Flags) error {
 	policy, path := flags.Text("audit-policy-file"), flags.Text("audit-log-path")
+	log := &rest.AuditLog{To: os.Stdout}
+	if policy != "" {
+		var err error
+		if log.Policy, err = auditpolicy.LoadPolicyFromFile(policy); err != nil {
+			return fmt.Errorf("loading audit policy file: %w", err)
+		}
+	}
+	if path != "" && path != "-" {
+		log.To = appended(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("--audit-log-path: %w", err)
+		}
+		if _, err := log.To.Write(nil); err != nil {
+			return fmt.Errorf("--audit-log-path: %w", err)
+		}
+	}
 	switch {
 	case path == "" || policy == "":
 		return nil // as on a real server, one without the other tells nothing
 	case s.audit != "":
 		return errors.New("WithAudit and --audit-log-path exclude each other")
-	}
-	rules, err := auditpolicy.LoadPolicyFromFile(policy)
-	if err != nil {
-		return fmt.Errorf("loading audit policy file: %w", err)
-	}
-	log := &rest.AuditLog{To: os.Stdout, Policy: rules}
-	if path != "-" {
-		log.To = appended(path)
-		if _, err := log.To.Write(nil); err != nil {
-			return fmt.Errorf("--audit-log-path: %w", err)
-		}
 	}
 	s.flags.auditLog = log
 	return nil

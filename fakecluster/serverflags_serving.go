@@ -103,6 +103,10 @@ func (s *settings) readRequests(flags *serverflags.Flags) error {
 		of.MinRequestTimeout = flags.Int("min-request-timeout")
 		s.flags.minWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
 	}
+	// These have no effect on a cluster in memory, but may not be what a real server does not take.
+	of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight = flags.Int("max-requests-inflight"), flags.Int("max-mutating-requests-inflight")
+	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
+	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
 	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
 	return utilerrors.NewAggregate(of.Validate())
 }

@@ -248,7 +248,7 @@ func TestFlagsSayHowTheServerIsReached(t *testing.T) {
 
 func TestFlagsSayWhatIsLogged(t *testing.T) {
 	folder := t.TempDir()
-	log := filepath.Join(folder, "audit.log")
+	log := filepath.Join(folder, "new", "audit.log")
 	policy := put(t, folder, "policy.yaml", `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -294,6 +294,11 @@ rules:
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
+	made, err := auth.NewAuthority("clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := put(t, t.TempDir(), "ca.crt", string(made.PEM()))
 	for _, c := range []struct {
 		rule    string
 		flags   []string
@@ -309,6 +314,19 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"a missing key of the issuer", []string{"--service-account-issuer=https://a", "--service-account-signing-key-file=" + missing}, nil,
 			"failed to parse service-account-issuer-key-file: open " + missing + ": no such file or directory"},
 		{"an issuer without a key", []string{"--service-account-issuer=https://a"}, nil, "--service-account-signing-key-file and --service-account-issuer are required flags"},
+		{"an issuer twice", []string{"--service-account-issuer=https://a", "--service-account-issuer=https://a"}, nil, `service-account-issuer "https://a" is already specified`},
+		{"an issuer without a name, and keys without TLS", []string{"--service-account-issuer=", "--service-account-jwks-uri=http://a"}, nil,
+			"[service-account-issuer should not be an empty string, service-account-jwks-uri requires https scheme, parsed as: http://a]"},
+		{"an issuer that is no URL", []string{"--service-account-issuer=:a"}, nil, `service-account-issuer ":a" contained a ':' but was not a valid URL: parse ":a": missing protocol scheme`},
+		{"tokens for a minute", []string{"--service-account-max-token-expiration=1m"}, nil, "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds"},
+		{"a certificate without its key", []string{"--tls-cert-file=" + missing}, nil, "the certificate of the server: missing filename for serving cert"},
+		{"proxies whom users could pass for", []string{"--client-ca-file=" + authority, "--requestheader-client-ca-file=" + authority}, nil,
+			"--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users"},
+		{"a missing audit policy", []string{"--audit-policy-file=" + missing}, nil, "loading audit policy file: failed to read file path \"" + missing + "\": open " + missing + ": no such file or directory"},
+		{"an audit log that cannot be written", []string{"--audit-log-path=" + authority + "/log"}, nil, "--audit-log-path: mkdir " + authority + ": not a directory"},
+		{"services nowhere", []string{"--service-cluster-ip-range=ten"}, nil, "service-cluster-ip-range[0] is not a valid cidr"},
+		{"what would have no effect", []string{"--max-requests-inflight=-1", "--goaway-chance=0.5"}, nil,
+			"[--max-requests-inflight can not be negative value, --goaway-chance can not be less than 0 or greater than 0.02]"},
 		{"a mode that there is not", []string{"--authorization-mode=Node,Dice"}, nil, `authorization-mode "Dice" is not a valid mode`},
 		{"ABAC without policies", []string{"--authorization-mode=ABAC"}, nil, "authorization-mode ABAC's authorization policy file not passed"},
 		{"policies without ABAC", []string{"--authorization-policy-file=" + missing}, nil, "cannot specify --authorization-policy-file without mode ABAC"},

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -34,11 +35,20 @@ func ParseServiceRanges(text string) (primary, secondary netip.Prefix, err error
 	if len(texts) > 2 {
 		return primary, secondary, fmt.Errorf("--service-cluster-ip-range must not contain more than two entries")
 	}
-	if primary, err = parseServiceRange(texts[0]); err != nil || len(texts) == 1 {
-		return primary, secondary, err
+	if primary, err = netip.ParsePrefix(texts[0]); err != nil {
+		return primary, secondary, errors.New("service-cluster-ip-range[0] is not a valid cidr")
 	}
-	if secondary, err = parseServiceRange(texts[1]); err != nil {
-		return primary, secondary, err
+	if primary, err = rangeOfServices(primary); err != nil {
+		return primary, secondary, fmt.Errorf("error determining service IP ranges for primary service cidr: %w", err)
+	}
+	if len(texts) == 1 {
+		return primary, secondary, nil
+	}
+	if secondary, err = netip.ParsePrefix(texts[1]); err != nil {
+		return primary, secondary, errors.New("service-cluster-ip-range[1] is not an ip net")
+	}
+	if secondary, err = rangeOfServices(secondary); err != nil {
+		return primary, secondary, fmt.Errorf("service-cluster-ip-range[1]: %w", err)
 	}
 	if primary.Addr().Is4() == secondary.Addr().Is4() {
 		err = fmt.Errorf("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
@@ -46,11 +56,9 @@ func ParseServiceRanges(text string) (primary, secondary netip.Prefix, err error
 	return primary, secondary, err
 }
 
-func parseServiceRange(text string) (netip.Prefix, error) {
-	prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+// rangeOfServices is a range without the bits of a host, if services can have it.
+func rangeOfServices(prefix netip.Prefix) (netip.Prefix, error) {
 	switch {
-	case err != nil:
-		return prefix, err
 	case prefix.Addr().BitLen()-prefix.Bits() < 3:
 		return prefix, fmt.Errorf("the service cluster IP range must be at least %d IP addresses", 8)
 	case prefix.Addr().Is6() && prefix.Bits() < 64:

@@ -75,6 +75,8 @@ func (f Flag) define(set *pflag.FlagSet) {
 		set.Int64(f.Name, 0, usage)
 	case "uint":
 		set.Uint(f.Name, 0, usage)
+	case "Level": // of logs
+		set.Uint32P(f.Name, f.Short, 0, usage)
 	case "int32Slice":
 		set.Int32Slice(f.Name, nil, usage)
 	case "ip":
@@ -191,6 +193,12 @@ func (f *Flags) Int(name string) int {
 func (f *Flags) Duration(name string) time.Duration {
 	d, _ := f.set.GetDuration(name)
 	return d
+}
+
+// Float returns the value of a flag that is a number with a fraction.
+func (f *Flags) Float(name string) float64 {
+	x, _ := f.set.GetFloat64(name)
+	return x
 }
 
 // Version says that the command line asks which version this is.

@@ -139,6 +139,29 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 	}
 }
 
+// An exploration that tries nothing would pass whatever the controller does.
+func TestATestInWhichNothingCanGoWrongIsRefused(t *testing.T) {
+	for name, body := range map[string]explore.Body{
+		"no controller": func(t testing.TB, c *explore.Cluster) {
+			_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").
+				Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		},
+		"one that asks for nothing": func(_ testing.TB, c *explore.Cluster) {
+			control(c, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := explore.Find(t, body)
+			if err == nil || !strings.HasPrefix(err.Error(), "nothing can go wrong in this test: ") || result.Runs != 1 {
+				t.Errorf("%+v, %v", result, err)
+			}
+		})
+	}
+}
+
 func TestTheNumberOfRunsIsBounded(t *testing.T) {
 	result := find(t, operator{}.oneSecret, explore.Runs(3))
 	if result.Runs != 3 || !result.More {

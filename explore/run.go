@@ -92,14 +92,17 @@ type Failure struct {
 	Log string
 }
 
-// Run explores a test, and fails it with the first schedule that makes it fail.
+// Run explores a test, and fails it with the first schedule that makes it fail. A test in which nothing
+// can go wrong fails as well: most likely its controllers were not handed over with [Cluster.Control].
 func Run(t *testing.T, body Body, options ...Option) {
 	t.Helper()
 	result, err := Find(t, body, options...)
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}
-	t.Logf("explore: %d runs for %d points; %d were left out, because nothing would have been different", result.Runs, result.Points, result.Pruned)
+	if result.Points > 0 { // otherwise it was a replay, or the test fails without faults
+		t.Logf("explore: %d runs for %d points; %d were left out, because nothing would have been different", result.Runs, result.Points, result.Pruned)
+	}
 	if result.More {
 		t.Logf("explore: there are more schedules than %d runs; see explore.Runs", result.Runs)
 	}
@@ -120,7 +123,8 @@ func (f *Failure) report() string {
 	return b.String()
 }
 
-// Find explores a test as Run does, and returns what it has found instead of failing.
+// Find explores a test as Run does, and returns what it has found instead of failing. The errors are about
+// options, a schedule that cannot be played, and a test in which nothing can go wrong.
 func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
 	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}
@@ -139,7 +143,11 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	if s.replay != nil {
 		return e.replay(*s.replay)
 	}
-	return e.explore(), nil
+	e.explore()
+	if e.result.Failure == nil && e.result.Points == 0 {
+		return e.result, fmt.Errorf("nothing can go wrong in this test: controllers handed over with Control have sent no request for which a fault makes a difference (%d were left out; see also StaleReads)", e.result.Pruned)
+	}
+	return e.result, nil
 }
 
 // exploration runs a body again and again.
@@ -164,22 +172,22 @@ func (e *exploration) replay(text string) (Result, error) {
 	return e.result, nil
 }
 
-func (e *exploration) explore() Result {
+func (e *exploration) explore() {
 	base := e.once(nil, true)
 	if e.result.Failure != nil {
-		return e.result
+		return
 	}
 	points, pruned := e.pointsOf(base)
 	e.result.Points, e.result.Pruned = len(points), pruned
 	runs := make([]*run, len(points))
 	for i, p := range points {
 		if e.over() {
-			return e.result
+			return
 		}
 		runs[i] = e.once(schedule{p}, e.faults > 1)
 	}
 	if e.faults < 2 {
-		return e.result
+		return
 	}
 	for i, p := range points {
 		// The second fault strikes what the controller has done after the first one. Another order
@@ -190,12 +198,11 @@ func (e *exploration) explore() Result {
 				continue
 			}
 			if e.over() {
-				return e.result
+				return
 			}
 			e.once(schedule{p, q}, false)
 		}
 	}
-	return e.result
 }
 
 // after returns what a run has seen after a point.

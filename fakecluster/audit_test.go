@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -203,18 +204,33 @@ func TestAnAnswerIsInItsEventAsJSONWhateverItsForm(t *testing.T) {
 	_, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a"}, "data": object{"k": strings.Repeat("x", 200<<10)}}}, metav1.CreateOptions{})
 	must(t, err)
-	answered := func(header, value, path, want string) {
+	inEvent := func(verb, header, value, path, want string) {
 		t.Helper()
-		must(t, c.Discovery().RESTClient().Get().AbsPath(path).SetHeader(header, value).Do(t.Context()).Error())
+		if got := c.Discovery().RESTClient().Verb(verb).AbsPath(path).SetHeader(header, value).Do(t.Context()).Error(); got != nil && !apierrors.IsNotFound(got) {
+			t.Fatal(got)
+		}
 		e := c.Audit()[len(c.Audit())-1]
 		if e.ResponseObject == nil || !strings.HasPrefix(string(e.ResponseObject.Raw), want) {
-			t.Errorf("%s with %s %s: the answer in the event is %.100s", path, header, value, e.ResponseObject)
+			t.Errorf("%s %s with %s %s: the answer in the event is %.100s", verb, path, header, value, e.ResponseObject)
 		}
+	}
+	answered := func(header, value, path, want string) {
+		t.Helper()
+		inEvent("GET", header, value, path, want)
 	}
 	answered("Accept", "application/yaml", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
 	answered("Accept", "application/vnd.kubernetes.protobuf", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
 	answered("Accept-Encoding", "gzip", "/api/v1/namespaces/default/configmaps", `{"kind":"ConfigMapList","apiVersion":"v1",`)
 	answered("Accept-Encoding", "gzip", "/api/v1/namespaces/default/configmaps/a", `{"kind":"ConfigMap","apiVersion":"v1",`)
+
+	const protobuf = "application/vnd.kubernetes.protobuf"
+	for _, form := range []string{"application/yaml", protobuf} {
+		answered("Accept", form, "/api/v1/namespaces/default/configmaps", `{"kind":"ConfigMapList","apiVersion":"v1",`)
+		answered("Accept", form, "/api/v1/namespaces/default/configmaps/b", `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"b\" not found",`)
+	}
+	answered("Accept", "application/yaml;as=Table;g=meta.k8s.io;v=v1", "/api/v1/namespaces/default/configmaps", `{"kind":"Table","apiVersion":"meta.k8s.io/v1",`)
+	answered("Accept", protobuf+";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "/api/v1/namespaces/default/configmaps/a", `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",`)
+	inEvent("DELETE", "Accept", protobuf, "/api/v1/namespaces/default/configmaps/a", `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success",`)
 }
 
 func TestTheAuditTrailIsBounded(t *testing.T) {

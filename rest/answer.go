@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 )
@@ -34,13 +35,7 @@ func (r *request) answer(code int, text string) error {
 	if err != nil {
 		return err
 	}
-	content, err := v.Object(r.ctx, text)
-	if err != nil {
-		return err
-	}
-	tellContent(r.ctx, content, text)
-	r.writeContent(code, content)
-	return nil
+	return r.show(code, v, func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) })
 }
 
 // answerList writes a list of objects of the requested version, given as JSON.
@@ -49,12 +44,26 @@ func (r *request) answerList(p view.Page, items []string) error {
 	if err != nil {
 		return err
 	}
-	content, err := v.List(r.ctx, p, items)
+	return r.show(http.StatusOK, v, func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) })
+}
+
+// show writes what a view makes of the objects of an answer. The event of the request has it in JSON,
+// whatever the client accepts.
+func (r *request) show(code int, v *view.View, of func(*view.View) (view.Content, error)) error {
+	content, err := of(v)
 	if err != nil {
 		return err
 	}
-	tellContent(r.ctx, content, "")
-	r.writeContent(http.StatusOK, content)
+	if a := answerFrom(r.ctx); a.hasObject() {
+		inJSON := content
+		if content.MediaType != runtime.ContentTypeJSON {
+			if inJSON, err = of(v.InJSON()); err != nil {
+				return err
+			}
+		}
+		a.object = strings.TrimSuffix(inJSON.Text(), "\n")
+	}
+	r.writeContent(code, content)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,9 +20,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/view"
 )
 
 // audit records an event of each request in the trail. It holds the answer back until the
@@ -131,7 +133,7 @@ type auditedAnswer struct {
 	code    int // 0: nothing has been answered yet
 	body    bytes.Buffer
 
-	// status and object are set by tellStatus and tellContent.
+	// status is the Status in the answer, and object the answer in JSON, if they are known.
 	status *metav1.Status
 	object string
 }
@@ -146,27 +148,28 @@ func answerFrom(ctx context.Context) *auditedAnswer {
 	return a
 }
 
-// tellStatus records the Status in an answer: in the history, and in the event if the request has
-// one.
-func tellStatus(ctx context.Context, obj runtime.Object) {
-	status, _ := obj.(*metav1.Status)
-	tellFailure(ctx, status)
-	if a := answerFrom(ctx); a != nil {
-		a.status = status
-	}
+// hasObject tells whether the event of a request has the object in the answer.
+func (a *auditedAnswer) hasObject() bool {
+	return a != nil && a.event.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse)
 }
 
-// tellContent records the object in an answer, if the request has an event. The bytes of the
-// answer may not be JSON, or be compressed. Object is the JSON that the content was made of.
-func tellContent(ctx context.Context, content view.Content, object string) {
+// tellObject records an object of the API's own machinery in an answer: a Status in the history, and
+// any in the event if the request has one.
+func tellObject(ctx context.Context, obj runtime.Object) {
+	status, _ := obj.(*metav1.Status)
+	tellFailure(ctx, status)
 	a := answerFrom(ctx)
 	if a == nil {
 		return
 	}
-	if content.MediaType == runtime.ContentTypeJSON {
-		object = strings.TrimSuffix(content.Text(), "\n")
+	a.status = status
+	if a.hasObject() {
+		text, err := runtime.Encode(scheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion), obj)
+		if err != nil {
+			klog.Warningf("Failed to encode an answer for the audit log: %v", err)
+		}
+		a.object = strings.TrimSuffix(string(text), "\n")
 	}
-	a.object = object
 }
 
 // Unwrap is for http.ResponseController.
@@ -219,6 +222,9 @@ func (a *auditedAnswer) finish() {
 
 // answered returns the object in the answer; nil if there is none.
 func (a *auditedAnswer) answered() *runtime.Unknown {
+	if !a.hasObject() {
+		return nil
+	}
 	text := []byte(a.object)
 	if media, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";"); len(text) == 0 && media == runtime.ContentTypeJSON {
 		text = bytes.TrimSuffix(a.body.Bytes(), []byte("\n"))

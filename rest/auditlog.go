@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit"
@@ -83,7 +85,7 @@ func (l *auditLog) line(e *auditinternal.Event) error {
 	out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
 	out.Level = auditv1.Level(config.Level)
 	if config.Level.Less(auditinternal.LevelRequest) {
-		out.RequestObject = nil
+		out.RequestObject, out.Annotations = nil, withoutPatches(out.Annotations)
 	}
 	if config.Level.Less(auditinternal.LevelRequestResponse) {
 		out.ResponseObject = nil
@@ -112,6 +114,14 @@ func attributesOf(e *auditinternal.Event) authorizer.Attributes {
 		a.APIGroup, a.APIVersion, a.Resource = ref.APIGroup, ref.APIVersion, ref.Resource
 	}
 	return a
+}
+
+// withoutPatches leaves out what webhooks have patched, which is a part of the request.
+func withoutPatches(annotations map[string]string) map[string]string {
+	isPatch := func(key, _ string) bool { return strings.HasPrefix(key, mutating.PatchAuditAnnotationPrefix) }
+	kept := maps.Clone(annotations)
+	maps.DeleteFunc(kept, isPatch)
+	return kept
 }
 
 // withoutManagedFields removes the managedFields from an object, or from the items of a

@@ -126,7 +126,7 @@ func orTimeout(ctx context.Context, err error) error {
 // its kind, with the media type text/plain. client-go cannot read that, and says that "the
 // server was unable to return a response in the time allotted".
 func writeAllotted(w http.ResponseWriter, req *http.Request) {
-	tellStatus(req.Context(), toStatus(errAllotted))
+	tellObject(req.Context(), toStatus(errAllotted))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusGatewayTimeout)
 	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)

@@ -56,6 +56,14 @@ func New(v *resource.Version, f Form, options *metav1.TableOptions) (*View, erro
 	}
 }
 
+// InJSON returns the View that shows the same in JSON without line breaks.
+func (v *View) InJSON() *View {
+	same := *v
+	same.form.Accepted, _ = runtime.SerializerInfoForMediaType(v.version.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	same.form.Plain, same.form.Pretty = v.form.Convert == nil, false
+	return &same
+}
+
 // Object shows one object, given as JSON of the version.
 func (v *View) Object(ctx context.Context, text string) (Content, error) {
 	if v.form.Plain {

@@ -419,9 +419,9 @@
 // and definitions are played one after the other, and the rest together. Webhooks are served at
 // 127.0.0.1, where an API server on the same machine can call them: configurations that refer to
 // their services get such an address. Those scenarios are skipped that have a cluster of their own
-// making, steps that need virtual time, faults or compaction, users who impersonate others, webhooks
-// that the API server cannot call, or that look at the calls of a webhook that converts, for a real
-// server also converts for its caches.
+// making, steps that need virtual time (advance, settle, and consistently for more than five minutes),
+// faults or compaction, users who impersonate others, webhooks that the API server cannot call, or
+// that look at the calls of a webhook that converts, for a real server also converts for its caches.
 //
 // A real cluster does much of what follows a write a little later. The runner waits until a new
 // definition is served, until policies, their bindings and configurations of webhooks are in force (it

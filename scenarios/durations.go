@@ -54,9 +54,20 @@ func (s *Scenario) needsTime() bool {
 // onlyVirtual tells whether a step is possible in virtual time only.
 func (s step) onlyVirtual() bool { return s.verb.name == "advance" || s.verb.name == "settle" }
 
-// onlyVirtual tells whether a scenario can be played in virtual time only.
-func (s *Scenario) onlyVirtual() bool {
-	return slices.ContainsFunc(s.setup, step.onlyVirtual) || slices.ContainsFunc(s.steps, step.onlyVirtual)
+// longestWatch is how long an expectation may have to stay true in real time.
+const longestWatch = 5 * time.Minute
+
+// onlyVirtual says why a scenario can be played in virtual time only, or nothing.
+func (s *Scenario) onlyVirtual() string {
+	for _, step := range slices.Concat(s.setup, s.steps) {
+		switch {
+		case step.onlyVirtual():
+			return "advance and settle need virtual time"
+		case step.consistently > longestWatch:
+			return fmt.Sprintf("consistently: %s needs virtual time", step.consistently)
+		}
+	}
+	return ""
 }
 
 // advance lets time pass, and returns when everything that was due has been done.

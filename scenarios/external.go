@@ -103,8 +103,8 @@ func (s *Scenario) notExternal() string {
 		return "fault and compact need a cluster in this process"
 	case s.countsConversions():
 		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be told"
-	case s.onlyVirtual():
-		return "advance and settle need virtual time"
+	case s.onlyVirtual() != "":
+		return s.onlyVirtual()
 	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
 		return "this cluster is configured as it is, and the scenario needs another"
 	}

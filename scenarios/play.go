@@ -67,8 +67,8 @@ func (with Player) play(ctx context.Context, s *Scenario, of *base) Result {
 		if err != nil && result.Failure == nil {
 			result.Failure = &Failure{Position: s.Position, Message: err.Error()}
 		}
-	case s.onlyVirtual():
-		result.Skipped = "advance and settle need virtual time"
+	case s.onlyVirtual() != "":
+		result.Skipped = s.onlyVirtual()
 	default:
 		result.Failure, result.Log = s.play(ctx, ctx, with, of)
 	}

@@ -54,7 +54,8 @@ func WithOptions(options ...fakecluster.Option) RunOption {
 	return func(o *runOptions) { o.cluster = append(o.cluster, options...) }
 }
 
-// InRealTime plays all scenarios outside of bubbles. Those with advance or settle are skipped.
+// InRealTime plays all scenarios outside of bubbles. Those with advance or settle are skipped, and
+// those with consistently for more than five minutes.
 //
 // Default: scenarios that wait, and all with WithController, are played in bubbles of
 // testing/synctest, whose time passes when there is nothing else to do.

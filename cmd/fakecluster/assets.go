@@ -28,15 +28,15 @@ func envtestCommand() *cobra.Command {
 		Short: "Print a folder for KUBEBUILDER_ASSETS",
 		Long: `Print a folder with kube-apiserver, etcd and kubectl in it, which are this command
 under other names. A test suite that uses envtest runs on fakecluster with it,
-unchanged and whatever version of the Kubernetes libraries it is built with:
-
-  KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...
+unchanged and whatever version of the Kubernetes libraries it is built with.
 
 The folder is in your cache folder, readable by you alone. There is one for each
 version of this command. Those that have not been asked for in 30 days are removed.
 
 kube-apiserver takes the flags of the real one; "kube-apiserver --help" says what it
 does with them. kubectl runs the kubectl on your PATH.`,
+		Example: `  KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...
+  $(fakecluster envtest)/kube-apiserver --help`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cache, err := os.UserCacheDir()

@@ -83,6 +83,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
 	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand())
+	refuseUnknownTopics(root)
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -97,6 +98,28 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return wrongUsage
 	}
 	return failed
+}
+
+// refuseUnknownTopics has help and completion fail when they do not know what they are asked for. The
+// library prints something and succeeds.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, topic []string) error {
+				if _, _, err := root.Find(topic); err != nil {
+					return fmt.Errorf("help: %w", err)
+				}
+				return nil
+			}
+		case "completion":
+			cmd.RunE = func(*cobra.Command, []string) error {
+				return usageError{errors.New("completion: for which shell? fakecluster completion bash|fish|powershell|zsh")}
+			}
+		}
+	}
 }
 
 // version is that of the module, and of the Kubernetes that it serves.

@@ -83,10 +83,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
 	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand())
-	refuseUnknownTopics(root)
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	refuseUnknownTopics(root) // after SetOut: completion keeps the writer of this moment
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return succeeded

@@ -203,7 +203,11 @@ func (c *external) Close() error {
 			c.policiesWritten(policies[1])
 		}
 	}
-	failed = append(failed, c.inForce(context.Background()), c.unmark(), c.remove(slices.DeleteFunc(slices.Clone(created), judges)))
+	failed = append(failed, c.inForce(context.Background()), c.unmark())
+	for _, path := range definitions(created) {
+		c.freeUnreadable(context.Background(), path)
+	}
+	failed = append(failed, c.remove(slices.DeleteFunc(slices.Clone(created), judges)))
 	for _, path := range definitions(created) {
 		c.gone(context.Background(), path)
 	}

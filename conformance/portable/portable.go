@@ -25,12 +25,14 @@ var List = verdict.List{
 kube-controller-manager that act in a fakecluster by default, but for the migrator of storage versions. "fail" is
 what differs there, "n/a" what cannot be played on a cluster that runs already. The programs are built from
 Kubernetes' and etcd's published modules. Written by "go run . -only portable -update".
+What failed beside all others was played once more beside those that failed.
 What fails: all migrations, for no migrator runs; the types in policies, which a controller checks once and before it
-has learned of a new kind; namespaces, quotas and parameters that took longer than 40s on a busy machine, where the
-controllers empty the namespaces of all scenarios; a patch of a reference to a service, for the cluster has an address
-in its place; a list that the real server has converted before; lists of a kind with objects that cannot be read, for
-the cache of the real server never becomes ready, and answers 429 where fakecluster answers 500; and versions of custom
-kinds in groups of Kubernetes.`,
+has learned of a new kind; a namespace whose content a policy or a webhook judges, and a quota, that took longer than 40s
+on a busy machine; a patch of a reference to a service, for the cluster has an address
+in its place; a list that the real server has converted before; lists without a limit of a kind with objects that
+cannot be read, for the cache of the real server never becomes ready, and answers 429 with Retry-After: 1, where
+fakecluster, which has no cache, answers 500, as the real server does if the list has a limit, as those of kubectl
+have; and versions of custom kinds in groups of Kubernetes.`,
 }
 
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS

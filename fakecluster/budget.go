@@ -33,12 +33,13 @@ type Budget struct {
 	AtRest bool
 }
 
-// maxBroken is how many breaches of a budget are shown.
+// maxBroken is how many different breaches of a budget are shown.
 const maxBroken = 20
 
 // CheckBudget fails the test, with t.Errorf, if a client has asked for more than a budget allows. The
-// message has a line for each breach. It fails the test as well if the cluster does not remember all
-// requests that count, see [Cluster.Requests].
+// message has a line for each breach; requests that differ in nothing but the revision that they made share
+// one. It fails the test as well if the cluster does not remember all requests that count, see
+// [Cluster.Requests].
 func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 	t.Helper()
 	requests := c.Requests()
@@ -57,11 +58,22 @@ func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 // breaches says which requests the budget does not allow.
 func (b Budget) breaches(requests []Request) (broken []string) {
 	updates := map[string]int{}
+	more, lines := map[string]int{}, map[string]int{} // by a breach without its revision: how often it came again, its line
 	for _, r := range requests {
 		if r.Number <= b.After || b.Client == "" && r.Cause != 0 || b.Client != "" && r.Client() != b.Client {
 			continue
 		}
-		breach := func(rule string) { broken = append(broken, rule+": "+r.String()) }
+		breach := func(rule string) {
+			like := r
+			like.Revision = 0
+			alike := rule + ": " + like.String()
+			if _, known := lines[alike]; known {
+				more[alike]++
+				return
+			}
+			lines[alike] = len(broken)
+			broken = append(broken, rule+": "+r.String())
+		}
 		if b.NoBareLists && r.Verb == "list" && isBare(r.Options) {
 			breach("a list without a selector")
 		}
@@ -79,6 +91,9 @@ func (b Budget) breaches(requests []Request) (broken []string) {
 			of.Subresource = ""
 			updates[r.Client()+" has written "+of.Object()]++
 		}
+	}
+	for alike, n := range more {
+		broken[lines[alike]] += fmt.Sprintf(", and %d more like it", n)
 	}
 	if b.UpdatesPerObject > 0 {
 		for _, who := range slices.Sorted(maps.Keys(updates)) {

@@ -213,7 +213,7 @@ func TestCheckBudget(t *testing.T) {
 	for i := range 3 {
 		patchImage(t, operator, "a", fmt.Sprint(i))
 	}
-	mark := c.Requests()[3].Number
+	mark, first := c.Requests()[3].Number, fmt.Sprint(c.Requests()[1].Revision)
 	patchImage(t, operator, "a", "2")
 	_, _ = operator.Update(t.Context(), a, metav1.UpdateOptions{})
 	list(t, human)
@@ -240,6 +240,8 @@ func TestCheckBudget(t *testing.T) {
 		"no conflicts":                         {fakecluster.Budget{NoConflicts: true}, broken + "a conflict: " + conflict},
 		"at rest": {fakecluster.Budget{AtRest: true, Client: "cron-operator", After: mark},
 			broken + "a request at rest: " + patched + ", nothing changed\n\ta request at rest: " + conflict + "\n\ta request at rest: cron-operator list crontabs.stable.example.com in default: 200"},
+		"at rest, from the beginning": {fakecluster.Budget{AtRest: true, Client: "cron-operator"},
+			broken + "a request at rest: cron-operator create crontabs.stable.example.com in default: 201, revision " + a.GetResourceVersion() + "\n\ta request at rest: " + patched + ", revision " + first + ", and 2 more like it\n\ta request at rest: " + patched + ", nothing changed\n\ta request at rest: " + conflict + "\n\ta request at rest: cron-operator list crontabs.stable.example.com in default: 200"},
 		"at rest, by who does nothing": {fakecluster.Budget{AtRest: true, Client: "kubectl", After: c.Requests()[len(c.Requests())-1].Number}, ""},
 	} {
 		equal(t, rule, check(want.budget), want.says)

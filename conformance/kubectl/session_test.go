@@ -96,7 +96,9 @@ func TestMask(t *testing.T) {
 		"a   1s     gold\n":           "a   <age>   gold",
 		"https://127.0.0.1:4567/apis": "https://127.0.0.1:<port>/apis",
 		`  resourceVersion: "12"`:     `  resourceVersion: "<n>"`,
-		"--- /tmp/LIVE-123/g.v1.Kind.ns.a\t2026-01-02 03:04:05.678 +0000": "--- <folder>/LIVE/g.v1.Kind.ns.a\t<time>",
+		`I1123 14:38:19.614319   15009 reflector.go:664] "Warning: watch ended with error" type="/v1, Kind=ConfigMap" err="unable to decode an event from the watch stream: context canceled"` + "\nError: late\n": "Error: late",
+		`I1123 14:38:19.614319   15009 reflector.go:664] "Warning: watch ended with error" err="unexpected EOF"` + "\n":                                                                                            `I1123 14:38:19.614319   15009 reflector.go:664] "Warning: watch ended with error" err="unexpected EOF"`,
+		"--- /tmp/LIVE-123/g.v1.Kind.ns.a\t2026-01-02 03:04:05.678 +0000":                                                                                                                                          "--- <folder>/LIVE/g.v1.Kind.ns.a\t<time>",
 	} {
 		got := mask(said)
 		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {

@@ -72,16 +72,16 @@ func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlan
 	if err := os.WriteFile(kubeconfig, s.environment.KubeConfig, 0o600); err != nil {
 		return nil, err
 	}
-	var controllers []string
+	// The migrator of storage versions uses the list of kinds of the garbage collector, which begins here
+	// and, without a worker, collects nothing: that of a fakecluster does not run by default.
+	controllers := []string{"garbage-collector-controller"}
 	for _, c := range fakecluster.DefaultControllers() {
-		// The real migrator ends the whole process with a nil pointer when the garbage collector does not
-		// run beside it, whose list of kinds it uses.
-		if c != fakecluster.StorageVersionMigrator {
-			controllers = append(controllers, string(c))
-		}
+		controllers = append(controllers, string(c))
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, controllerManager),
-		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--leader-elect=false", "--secure-port=0",
+		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--concurrent-gc-syncs=0", "--leader-elect=false", "--secure-port=0",
+		// Policies and webhooks see which controller asks.
+		"--use-service-account-credentials",
 		// By default it sends 20 requests a second, and asks for more than sixty kinds before a namespace is empty.
 		"--kube-api-qps=1000", "--kube-api-burst=1000")
 	if err := cmd.Start(); err != nil {

@@ -43,9 +43,10 @@ func TestAForkTakesUpAMigration(t *testing.T) {
 		what       string
 		of         *fakecluster.Cluster
 		conditions string
+		says       string // of the first
 	}{
-		{"the cluster", c, "Running=True"},
-		{"the fork", fork, "Running=False Succeeded=True"},
+		{"the cluster", c, "Running=True", "The migration is running, 1/1 objects not yet migrated; transient error: object not decodable revision=201: conversion webhook for example.com/v1beta1, Kind=CronTab failed: the server is currently unable to handle the request"},
+		{"the fork", fork, "Running=False Succeeded=True", "Migration completed"},
 	} {
 		m, err := test.of.Dynamic().Resource(migrations).Get(t.Context(), "m", metav1.GetOptions{})
 		if err != nil {
@@ -59,6 +60,9 @@ func TestAForkTakesUpAMigration(t *testing.T) {
 		}
 		if got := strings.Join(got, " "); got != test.conditions {
 			t.Errorf("%s has conditions %s, want %s", test.what, got, test.conditions)
+		}
+		if says := conditions[0].(map[string]any)["message"]; says != test.says {
+			t.Errorf("%s says %s, want %s", test.what, says, test.says)
 		}
 	}
 }

@@ -41,7 +41,8 @@ func isMigrating(definition string) bool {
 // migrate writes each object of the migration's resource again, unchanged, which stores it in
 // the storage version. On a real server three controllers do this together
 // (pkg/controller/storageversionmigrator), and each waits for what the others write into the
-// status of the migration.
+// status of the migration, so that a watch sees all of it: that it runs, from which revision on,
+// how it has ended, and that it runs no more.
 //
 // If a write fails for a reason that may pass, the migration goes on running. The next write
 // of the migration or of the definition tries again.
@@ -50,8 +51,17 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	of := catalogue.Resource(storagemigrationv1.GroupName, migrations)
 	m, was, err := r.getMigration(ctx, catalogue, name)
-	if err != nil || isOver(m) {
+	if err != nil || isOver(m) && !isRunning(m) {
+		return err
+	}
+	// update writes what has changed, and reads the migration again.
+	update := func() error {
+		if err := r.server.Update(ctx, of, "status", was, m); err != nil {
+			return err
+		}
+		m, was, err = r.getMigration(ctx, catalogue, name)
 		return err
 	}
 	definition := m.Spec.Resource.Resource + "." + m.Spec.Resource.Group
@@ -59,61 +69,96 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 		if err := r.markMigrating(ctx, definition, name); err != nil {
 			return err
 		}
-		r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", "The migration is running")
-		m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
-		if err := r.server.Update(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "status", was, m); err != nil {
+		r.running(m, progress{}, nil)
+		if err := update(); err != nil {
 			return err
 		}
-		if m, was, err = r.getMigration(ctx, catalogue, name); err != nil {
+		m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
+		if err := update(); err != nil {
 			return err
 		}
 		if catalogue, err = r.server.Catalogue(); err != nil { // the definition has changed
 			return err
 		}
 	}
-	failure := r.rewriteAll(ctx, catalogue, m)
-	if failure != nil && mayPass(failure) {
-		return failure
+	if !isOver(m) {
+		done, failure := r.rewriteAll(ctx, catalogue, m)
+		if failure != nil && mayPass(failure) {
+			r.running(m, done, failure)
+			return errors.Join(failure, update())
+		}
+		r.running(m, done, nil)
+		if failure == nil {
+			r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "Migration completed")
+		} else {
+			r.failed(m, done, failure)
+		}
+		if err := update(); err != nil {
+			return err
+		}
 	}
-	if err := r.markMigrated(ctx, definition, failure == nil); err != nil {
+	if err := r.markMigrated(ctx, definition, meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded))); err != nil {
 		return err
 	}
 	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
-	if failure == nil {
-		r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "Migration completed")
-	} else {
-		r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed", failure.Error())
-	}
-	return r.server.Update(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "status", was, m)
+	return r.server.Update(ctx, of, "status", was, m)
 }
 
 var errNoResource = errors.New("unable to obtain GVR from discovery")
 
+// progress is how far a migration has got: how many of all objects are left.
+type progress struct{ left, all int }
+
 // rewriteAll writes all objects again that are older than the migration.
-func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) error {
+func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
 	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
-		return fmt.Errorf("migration encountered unhandled error: %w", errNoResource)
+		return progress{}, errNoResource
 	}
 	records, err := r.server.List(res, "")
 	if err != nil {
-		return err
+		return progress{}, err
 	}
 	upTo, err := strconv.ParseInt(m.Status.ResourceVersion, 10, 64)
 	if err != nil {
-		return err
+		return progress{}, err
 	}
-	all := len(records)
+	done := progress{all: len(records)}
 	// What is newer is in the storage version already.
 	records = slices.DeleteFunc(records, func(record store.Record) bool { return record.Revision > upTo })
-	for i, record := range records {
+	for done.left = len(records); done.left > 0; done.left-- {
 		// If somebody else has written or deleted the object, it needs no migration any more.
-		err := r.server.Rewrite(ctx, res, record)
+		err := r.server.Rewrite(ctx, res, records[len(records)-done.left])
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("%d/%d not yet migrated. migration encountered unhandled error: %w", len(records)-i, all, err)
+			return done, err
 		}
 	}
-	return nil
+	return done, nil
+}
+
+// running sets the condition that says that a migration runs, how far it has got, and with which error it
+// will try again.
+func (r *Reactor) running(m *storagemigrationv1.StorageVersionMigration, done progress, again error) {
+	message := "The migration is running"
+	switch {
+	case done.left > 0:
+		message += fmt.Sprintf(", %d/%d objects not yet migrated", done.left, done.all)
+	case done.all > 0:
+		message += fmt.Sprintf(", %d objects verified migrated", done.all)
+	}
+	if again != nil {
+		message += fmt.Sprintf("; transient error: %v", again)
+	}
+	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", message)
+}
+
+// failed sets the condition that says why a migration has failed.
+func (r *Reactor) failed(m *storagemigrationv1.StorageVersionMigration, done progress, why error) {
+	message := fmt.Sprintf("migration encountered unhandled error: %v", why)
+	if done.left > 0 {
+		message = fmt.Sprintf("%d/%d not yet migrated. ", done.left, done.all) + message
+	}
+	r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed", message)
 }
 
 // mayPass tells whether an error is temporary: one after which a real server tries again. An error
@@ -148,15 +193,16 @@ func (r *Reactor) retryMigrations(ctx context.Context, definition string) error 
 	return nil
 }
 
-// hasBegun tells whether the objects of a migration are being written.
-func hasBegun(migration string) bool { return gjson.Get(migration, "status.resourceVersion").Str != "" }
-
 func (r *Reactor) getMigration(ctx context.Context, catalogue *resource.Catalogue, name string) (*storagemigrationv1.StorageVersionMigration, store.Record, error) {
 	obj, record, err := r.server.Get(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "", name)
 	if err != nil {
 		return nil, record, err
 	}
 	return obj.(*storagemigrationv1.StorageVersionMigration), record, nil
+}
+
+func isRunning(m *storagemigrationv1.StorageVersionMigration) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationRunning))
 }
 
 func isOver(m *storagemigrationv1.StorageVersionMigration) bool {
@@ -184,21 +230,24 @@ func (r *Reactor) markMigrating(ctx context.Context, name, migration string) err
 }
 
 // markMigrated sets the condition that says how the migration ended. If the definition has not
-// changed in the meantime, its status.storedVersions has only the storage version from then on.
+// changed in the meantime, its status.storedVersions has only the storage version from then on,
+// even if the migration has failed.
 func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool) error {
 	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
-		c := apiextensions.CustomResourceDefinitionCondition{
-			Status: apiextensions.ConditionFalse, Reason: "MigrationFailed", Message: "The migration has failed",
-		}
-		if !succeeded {
-			return c, nil
-		}
-		c.Reason, c.Message = "MigrationSucceeded", "The migration has succeeded but the stored versions have not been updated due to a generation mismatch"
 		running := apiextensions.FindCRDCondition(definition, storageMigrating)
-		if running == nil || running.ObservedGeneration != definition.Generation {
+		isSame := running != nil && running.ObservedGeneration == definition.Generation
+		c := apiextensions.CustomResourceDefinitionCondition{Status: apiextensions.ConditionFalse}
+		switch {
+		case !succeeded:
+			c.Reason, c.Message = "MigrationFailed", "The migration has failed"
+		case isSame:
+			c.Reason, c.Message = "MigrationSucceeded", "The migration has succeeded and the stored versions have been updated"
+		default:
+			c.Reason, c.Message = "MigrationSucceeded", "The migration has succeeded but the stored versions have not been updated due to a generation mismatch"
+		}
+		if !isSame {
 			return c, nil
 		}
-		c.Message = "The migration has succeeded and the stored versions have been updated"
 		var stored []any
 		for _, v := range definition.Spec.Versions {
 			if v.Storage {

@@ -356,7 +356,7 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 			list.add(checkPolicy, c.Name)
 		}
 	case isMigration(c.Resource):
-		if r.acting[StorageVersionMigrator] && !c.Deleted && hasBegun(c.Previous.Value) == hasBegun(c.Record.Value) {
+		if r.acting[StorageVersionMigrator] && !c.Deleted {
 			list.add(migrateResource, c.Name)
 		}
 	case c.Deleted:
@@ -392,7 +392,7 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 		case finishNamespace:
 			err = r.alone(list, t, func() error { return r.finishNamespace(ctx, t.name) })
 		case migrateResource:
-			err = r.migrate(ctx, t.name)
+			err = r.alone(list, t, func() error { return r.migrate(ctx, t.name) })
 		case retryMigration:
 			err = r.retryMigrations(ctx, t.name)
 		case checkPolicy:

@@ -46,10 +46,9 @@ var list = verdict.List{
 	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver 1.37.1. All others of
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
 "-" is the real server, "+" fakecluster. The causes: flags and profiles are not served; a definition
-without objects ends at once; keys of OpenAPI v2 have another order for methods that do not read; the
-first update of a new Job or PersistentVolumeClaim makes no revision if it changes nothing, while a real
-server stores them without some defaults until then; a list of objects of which one cannot be read says so
-at once, while the cache of a real server cannot begin and has its clients come again later.
+without objects ends at once; keys of OpenAPI v2 have another order for methods that do not read; a list
+of objects of which one cannot be read says so at once, while the cache of a real server cannot begin and
+has its clients come again later.
 Which of several bindings a review names, how far a definition has got with its end, whether the condition
 of a new FlowSchema is there yet, and the order of component statuses in YAML, is a matter of chance on a
 real server: some five lines come and go.`,

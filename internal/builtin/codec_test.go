@@ -42,8 +42,8 @@ func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
 				}
 			}
 		}
-		if c.read < 400 || c.merged < 200 {
-			t.Errorf("%d objects were read, %d patches were merged", c.read, c.merged)
+		if c.read < 400 || c.merged < 200 || c.filled < 100 {
+			t.Errorf("%d objects were read, %d patches were merged, %d objects were filled", c.read, c.merged, c.filled)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
 type codecCases struct {
 	*testing.T
 	generator
-	read, merged int
+	read, filled, merged int
 }
 
 func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
@@ -77,9 +77,36 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	}
 	c.read++
 
-	// What a real server stores is what it reads of it, with the defaults that reading fills in. It
-	// stores protobuf, but for APIServices and the like.
-	var printed, want bytes.Buffer
+	text, got := c.store(v, obj, body)
+	c.merge(v, resource.Decoded{Object: got}, text, model)
+
+	if bare := c.bare(v, tree); bare != nil {
+		c.store(v, resource.Decoded{Object: bare}, body)
+	}
+}
+
+// bare returns an object without defaults, as a strategy may leave one, or nil if its values do not fit
+// its type.
+func (c *codecCases) bare(v *resource.Version, tree map[string]any) runtime.Object {
+	obj := v.Codec.New()
+	versioned, err := legacyscheme.Scheme.New(v.Kind())
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, versioned) != nil {
+		return nil
+	}
+	if legacyscheme.Scheme.Convert(versioned, obj, nil) != nil {
+		return nil
+	}
+	return obj
+}
+
+// store compares what is stored of an object with what a real server stores and reads of it, with the
+// defaults that reading fills in. A real server stores protobuf, but for APIServices and the like. Without
+// an update, it would store other bytes if reading has filled in something.
+func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byte) ([]byte, runtime.Object) {
+	json := v.Serializer.SupportedMediaTypes()[0]
+	upstream := v.Serializer.(serializer.CodecFactory)
+	hub, kind := internalIn(v.Resource.Group), v.Kind()
+	var printed, again, want bytes.Buffer
 	printer, storage := upstream.EncoderForVersion(json.Serializer, v.GroupVersion()), json.Serializer
 	if v.Resource.JudgedInTree {
 		i := slices.IndexFunc(v.Serializer.SupportedMediaTypes(), func(info runtime.SerializerInfo) bool { return info.MediaType == runtime.ContentTypeProtobuf })
@@ -92,16 +119,27 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	if err != nil {
 		c.Fatal(err)
 	}
+	if err := upstream.EncoderForVersion(storage, v.GroupVersion()).Encode(reread, &again); err != nil {
+		c.Fatal(err)
+	}
 	if err := printer.Encode(reread, &want); err != nil {
 		c.Fatal(err)
 	}
 	before := obj.Object.DeepCopyObject()
-	text, stored, err := v.Codec.EncodeToStore(obj)
+	encoded, err := v.Codec.EncodeToStore(obj)
 	if err != nil {
 		c.Fatal(err)
 	}
+	text, stored := encoded.Text, encoded.Stored
 	if diff := cmp.Diff(string(bytes.TrimSpace(want.Bytes())), string(text)); diff != "" {
 		c.Errorf("%s prints (-want +got):\n%s", kind, diff)
+	}
+	filled := !bytes.Equal(printed.Bytes(), again.Bytes())
+	if filled != encoded.Filled {
+		c.Errorf("%s: filled is %t, want %t, for %s", kind, encoded.Filled, filled, body)
+	}
+	if filled {
+		c.filled++
 	}
 	c.same(v, "is altered by printing", before, obj.Object)
 	read, _, err := upstream.DecoderToVersion(json.Serializer, hub).Decode(text, &kind, nil)
@@ -116,7 +154,7 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	if stored.Object != nil {
 		c.same(v, "is told to be read of the store", read, stored.Object)
 	}
-	c.merge(v, resource.Decoded{Object: got}, text, model)
+	return text, got
 }
 
 // merge compares what a merge patch makes of an object with what it makes of its text.

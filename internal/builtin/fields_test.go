@@ -448,7 +448,8 @@ func (h *history) store(s side, obj runtime.Object, owned *fields.Managed) {
 		return
 	}
 	// What is kept of a stored object is what reading it would give.
-	text, kept, err := s.codec.EncodeToStore(resource.Decoded{Object: obj})
+	encoded, err := s.codec.EncodeToStore(resource.Decoded{Object: obj})
+	text, kept := encoded.Text, encoded.Stored
 	if err != nil || kept.Object == nil {
 		return
 	}

@@ -155,7 +155,7 @@ func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured,
 	} else if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
-	if record.Tag == "" || record.Tag != c.identities[u.GroupVersionKind().Version] {
+	if identity := resource.IdentityOf(record); identity == "" || identity != c.identities[u.GroupVersionKind().Version] {
 		if _, err := c.coerce(u, coerceOptions{stored: true, setDefaults: true}); err != nil {
 			return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 		}
@@ -178,30 +178,31 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 // EncodeToStore implements resource.Codec: a status that the pipeline has reset gets its
 // defaults again. Stored is the object itself if it is in the storage version and decoding
 // its JSON would give the same values.
-func (c *codec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
+func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	u := obj.Object.(*unstructured.Unstructured)
 	converted := u.GetAPIVersion() != c.kind.GroupVersion().String()
 	if converted {
 		var err error
 		if u, err = c.convert(u.DeepCopy(), c.kind.Version); err != nil {
-			return nil, resource.Decoded{}, err
+			return resource.Encoded{}, err
 		}
 		obj.Known = schema.Parts{}
 	}
+	var encoded resource.Encoded
 	if u.GetKind() == c.kind.Kind {
 		filled := c.schemas[c.kind.Version].node.Settle(u.Object, schema.Walk{Do: schema.Default, Known: obj.Known})
 		if err := filled.Err(); err != nil {
-			return nil, resource.Decoded{}, err
+			return resource.Encoded{}, err
 		}
-		if filled.Changed {
+		if encoded.Filled = filled.Changed; filled.Changed {
 			obj.Known = schema.Parts{}
 		}
 	}
 	text, same, err := json.EncodeAndCompare(u.Object)
-	if err != nil || converted || !same {
-		return text, resource.Decoded{}, err
+	if encoded.Text = text; same && !converted {
+		encoded.Stored = obj
 	}
-	return text, obj, nil
+	return encoded, err
 }
 
 // Fields implements resource.Codec.

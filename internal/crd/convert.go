@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -50,8 +51,9 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 // then changes only the apiVersion, because pruning and defaulting an object again changes
 // nothing.
 func (c *codec) View(record store.Record) (string, bool) {
-	from, content, ok := strings.Cut(record.Tag, "/")
-	if !ok || c.webhook != nil || c.identities[from] != record.Tag {
+	identity := resource.IdentityOf(record)
+	from, content, ok := strings.Cut(identity, "/")
+	if !ok || c.webhook != nil || c.identities[from] != identity {
 		return "", false
 	}
 	if _, same, _ := strings.Cut(c.identities[c.kind.Version], "/"); same != content {

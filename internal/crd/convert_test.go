@@ -34,11 +34,11 @@ status:
 			t.Fatal(err)
 		}
 		obj.Object.(*unstructured.Unstructured).SetGeneration(1)
-		text, _, err := c.EncodeToStore(obj)
+		encoded, err := c.EncodeToStore(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := store.Record{Value: string(text), Tag: v1.Identity}
+		record := store.Record{Value: string(encoded.Text), Tag: v1.Identity}
 		got, ok := v2.View(record)
 		converted, err := v2.DecodeStored(record)
 		if err != nil {
@@ -50,7 +50,7 @@ status:
 		}
 		// A field that sorts before apiVersion is the one thing that is not seen through.
 		if _, early := obj.Object.(*unstructured.Unstructured).Object["a"]; ok == early || ok && got != string(want) {
-			t.Fatalf("%s\n got %s\nwant %s", text, got, want)
+			t.Fatalf("%s\n got %s\nwant %s", encoded.Text, got, want)
 		}
 		if _, ok := v3.View(record); ok {
 			t.Fatal("a version with another schema is shown without conversion")
@@ -77,11 +77,11 @@ status:
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, _, err := v1.Codec.EncodeToStore(obj)
+	encoded, err := v1.Codec.EncodeToStore(obj)
 	if err != nil {
 		b.Fatal(err)
 	}
-	record := store.Record{Value: string(text), Tag: v1.Identity}
+	record := store.Record{Value: string(encoded.Text), Tag: v1.Identity}
 	b.Run("the same schema", func(b *testing.B) {
 		b.ReportAllocs()
 		c := v1.Resource.Version("v2").Codec.(*codec)

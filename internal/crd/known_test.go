@@ -161,11 +161,11 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 		}
 		crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 		Judge(crd, nil, metav1.NewTime(time.Unix(0, 0)))
-		text, _, err := c.EncodeToStore(obj)
+		encoded, err := c.EncodeToStore(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(text), Revision: 1}, crd, Outside{})
+		d, err := Compile(store.Record{Key: DefinitionsPrefix + crd.Name, Value: string(encoded.Text), Revision: 1}, crd, Outside{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,13 +59,14 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 // object itself counts as what is stored, and is not decoded again. It may have times to
 // the nanosecond and empty lists, which JSON does not have; no code that looks at
 // definitions minds that.
-func (c *definitionCodec) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
+func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
-	if len(crd.Status.StoredVersions) == 0 {
+	filled := len(crd.Status.StoredVersions) == 0
+	if filled {
 		recordStorageVersion(crd)
 	}
 	text, err := c.Encode(crd)
-	return text, obj, err
+	return resource.Encoded{Text: text, Stored: obj, Filled: filled}, err
 }
 
 // Encode implements resource.Codec.

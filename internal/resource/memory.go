@@ -125,7 +125,7 @@ func NewMemory(verify bool) *Memory {
 
 // known returns the object of a record, if the memory has it.
 func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
-	if record.Tag != v.Identity {
+	if !v.Shows(record) {
 		return Decoded{}, false, nil
 	}
 	known, ok := m.objects.Get(record.Key)
@@ -161,7 +161,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 		return nil, err
 	}
 	for i, obj := range read {
-		if all[places[i]] = obj; missing[i].Tag == v.Identity {
+		if all[places[i]] = obj; v.Shows(missing[i]) {
 			m.put(missing[i], Decoded{Object: obj, owned: &owned{}})
 		}
 	}
@@ -178,7 +178,7 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 		return Decoded{}, err
 	}
 	decoded := Decoded{Object: obj, owned: &owned{}}
-	if record.Tag == v.Identity {
+	if v.Shows(record) {
 		m.put(record, decoded)
 	}
 	return decoded, nil

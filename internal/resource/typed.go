@@ -208,32 +208,35 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 // which its JSON does not have; stored is a copy without them. Upstream fills in defaults
 // whenever it reads an object from the store, so a field that the strategy has cleared gets its
 // default: a new PersistentVolumeClaim is Pending.
-func (c *TypedCodec) EncodeToStore(obj Decoded) ([]byte, Decoded, error) {
+func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
-		return nil, Decoded{}, err
+		return Encoded{}, err
 	}
 	settled := typed.Settle(versioned)
+	shape := typed.Shape(versioned)
 	c.scheme.Default(versioned)
 	text, err := c.print(versioned)
 	if err == nil && c.InProtobuf && (bytes.Contains(text, []byte(":[]")) || bytes.Contains(text, []byte(":null"))) && typed.AsProtobuf(versioned) {
 		text, err = c.print(versioned)
 	}
 	if err != nil {
-		return nil, Decoded{}, err
+		return Encoded{}, err
 	}
+	encoded := Encoded{Text: text, Filled: typed.Shape(versioned) != shape}
 	if !utf8.Valid(text) {
 		// The encoder replaces bytes that are no UTF-8 in strings, but not in fields that
 		// hold JSON, such as fieldsV1, where protobuf can send them.
-		return bytes.ToValidUTF8(text, []byte("\ufffd")), Decoded{}, nil
+		encoded.Text = bytes.ToValidUTF8(text, []byte("\ufffd"))
+		return encoded, nil
 	}
 	if !settled {
-		return text, Decoded{}, nil
+		return encoded, nil
 	}
-	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err != nil {
-		return text, Decoded{}, nil
+	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err == nil {
+		encoded.Stored = obj
 	}
-	return text, obj, nil
+	return encoded, nil
 }
 
 // Fields implements Codec.

@@ -205,10 +205,8 @@ type Codec interface {
 	Encode(obj runtime.Object) ([]byte, error)
 
 	// EncodeToStore is Encode for the store. It also fills in the defaults that reading the
-	// object back would, so that the bytes are what readers see. Stored is what
-	// DecodeStored would make of the bytes, apart from the resourceVersion: the object
-	// itself or a copy. If Stored has no object, only decoding the bytes can tell.
-	EncodeToStore(obj Decoded) (text []byte, stored Decoded, err error)
+	// object back would, so that the bytes are what readers see.
+	EncodeToStore(obj Decoded) (Encoded, error)
 
 	// View returns what Encode would make of what DecodeStored reads. If that takes
 	// decoding the record, ok is false.

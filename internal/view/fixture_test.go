@@ -84,14 +84,14 @@ func stored(t testing.TB, v *resource.Version, obj map[string]any, revision int6
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, _, err := v.Codec.EncodeToStore(decoded)
+	encoded, err := v.Codec.EncodeToStore(decoded)
 	if err != nil {
 		t.Fatal(err)
 	}
 	namespace, _ := metadata["namespace"].(string)
 	return store.Record{
-		Key: v.Resource.Key(namespace, metadata["name"].(string)), Value: string(encoded), Tag: v.Identity,
-		Index: Labels(string(encoded)), Revision: revision,
+		Key: v.Resource.Key(namespace, metadata["name"].(string)), Value: string(encoded.Text), Tag: v.Identity,
+		Index: Labels(string(encoded.Text)), Revision: revision,
 	}
 }
 

@@ -139,7 +139,7 @@ func (s Selector) matchesNames(key string) bool {
 // are not its names. It reads them from the bytes if these are what the version
 // shows and the codec can read them there, and from the decoded object otherwise.
 func (s Selector) matchesInside(record store.Record) (bool, error) {
-	asStored := record.Tag == s.version.Identity
+	asStored := s.version.Shows(record)
 	for i, requirement := range s.inside {
 		value, ok := "", false
 		if asStored {

@@ -26,7 +26,7 @@ func Text(v *resource.Version, record store.Record) (string, error) {
 // Stored returns what Text makes of a record, if that takes no decoding. An object that was
 // written in the version, under its present schema, is shown as it is stored.
 func Stored(v *resource.Version, record store.Record) (text string, ok bool) {
-	if record.Tag == v.Identity {
+	if v.Shows(record) {
 		return record.Value, true
 	}
 	return v.Codec.View(record)

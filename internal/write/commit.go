@@ -67,17 +67,17 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	if a.request.isDryRun() {
 		return a.dryRunCreate(key, obj.Object)
 	}
-	text, stored, err := a.encode(obj, 0)
+	text, encoded, err := a.encode(obj, 0)
 	if err != nil {
 		return Result{}, err
 	}
 	record, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
-		return a.p.Store.Create(key, c.commitWith(a.toStore(text, require)))
+		return a.p.Store.Create(key, c.commitWith(a.toStore(text, encoded.Filled, require)))
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	a.remember(record, obj, stored)
+	a.remember(record, obj, encoded.Stored)
 	a.react(charged.noted(lifecycle.Change{Name: name, Record: record}))
 	result, err := a.result(record, obj.Object)
 	result.Created = true
@@ -93,11 +93,12 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return Result{}, err
 	}
-	text, _, err := a.version.Resource.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
+	storage := a.version.Resource.Storage
+	encoded, err := storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := a.result(store.Record{Key: key, Value: string(text), Tag: a.version.Resource.Storage.Identity}, obj)
+	result, err := a.result(store.Record{Key: key, Value: string(encoded.Text), Tag: storage.Identity}, obj)
 	result.Created = true
 	return result, err
 }
@@ -117,14 +118,15 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 	if err != nil {
 		return record, err
 	}
-	text, stored, err := a.encode(obj, record.Revision)
+	text, encoded, err := a.encode(obj, record.Revision)
 	if err != nil {
 		return record, err
 	}
-	if text == record.Value {
+	same := text == record.Value && encoded.Filled == resource.Filled(record)
+	if same {
 		a.request.Explained.Unchanged()
 	}
-	if a.request.isDryRun() || text == record.Value {
+	if a.request.isDryRun() || same {
 		if !a.request.isDryRun() && a.p.Repeats != nil {
 			a.p.Repeats(a.ctx)
 		}
@@ -133,17 +135,17 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		return unchanged, nil
 	}
 	done := func(committed store.Record) {
-		a.remember(committed, obj, stored)
+		a.remember(committed, obj, encoded.Stored)
 		a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record}))
 	}
 	if a.stage != nil {
-		w := a.toStore(text, nil)
+		w := a.toStore(text, encoded.Filled, nil)
 		a.stage(store.Update{Key: record.Key, Revision: record.Revision, Make: w.Make, Tag: w.Tag, Index: w.Index, Committed: done})
 		return record, nil
 	}
 	var committed store.Record
 	committed, charged, err = a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
-		return a.p.Store.Update(record.Key, record.Revision, c.commitWith(a.toStore(text, require)))
+		return a.p.Store.Update(record.Key, record.Revision, c.commitWith(a.toStore(text, encoded.Filled, require)))
 	})
 	if err != nil {
 		return record, err
@@ -210,35 +212,34 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 }
 
 // encode makes the one encoding of a write: the object in the storage version, with the
-// given resourceVersion, which toStore replaces. Stored is what reading the text would
-// give, if that is known.
-func (a attempt) encode(obj resource.Decoded, revision int64) (text string, stored resource.Decoded, err error) {
+// given resourceVersion, which toStore replaces. Nothing alters the text of encoded.
+func (a attempt) encode(obj resource.Decoded, revision int64) (text string, encoded resource.Encoded, err error) {
 	metadata, err := meta.Accessor(obj.Object)
 	if err != nil {
-		return "", stored, err
+		return "", encoded, err
 	}
 	metadata.SetResourceVersion(strconv.FormatInt(revision, 10))
 	if metadata.GetSelfLink() != "" && !a.request.isDryRun() {
 		metadata.SetSelfLink("") // a field that servers do not fill in any more
 	}
-	encoded, stored, err := a.version.Resource.Storage.Codec.EncodeToStore(obj)
-	if err != nil {
-		return "", stored, err
+	if encoded, err = a.version.Resource.Storage.Codec.EncodeToStore(obj); err != nil {
+		return "", encoded, err
 	}
-	if len(encoded) > maxObjectBytes {
-		return "", stored, &tooLargeError{len(encoded)}
+	size := len(encoded.Text)
+	if size > maxObjectBytes {
+		return "", encoded, &tooLargeError{size}
 	}
-	return unsafe.String(unsafe.SliceData(encoded), len(encoded)), stored, nil // no other code holds them
+	return unsafe.String(unsafe.SliceData(encoded.Text), size), encoded, nil // no other code holds the bytes
 }
 
 // toStore makes the store's write of an encoded object.
-func (a attempt) toStore(text string, require []store.Precondition) store.Write {
+func (a attempt) toStore(text string, filled bool, require []store.Precondition) store.Write {
 	return store.Write{
 		Make: func(revision int64) string {
 			a.makes(revision)
 			return view.WithResourceVersion(text, revision)
 		},
-		Tag:     a.version.Resource.Storage.Identity,
+		Tag:     a.version.Resource.Storage.Tag(filled),
 		Index:   view.Labels(text),
 		Require: require,
 	}

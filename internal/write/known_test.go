@@ -56,9 +56,10 @@ func (f forgetful) Decode(body []byte, s runtime.Serializer) (resource.Decoded, 
 	return resource.Decoded{Object: obj.Object}, kind, err
 }
 
-func (f forgetful) EncodeToStore(obj resource.Decoded) ([]byte, resource.Decoded, error) {
-	text, _, err := f.Codec.EncodeToStore(resource.Decoded{Object: obj.Object.DeepCopyObject()})
-	return text, resource.Decoded{}, err
+func (f forgetful) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
+	encoded, err := f.Codec.EncodeToStore(resource.Decoded{Object: obj.Object.DeepCopyObject()})
+	encoded.Stored = resource.Decoded{}
+	return encoded, err
 }
 
 // What is known of objects changes nothing but the time that a write takes: random writes

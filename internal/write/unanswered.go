@@ -29,7 +29,7 @@ func (a attempt) removeUnanswered(options *metav1.DeleteOptions) (done bool, err
 		return false, nil // remove knows the error
 	}
 	stored := v.Resource.Storage
-	if record.Tag != v.Identity && !(v.Typed && record.Tag == stored.Identity) {
+	if !v.Shows(record) && !(v.Typed && stored.Shows(record)) {
 		return false, nil // decoding it could fail
 	}
 	if wanted := a.request.Revision; wanted != 0 && wanted != record.Revision {

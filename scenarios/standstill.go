@@ -17,8 +17,8 @@ import (
 const standstillPeriod = 5 * time.Second
 
 // overseen calls play, which plays a scenario with its bubble, and calls stuck if the time of the bubble
-// stands still meanwhile: two looks in a row find the same goroutine waiting for what is outside, and none
-// that runs. It returns when play has returned.
+// stands still meanwhile: two looks in a row find the same goroutine waiting in the same place for what is
+// outside, and none that runs. It returns when play has returned.
 func overseen(with Player, period time.Duration, stuck func(stack string), play func(Player) Result) Result {
 	if with.Bubble == nil || with.Controller == nil {
 		return play(with)
@@ -49,7 +49,7 @@ func overseen(with Player, period time.Duration, stuck func(stack string), play 
 			if of := id.Load(); of != nil {
 				now = waitingOutside(stacks(true), *of)
 			}
-			if now.goroutine != "" && now.goroutine == before.goroutine {
+			if now.goroutine != "" && now == before {
 				stuck(now.stack)
 				return
 			}
@@ -63,25 +63,28 @@ func overseen(with Player, period time.Duration, stuck func(stack string), play 
 	return play(with)
 }
 
-// waiting is a goroutine of a bubble that waits for what is outside of it.
+// waiting is a goroutine of a bubble that waits for what is outside of it. Its stack does not say how long.
 type waiting struct{ goroutine, stack string }
 
 // goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
-// waitingOutside returns a goroutine of a bubble whose waiting keeps its time from passing. There is none as long as
-// another of them runs.
+// waitingOutside returns a goroutine of a bubble whose waiting keeps its time from passing. There is none as
+// long as another of them runs, or waits for a lock: whoever has the lock runs, perhaps in another bubble.
 func waitingOutside(all, bubble string) (found waiting) {
 	for stack := range strings.SplitSeq(all, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
 		if header == nil || header[3] != bubble {
 			continue
 		}
-		switch state, _, _ := strings.Cut(header[2], ","); {
+		switch state, since, _ := strings.Cut(header[2], ", "); {
 		case strings.HasSuffix(state, "(durable)"):
-		case state == "running" || state == "runnable" || state == "syscall":
+		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || strings.HasPrefix(state, "sync."):
 			return waiting{}
 		case found.goroutine == "":
+			if since != "" {
+				stack = strings.Replace(stack, ", "+since, "", 1)
+			}
 			found = waiting{header[1], stack}
 		}
 	}

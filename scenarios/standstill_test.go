@@ -45,6 +45,7 @@ func TestWhatWaitsOutsideOfABubble(t *testing.T) {
 		outside = "goroutine 9 [IO wait]:\nnet.(*TCPListener).Accept()"
 		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
 		runs    = "goroutine 11 [runnable, locked to thread, synctest bubble 3]:\nmain.main()"
+		locked  = "goroutine 13 [sync.Mutex.Lock, synctest bubble 3]:\nsync.(*Mutex).Lock()"
 		writes  = "goroutine 12 [syscall, synctest bubble 3]:\nsyscall.Write()"
 	)
 	for _, test := range []struct {
@@ -52,13 +53,17 @@ func TestWhatWaitsOutsideOfABubble(t *testing.T) {
 		stacks          []string
 	}{
 		{"a socket does", "7", []string{other, outside, durable, socket}},
+		{"also if it began just now", "7", []string{strings.Replace(socket, ", 2 minutes", "", 1)}},
 		{"time passes in a moment if another goroutine runs", "", []string{socket, runs}},
 		{"or writes to the log", "", []string{socket, writes}},
+		{"or waits for a lock, which somebody gives back", "", []string{socket, locked}},
 		{"what waits for the bubble does not", "", []string{durable, other, outside}},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			if got := waitingOutside(strings.Join(test.stacks, "\n\n"), "3"); got.goroutine != test.goroutine {
 				t.Errorf("goroutine %q waits, want %q", got.goroutine, test.goroutine)
+			} else if test.goroutine != "" && !strings.HasPrefix(got.stack, "goroutine 7 [IO wait, synctest bubble 3]:\n") {
+				t.Errorf("it waits at %s", got.stack)
 			}
 		})
 	}

@@ -22,13 +22,14 @@ import (
 var List = verdict.List{
 	Path: "portable.txt",
 	Comment: `What the scenarios of fakecluster answer on the real kube-apiserver and etcd, with those controllers of the real
-kube-controller-manager that act in a fakecluster by default, but for the migrator of storage versions. "fail" is
-what differs there, "n/a" what cannot be played on a cluster that runs already. The programs are built from
-Kubernetes' and etcd's published modules. Written by "go run . -only portable -update".
+kube-controller-manager that act in a fakecluster by default. "fail" is what differs there, "n/a" what cannot be
+played on a cluster that runs already. The programs are built from Kubernetes' and etcd's published modules. Written by "go run . -only portable -update".
 What failed beside all others was played once more beside those that failed.
-What fails: all migrations, for no migrator runs; the types in policies, which a controller checks once and before it
-has learned of a new kind; a namespace whose content a policy or a webhook judges, and a quota, that took longer than 40s
-on a busy machine; a patch of a reference to a service, for the cluster has an address
+What fails: migrations that take longer than the player waits, for the migrator of a real server waits up to
+a minute and more until it has learned of a kind; the types in policies, which a controller checks once and before it
+has learned of a new kind; a quota of a kind that the real controller has not learned of yet; what a webhook hears of
+a namespace, for the real controller also adds and removes finalizers, and the player has namespaces of its own;
+a patch of a reference to a service, for the cluster has an address
 in its place; a list that the real server has converted before; lists without a limit of a kind with objects that
 cannot be read, for the cache of the real server never becomes ready, and answers 429 with Retry-After: 1, where
 fakecluster, which has no cache, answers 500, as the real server does if the list has a limit, as those of kubectl
@@ -51,9 +52,13 @@ func Run(ctx context.Context, w io.Writer, folder, modules string) (results []ve
 	return play(ctx, s.RESTConfig(), folder)
 }
 
-// grace is how long a real server may take with what follows a write: its policies learn of new kinds
-// every 30 seconds.
-const grace = 40 * time.Second
+// grace is how long a real server may take with what follows a write: its policies, quotas and migrations
+// learn of new kinds every 30 seconds, and a migration waits a minute and more for a kind that it does not
+// know.
+const grace = 100 * time.Second
+
+// atOnce is how many scenarios are played at the same time: most of their time is waiting.
+const atOnce = 4
 
 // play plays the scenarios in a folder on a cluster.
 func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Result, error) {
@@ -61,7 +66,7 @@ func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Resul
 	if err != nil {
 		return nil, err
 	}
-	player := scenarios.Player{Start: scenarios.External(cfg), External: true, Grace: grace}
+	player := scenarios.Player{Start: scenarios.External(cfg), External: true, Grace: grace, Parallel: atOnce}
 	var played []scenarios.Result
 	player.PlayAll(ctx, all, func(r scenarios.Result) { played = append(played, r) })
 	// What has failed beside all others is played once more: a real server does late what a scenario sees if

@@ -51,8 +51,7 @@ type ControlPlane struct {
 }
 
 // Start starts kube-apiserver and etcd as envtest does, and the controllers that act in a fakecluster
-// by default, but for the migrator of storage versions. crds are files and folders of definitions that
-// are served from the start.
+// by default. crds are files and folders of definitions that are served from the start.
 func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlane, err error) {
 	crlog.SetLogger(logr.Discard()) // of envtest, which would say that nobody has set one
 	klog.SetLogger(logr.Discard())

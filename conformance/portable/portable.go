@@ -23,7 +23,8 @@ var List = verdict.List{
 	Path: "portable.txt",
 	Comment: `What the scenarios of fakecluster answer on the real kube-apiserver and etcd, with those controllers of the real
 kube-controller-manager that act in a fakecluster by default. "fail" is what differs there, "n/a" what cannot be
-played on a cluster that runs already. The programs are built from Kubernetes' and etcd's published modules. Written by "go run . -only portable -update".
+played on a cluster that runs already. The programs are built from Kubernetes' and etcd's published modules.
+Written by "go run . -only portable -update".
 What failed beside all others was played once more beside those that failed.
 What fails: migrations that take longer than the player waits, for the migrator of a real server waits up to
 a minute and more until it has learned of a kind; the types in policies, which a controller checks once and before it

@@ -48,7 +48,7 @@ func (l List) Check(w io.Writer, results []Result) error {
 	for _, d := range diffs {
 		fmt.Fprintf(w, "  %s\n", d)
 	}
-	return fmt.Errorf("%d results differ from %s; if they are right, -update", len(diffs), l.Path)
+	return fmt.Errorf("%d results differ from %s; if they are right, -update. The first: %s", len(diffs), l.Path, diffs[0])
 }
 
 // merge returns the results in their order, with the others, those entries of the list

@@ -134,13 +134,17 @@ func ServeIndex(w http.ResponseWriter, req *http.Request, index handler3.OpenAPI
 	serveIndex(w, req, text, err)
 }
 
-// serveIndex answers with the index as text/plain and without an ETag, as the real server does.
+// serveIndex answers with the index as text/plain and without an ETag, as the real server does. As
+// there it was modified now, but If-Modified-Since gets no 304: the header counts in seconds, and
+// within one (or in a bubble, whose clock stands still) definitions come and go. kubectl, which
+// keeps the index on disk, would not see them.
 func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	http.ServeContent(w, req, "/openapi/v3", time.Now(), bytes.NewReader(index))
+	w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
+	http.ServeContent(w, req, "/openapi/v3", time.Time{}, bytes.NewReader(index))
 }
 
 // list makes the index: the paths of all documents, with their hashes.

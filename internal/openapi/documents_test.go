@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/kube-openapi/pkg/spec3"
@@ -130,6 +131,21 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	}
 	if tag := w.Header().Get("Etag"); tag != "" {
 		t.Errorf("the index has the ETag %s; a real server sends none", tag)
+	}
+}
+
+// Clients like kubectl keep the index, and ask whether it is newer than what they have. The header
+// counts in seconds: what came within the same one must be seen.
+func TestTheIndexIsAnsweredWhateverAClientHas(t *testing.T) {
+	built := 0
+	ants := described("a.com", "ants", &built)
+	had := get(New(resource.NewCatalogue(1, []*resource.Resource{ants}, nil), nil, nil), "/openapi/v3", nil)
+	after := New(resource.NewCatalogue(2, []*resource.Resource{ants, described("b.com", "bees", &built)}, nil), nil, nil)
+	for _, since := range []string{had.Header().Get("Last-Modified"), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)} {
+		w := get(after, "/openapi/v3", http.Header{"If-Modified-Since": {since}})
+		if got := keys(w.Body.String(), "paths"); w.Code != http.StatusOK || !slices.Equal(got, []string{"apis/a.com/v1", "apis/b.com/v1"}) {
+			t.Errorf("if modified since %s: %d, %v", since, w.Code, got)
+		}
 	}
 }
 

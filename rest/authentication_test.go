@@ -44,6 +44,32 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
+// A real server limits the time of a request before it asks who makes it.
+func TestAnUnreadableTimeoutIsRefusedBeforeAnythingElse(t *testing.T) {
+	c := start(t)
+	c.bearer = ""
+	for _, tt := range []struct {
+		rule, path    string
+		authorization string
+		code          int
+	}{
+		{"no token", "/api?timeout=soon", "", 400},
+		{"a wrong token", "/api?timeout=soon", "Bearer wrong", 400},
+		{"a health check without a token", "/healthz?timeout=soon", "", 400},
+		{"a user who may not impersonate", "/api?timeout=soon", "Bearer " + c.server.TokenFor("jane"), 400},
+		{"a watch has no time limit", "/api/v1/namespaces?watch=1&timeout=soon", "", 401},
+		{"a timeout that can be read", "/api?timeout=5s", "", 401},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			a := c.do("GET", tt.path, http.Header{"Authorization": {tt.authorization}, "Impersonate-User": {"john"}}, "")
+			expect(t, "code", a.code, tt.code)
+			if tt.code == 400 {
+				expect(t, "message", statusOf(t, a).Message, `invalid timeout specified in the request URL - time: invalid duration "soon"`)
+			}
+		})
+	}
+}
+
 func TestHealthPathsAnswerToAll(t *testing.T) {
 	c := start(t)
 	c.bearer = ""

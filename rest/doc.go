@@ -6,9 +6,9 @@
 // A create can be read in this order:
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
-//     once closed, forbid caching, demand HTTPS, context, path, history, audit, allowed origins,
-//     health, authentication, explanation, time limit, impersonation, faults, authorization. Each
-//     is a function in a file of its own.
+//     once closed, forbid caching, demand HTTPS, context, path, history, audit, time limit,
+//     allowed origins, health, authentication, explanation, impersonation, faults, authorization.
+//     Each is a function in a file of its own.
 //   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the catalogue, and its verb.
 //   - create.go reads the options. write.go makes a write.Request of them and hands it to package

@@ -11,6 +11,9 @@ type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.
+//
+// The order of those that can refuse a request is that of a real server: it limits the time before
+// it asks who the user is, so a timeout that cannot be read is refused whoever sends it.
 func (s *Server) filters(counts *requestCounts) []filter {
 	return []filter{
 		recoverPanics,
@@ -21,11 +24,11 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		parsePath,
 		record(s.history),
 		s.trail.audit(s.options.Now),
+		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),
 		answerHealth(s.cluster.Users, counts),
 		authenticate(s.cluster.Users),
 		s.explainWrites,
-		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		impersonate(s.cluster.Authorizer),
 		s.injectFaults,
 		s.authorize,

@@ -23,19 +23,19 @@ import (
 var rbac = group{name: "rbac.authorization.k8s.io", kinds: []kind{
 	{
 		kind: "ClusterRoleBinding", plural: "clusterrolebindings", singular: "clusterrolebinding",
-		clusterScoped: true, versions: v1, strategy: clusterrolebinding.Strategy, mayWrite: mayBindRoleClusterWide,
+		clusterScoped: true, versions: v1, strategy: clusterrolebinding.Strategy, mayWrite: mayBindRoleClusterWide, deletesReadable: true,
 	},
 	{
 		kind: "ClusterRole", plural: "clusterroles", singular: "clusterrole",
-		clusterScoped: true, versions: v1, strategy: clusterrole.Strategy, mayWrite: mayGrantClusterRole, table: plain("rbac.authorization.k8s.io", "clusterroles"),
+		clusterScoped: true, versions: v1, strategy: clusterrole.Strategy, mayWrite: mayGrantClusterRole, deletesReadable: true, table: plain("rbac.authorization.k8s.io", "clusterroles"),
 	},
 	{
 		kind: "RoleBinding", plural: "rolebindings", singular: "rolebinding",
-		versions: v1, strategy: rolebinding.Strategy, mayWrite: mayBindRole,
+		versions: v1, strategy: rolebinding.Strategy, mayWrite: mayBindRole, deletesReadable: true,
 	},
 	{
 		kind: "Role", plural: "roles", singular: "role",
-		versions: v1, strategy: role.Strategy, mayWrite: mayGrantRole, table: plain("rbac.authorization.k8s.io", "roles"),
+		versions: v1, strategy: role.Strategy, mayWrite: mayGrantRole, deletesReadable: true, table: plain("rbac.authorization.k8s.io", "roles"),
 	},
 }}
 

@@ -62,7 +62,7 @@ var core = group{name: "", kinds: []kind{
 	{
 		kind: "Namespace", plural: "namespaces", singular: "namespace", short: []string{"ns"},
 		answersDeleted: true, clusterScoped: true, ofItself: true, versions: v1, verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
-		strategy: namespace.Strategy, attributes: namespace.GetAttrs, content: namespaceContent,
+		strategy: namespace.Strategy, attributes: namespace.GetAttrs, content: namespaceContent, deletesReadable: true,
 		subresources: map[string]subresource{
 			"finalize": {strategy: namespace.FinalizeStrategy, verbs: []string{"update"}},
 			"status":   {strategy: namespace.StatusStrategy},

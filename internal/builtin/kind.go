@@ -69,6 +69,9 @@ type kind struct {
 	deleteWarning string
 	// deleteForbids is Deletion.Forbids of resource.Version.
 	deleteForbids func(name string) error
+	// deletesReadable is Deletion.OnlyReadable of resource.Version. Upstream wraps the storages of such
+	// kinds, and what deletes unreadable objects does not show through.
+	deletesReadable bool
 
 	table registryrest.TableConvertor // nil: upstream's printer
 	// printedAsList says that the row of an object depends on the other objects of a list.
@@ -214,8 +217,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Types:            k.types(g).Converter,
 		FieldManager:     k.fields(g, name, "", k.strategy),
 	}
-	v.Deletion.Warning, v.Deletion.Forbids = k.deleteWarning, k.deleteForbids
-	v.Deletion.OnlyReadable = k.mayWrite != nil || k.content != nil // upstream wraps their storages, and hides that part
+	v.Deletion.Warning, v.Deletion.Forbids, v.Deletion.OnlyReadable = k.deleteWarning, k.deleteForbids, k.deletesReadable
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})

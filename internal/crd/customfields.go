@@ -67,7 +67,7 @@ func (c *codec) convertTree(obj map[string]any, apiVersion string) (map[string]a
 // Update implements resource.Fields.
 func (f *customFields) Update(current resource.Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
 	live, is := current.Object.(*unstructured.Unstructured).Object, obj.(*unstructured.Unstructured).Object
-	managed, ok := current.Owners()
+	managed, ok := current.OwnersInMap()
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
@@ -87,7 +87,7 @@ func (f *customFields) Update(current resource.Decoded, obj runtime.Object, mana
 // Apply implements resource.Fields.
 func (f *customFields) Apply(current resource.Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
 	live := current.Object.(*unstructured.Unstructured).Object
-	managed, ok := current.Owners()
+	managed, ok := current.OwnersInMap()
 	if !ok {
 		return f.upstream.Apply(current, configuration, manager, force, now)
 	}

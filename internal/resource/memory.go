@@ -48,25 +48,24 @@ func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	return d
 }
 
-// Owners returns the owners of the object's fields. It returns ok false where
-// fields.ParseManaged does.
-func (d Decoded) Owners() (managed *fields.Managed, ok bool) {
+// Owners returns the owners of the fields of an object with a Go type. It returns ok false where
+// fields.ParseList does.
+func (d Decoded) Owners() (managed *fields.Managed, ok bool) { return d.ownersBy(parseOwners) }
+
+// OwnersInMap is Owners for an object that is a map.
+func (d Decoded) OwnersInMap() (managed *fields.Managed, ok bool) {
+	return d.ownersBy(parseOwnersInMap)
+}
+
+func (d Decoded) ownersBy(parse func(runtime.Object) (*fields.Managed, bool)) (managed *fields.Managed, ok bool) {
 	if d.owned == nil {
-		return parseOwners(d.Object)
+		return parse(d.Object)
 	}
-	d.owned.once.Do(func() { d.owned.managed, d.owned.ok = parseOwners(d.Object) })
+	d.owned.once.Do(func() { d.owned.managed, d.owned.ok = parse(d.Object) })
 	return d.owned.managed, d.owned.ok
 }
 
 func parseOwners(obj runtime.Object) (*fields.Managed, bool) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		metadata, ok := u.Object["metadata"].(map[string]any)
-		if !ok {
-			return fields.Nobody, u.Object["metadata"] == nil
-		}
-		list, _ := metadata["managedFields"].([]any)
-		return fields.ParseManaged(list)
-	}
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, false
@@ -74,14 +73,24 @@ func parseOwners(obj runtime.Object) (*fields.Managed, bool) {
 	return fields.ParseList(metadata.GetManagedFields())
 }
 
-// hasOwners tells whether the owners that are known are those that the object names. A
+func parseOwnersInMap(obj runtime.Object) (*fields.Managed, bool) {
+	all := obj.(*unstructured.Unstructured).Object
+	metadata, ok := all["metadata"].(map[string]any)
+	if !ok {
+		return fields.Nobody, all["metadata"] == nil
+	}
+	list, _ := metadata["managedFields"].([]any)
+	return fields.ParseManaged(list)
+}
+
+// hasOwners tells whether the owners that are known are those that the object, of the version, names. A
 // webhook, for example, may have changed metadata.managedFields since they were worked out.
-func (d Decoded) hasOwners() bool {
+func (d Decoded) hasOwners(v *Version) bool {
 	if d.owned == nil || !d.owned.ok {
 		return false
 	}
-	if u, ok := d.Object.(*unstructured.Unstructured); ok {
-		metadata, _ := u.Object["metadata"].(map[string]any)
+	if !v.Typed {
+		metadata, _ := d.Object.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
 		list, _ := metadata["managedFields"].([]any)
 		return d.owned.managed.IsTree(list)
 	}
@@ -184,10 +193,10 @@ func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
 	return decoded, nil
 }
 
-// Remember keeps the object of a committed record. The object is what EncodeToStore
+// Remember keeps the object of a committed record of the version. The object is what EncodeToStore
 // returned as stored, with the resourceVersion of the record.
-func (m *Memory) Remember(record store.Record, stored Decoded) {
-	if !stored.hasOwners() {
+func (m *Memory) Remember(v *Version, record store.Record, stored Decoded) {
+	if !stored.hasOwners(v) {
 		stored.owned = &owned{}
 	}
 	m.put(record, stored)

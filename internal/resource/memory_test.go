@@ -74,7 +74,7 @@ func TestARecordIsDecodedOnce(t *testing.T) {
 		}
 	}
 	next, ns := stored(t, v, "x", "2")
-	m.Remember(next, resource.Decoded{Object: ns})
+	m.Remember(v, next, resource.Decoded{Object: ns})
 	if got := label(t, m, v, next); got != "2" || codec.decoded != 1 {
 		t.Errorf("label %q, decoded %d times", got, codec.decoded)
 	}
@@ -108,7 +108,7 @@ func TestAMemoryIsBounded(t *testing.T) {
 	for i := range 5 { // each counts 4 MB: there is room for three
 		record, ns := stored(t, v, fmt.Sprint(i), strings.Repeat("x", 512<<10))
 		records = append(records, record)
-		m.Remember(record, resource.Decoded{Object: ns})
+		m.Remember(v, record, resource.Decoded{Object: ns})
 	}
 	for _, i := range []int{4, 3, 2, 0} {
 		label(t, m, v, records[i])
@@ -122,7 +122,7 @@ func TestAnObjectThatIsAlteredIsFound(t *testing.T) {
 	v, _ := namespaces()
 	m := resource.NewMemory(true)
 	record, ns := stored(t, v, "x", "1")
-	m.Remember(record, resource.Decoded{Object: ns})
+	m.Remember(v, record, resource.Decoded{Object: ns})
 	if _, err := m.Decode(v, record); err != nil {
 		t.Fatal(err)
 	}

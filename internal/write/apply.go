@@ -51,7 +51,7 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 	if err != nil {
 		return resource.Decoded{}, err
 	}
-	if err := a.isBounded(configuration); err != nil {
+	if err := a.isBoundedMap(configuration); err != nil {
 		return resource.Decoded{}, err
 	}
 	obj, err := a.applyFields(into, configuration, change.Force)

@@ -16,14 +16,31 @@ import (
 // seconds on a hundred thousand of them.
 const maxMetadata = 10_000
 
-// isBounded refuses an object with excessive metadata. It comes before the stages of a write
-// that work on each piece of it. What a real server would refuse after all its work, for its
-// size, is refused in the same words.
+// isBounded refuses an object with excessive metadata, which is of the kind that the write shows. It
+// comes before the stages of a write that work on each piece of it. What a real server would refuse
+// after all its work, for its size, is refused in the same words.
 func (a attempt) isBounded(obj runtime.Object) error {
+	if !a.shownAs().Typed {
+		return a.isBoundedMap(obj.(*unstructured.Unstructured))
+	}
 	name, n, size, err := excessive(obj)
-	switch {
-	case err != nil || n == 0:
+	if err != nil {
 		return err
+	}
+	return a.refuseExcess(obj, name, n, size)
+}
+
+// isBoundedMap is isBounded for an object that is a map, as apply configurations are of all kinds.
+func (a attempt) isBoundedMap(u *unstructured.Unstructured) error {
+	name, n, size := excessiveMap(u)
+	return a.refuseExcess(u, name, n, size)
+}
+
+// refuseExcess words the error of an object with n entries in a field of its metadata; 0: there is none.
+func (a attempt) refuseExcess(obj runtime.Object, name string, n, size int) error {
+	switch {
+	case n == 0:
+		return nil
 	case name == "annotations" && size > validation.TotalAnnotationSizeLimitB:
 		return a.invalidMetadata(obj, field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", validation.TotalAnnotationSizeLimitB)})
 	case size > maxObjectBytes:
@@ -44,22 +61,6 @@ func (a attempt) invalidMetadata(obj runtime.Object, errs field.ErrorList) error
 // excessive returns a field of an object's metadata that has more than maxMetadata entries, how
 // many it has, and how many bytes their texts take in the store, or 0 entries if there is none.
 func excessive(obj runtime.Object) (name string, n, size int, err error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		metadata, _ := u.Object["metadata"].(map[string]any)
-		for _, name := range []string{"labels", "annotations", "finalizers", "ownerReferences", "managedFields"} {
-			switch value := metadata[name].(type) {
-			case map[string]any:
-				if len(value) > maxMetadata {
-					return name, len(value), sizeOfMap(value), nil
-				}
-			case []any:
-				if len(value) > maxMetadata {
-					return name, len(value), sizeOfList(value), nil
-				}
-			}
-		}
-		return "", 0, 0, nil
-	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return "", 0, 0, apierrors.NewInternalError(err)
@@ -82,6 +83,24 @@ func excessive(obj runtime.Object) (name string, n, size int, err error) {
 		return "managedFields", n, 0, nil
 	}
 	return "", 0, 0, nil
+}
+
+// excessiveMap is excessive for an object that is a map.
+func excessiveMap(u *unstructured.Unstructured) (name string, n, size int) {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	for _, name := range []string{"labels", "annotations", "finalizers", "ownerReferences", "managedFields"} {
+		switch value := metadata[name].(type) {
+		case map[string]any:
+			if len(value) > maxMetadata {
+				return name, len(value), sizeOfMap(value)
+			}
+		case []any:
+			if len(value) > maxMetadata {
+				return name, len(value), sizeOfList(value)
+			}
+		}
+	}
+	return "", 0, 0
 }
 
 // sizeOfMap returns how many bytes a map of texts takes in JSON, and about as many in protobuf.

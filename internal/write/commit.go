@@ -260,7 +260,7 @@ func (a attempt) remember(record store.Record, obj resource.Decoded, stored reso
 	}
 	if metadata, err = meta.Accessor(stored.Object); err == nil { // of the object itself, or of a copy
 		metadata.SetResourceVersion(revision)
-		a.p.Memory.Remember(record, stored)
+		a.p.Memory.Remember(a.version.Resource.Storage, record, stored)
 	}
 }
 

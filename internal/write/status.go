@@ -14,14 +14,14 @@ func (a attempt) sentStatus(obj runtime.Object) any {
 	if a.p.DropsStatus == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
 		return nil
 	}
-	return statusOf(obj)
+	return a.statusOf(obj)
 }
 
 // statusOf returns a copy of the status as far as the strategies of the kinds alter it; nil: the object
 // has none.
-func statusOf(obj runtime.Object) any {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return u.Object["status"]
+func (a attempt) statusOf(obj runtime.Object) any {
+	if !a.version.Typed {
+		return obj.(*unstructured.Unstructured).Object["status"]
 	}
 	if v := reflect.Indirect(reflect.ValueOf(obj)); v.Kind() == reflect.Struct {
 		if status := v.FieldByName("Status"); status.IsValid() && !status.IsZero() {
@@ -37,7 +37,7 @@ func (a attempt) tellDropped(sent any, obj runtime.Object) {
 	if sent == nil {
 		return
 	}
-	is := statusOf(obj)
+	is := a.statusOf(obj)
 	if sent = withoutZeros(sent); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(is)) {
 		a.p.DropsStatus(a.ctx)
 	}

@@ -14,11 +14,10 @@ import (
 // Objects that are maps are compared as maps here, and upstream is only called if their
 // owners differ in more than times.
 func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, error) {
-	is, isMap := obj.(*unstructured.Unstructured)
-	was, wasMap := current.(*unstructured.Unstructured)
-	if !isMap || !wasMap {
+	if a.version.Typed {
 		return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
 	}
+	is, was := obj.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
 	metadata, _ := is.Object["metadata"].(map[string]any)
 	before, _ := was.Object["metadata"].(map[string]any)
 	if !json.EqualBut("metadata", is.Object, was.Object) || !json.EqualBut("managedFields", metadata, before) {

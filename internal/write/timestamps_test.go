@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 func TestTimesOfOwnersAreKeptAsUpstreamKeepsThem(t *testing.T) {
@@ -53,7 +55,7 @@ func TestTimesOfOwnersAreKeptAsUpstreamKeepsThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := attempt{ctx: t.Context()}.keepTimestamps(is, was)
+			got, err := attempt{ctx: t.Context(), version: &resource.Version{}}.keepTimestamps(is, was)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -210,14 +210,13 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Strategy:         k.strategy,
 		Informed:         informed(scheme, k.strategy),
 		ContentFirst:     k.content,
-		Deletion:         resource.DeletionBy(k.strategy),
+		Deletion:         k.deletion(),
 		Claims:           k.claims,
 		MayWrite:         k.mayWrite,
 		Review:           k.answer,
 		Types:            k.types(g).Converter,
 		FieldManager:     k.fields(g, name, "", k.strategy),
 	}
-	v.Deletion.Warning, v.Deletion.Forbids, v.Deletion.OnlyReadable = k.deleteWarning, k.deleteForbids, k.deletesReadable
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})
@@ -245,6 +244,19 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		v.Subresource[name] = s.of(g, k, v, name)
 	}
 	return v
+}
+
+// deletion says how the objects are deleted. Upstream's strategies say part of it by the methods that
+// they have.
+func (k *kind) deletion() resource.Deletion {
+	d := resource.Deletion{Warning: k.deleteWarning, Forbids: k.deleteForbids, OnlyReadable: k.deletesReadable}
+	if s, ok := k.strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
+		d.Dependents = s.DefaultGarbageCollectionPolicy
+	}
+	if s, ok := k.strategy.(registryrest.RESTGracefulDeleteStrategy); ok {
+		d.Graceful = s.CheckGracefulDelete
+	}
+	return d
 }
 
 // internalIn returns the version of the objects that the strategies of a group work on.

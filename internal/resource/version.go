@@ -310,18 +310,6 @@ type Deletion struct {
 	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 }
 
-// DeletionBy returns what a strategy of upstream's says about deletion.
-func DeletionBy(strategy any) Deletion {
-	var d Deletion
-	if s, ok := strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
-		d.Dependents = s.DefaultGarbageCollectionPolicy
-	}
-	if s, ok := strategy.(registryrest.RESTGracefulDeleteStrategy); ok {
-		d.Graceful = s.CheckGracefulDelete
-	}
-	return d
-}
-
 // Claims allocate what a cluster has only once, such as the IP addresses of Services. What an
 // object has claimed stands in the object. The object has it until it is deleted or gives it
 // up in an update.

@@ -18,7 +18,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controllers"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faults"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -197,11 +196,6 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Quotas:  quotas.charged(kinds.inTree),
 
 		MayCreate: host.MayCreate,
-		Makes:     func(ctx context.Context, revision int64) { history.From(ctx).Made(revision) },
-		Repeats:   func(ctx context.Context) { history.From(ctx).Repeat() },
-
-		DropsStatus: func(ctx context.Context) { history.From(ctx).DropsStatus() },
-		Overtaken:   func(ctx context.Context, read, found int64) { history.From(ctx).Overtaken(read, found) },
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -127,8 +128,8 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		a.request.Explained.Unchanged()
 	}
 	if a.request.isDryRun() || same {
-		if !a.request.isDryRun() && a.p.Repeats != nil {
-			a.p.Repeats(a.ctx)
+		if !a.request.isDryRun() {
+			history.From(a.ctx).Repeat()
 		}
 		unchanged := record
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
@@ -195,7 +196,7 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	gone, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
 		return a.p.Store.Delete(record.Key, record.Revision, c.commitWith(store.Write{
 			Make: func(revision int64) string {
-				a.makes(revision)
+				history.From(a.ctx).Made(revision)
 				return view.WithResourceVersion(record.Value, revision)
 			},
 			Tag:     record.Tag,
@@ -236,7 +237,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 func (a attempt) toStore(text string, filled bool, require []store.Precondition) store.Write {
 	return store.Write{
 		Make: func(revision int64) string {
-			a.makes(revision)
+			history.From(a.ctx).Made(revision)
 			return view.WithResourceVersion(text, revision)
 		},
 		Tag:     a.version.Resource.Storage.Tag(filled),

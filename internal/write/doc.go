@@ -69,10 +69,15 @@
 // status. So no stage asks again, and the next write begins with the facts that this one
 // has found out.
 //
+// # What is told
+//
+// A write tells the entry of its request in the history (history.From) which revision it makes, or
+// why it makes none, and the explanation that a client has asked for (explain.go) what its stages
+// find. Neither changes what becomes of the write.
+//
 // # Locks
 //
 // The pipeline holds no lock. Random, the memory and the store have one each. The store calls the
-// Make of a write while it is locked: it puts the revision into the object, and tells it to those
-// who want to know (Pipeline.Makes, the quotas), who take a lock of their own for a few
-// statements. Admission, conversion and the reactor run without any lock.
+// Make of a write while it is locked: it puts the revision into the object, and tells it to the
+// history and the quotas, who take a lock of their own for a few statements. Admission, conversion and the reactor run without any lock.
 package write

@@ -50,26 +50,6 @@ type Pipeline struct {
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
-	// Makes is told the revision that a write is about to make, before anybody can read it. The
-	// store is locked meanwhile. Nil: nobody wants to know.
-	Makes func(ctx context.Context, revision int64)
-	// Repeats is told that a write makes no revision, because it would change nothing. Nil:
-	// nobody wants to know.
-	Repeats func(ctx context.Context)
-	// DropsStatus is told that a write carried a status that is not kept, because its kind takes it at
-	// the subresource alone: of a create, and of an update that changes nothing otherwise. Nil: nobody
-	// wants to know.
-	DropsStatus func(ctx context.Context)
-	// Overtaken is told that a write is refused because the client has read one revision of the object,
-	// and there is another. Nil: nobody wants to know.
-	Overtaken func(ctx context.Context, read, found int64)
-}
-
-// makes tells who wants to know that the write makes a revision.
-func (a attempt) makes(revision int64) {
-	if a.p.Makes != nil {
-		a.p.Makes(a.ctx, revision)
-	}
 }
 
 // Reactor carries out what follows from a commit, before the write returns.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -73,9 +74,7 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 		return nil
 	case seen != 0:
 		a.request.Explained.Overtaken(int64(seen), record.Revision)
-		if a.p.Overtaken != nil {
-			a.p.Overtaken(a.ctx, int64(seen), record.Revision)
-		}
+		history.From(a.ctx).Overtaken(int64(seen), record.Revision)
 		return apierrors.NewConflict(gr, a.request.Name, errModified)
 	case a.updateStrategy().AllowUnconditionalUpdate(a.ctx):
 		return versioner.UpdateObject(obj, uint64(record.Revision))

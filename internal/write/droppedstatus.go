@@ -6,12 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
 // for it, before the strategy of the kind has dropped it; nil: it carries none, or nobody asks.
 func (a attempt) sentStatus(obj runtime.Object) any {
-	if a.p.DropsStatus == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
+	if history.From(a.ctx) == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
 		return nil
 	}
 	return a.statusOf(obj)
@@ -39,7 +41,7 @@ func (a attempt) tellDropped(sent any, obj runtime.Object) {
 	}
 	is := a.statusOf(obj)
 	if sent = withoutZeros(sent); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(is)) {
-		a.p.DropsStatus(a.ctx)
+		history.From(a.ctx).DropsStatus()
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // that there was nothing of the sort.
 type Explanation struct {
 	Request Request `json:"request"`
-	// Access says who lets the user send the request; nil: nobody was asked.
+	// Access says who lets the user send the request; nil: there was no question.
 	Access *Access `json:"access,omitempty"`
 	// Fault is what a fault on purpose has done to the request.
 	Fault string `json:"fault,omitempty"`

@@ -143,7 +143,7 @@ func DropWatch(afterEvents int) Effect { return Effect{faults.DropWatch(afterEve
 func DelayWatch(by time.Duration) Effect { return Effect{faults.DelayWatch(by)} }
 
 // ExpireWatch ends a watch with the event ERROR and the Status 410 "too old resource version", and
-// compacts the history as [Cluster.Compact] does, so that the client has to list anew. It strikes
+// compacts the history as [Cluster.Compact] does, so that the client has to list again. It strikes
 // the same watches as DropWatch. Other watches go on.
 func ExpireWatch() Effect { return Effect{faults.ExpireWatch()} }
 

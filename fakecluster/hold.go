@@ -149,7 +149,7 @@ func (h *Hold) deliver(events []Delivery) (n int) {
 	return n
 }
 
-// errNoBubble is the error of a tick of which nobody knows when it is over.
+// errNoBubble is the error of a tick outside of a bubble, where its end is not known.
 var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: elsewhere nobody knows when the clients have nothing left to do; use Deliver")
 
 // Tick waits until nothing moves, delivers everything that is held back, and waits until nothing moves

@@ -132,7 +132,7 @@ func (s *settings) publish(flag, path string) error {
 	return nil
 }
 
-// readFrontProxy says whose headers are believed.
+// readFrontProxy says which proxy is trusted.
 func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 	certificates, err := certutil.CertsFromFile(path)
 	if err == nil {

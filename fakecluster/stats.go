@@ -48,7 +48,7 @@ func (c *Cluster) ReportMetrics(b *testing.B) {
 	}
 }
 
-// ResetStats begins to count anew, as a benchmark does after it has prepared the cluster. It forgets the
+// ResetStats begins to count from zero, as a benchmark does after it has prepared the cluster. It forgets the
 // requests as well, but not who has made which revision. Requests that run, such as watches, stay: each
 // counts as one request, with the events and bytes that come from now on. The numbers of requests go on.
 func (c *Cluster) ResetStats() { c.server.ForgetRequests() }

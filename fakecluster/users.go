@@ -72,7 +72,7 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 // system:serviceaccount:NAMESPACE:NAME, of the groups that all service accounts are in. Its
 // bearer token does not expire. The ServiceAccount may be created later than the configuration.
 // As long as there is none, requests are answered with 401, as those of a Pod whose
-// ServiceAccount has been deleted. The configuration is good for forks of the cluster as well.
+// ServiceAccount has been deleted. The configuration is valid for forks of the cluster as well.
 //
 // For a token like that of a Pod, which is a JSON Web Token and expires, create the
 // subresource token of the ServiceAccount.

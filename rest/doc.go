@@ -27,7 +27,7 @@
 // # Invariants
 //
 //   - A request sees one resource.Catalogue from its start to its end, unless its write is
-//     tried again because the kind was defined anew.
+//     tried again because the definition of the kind has changed.
 //   - A verb never asks whether a kind is built in. What differs is in fields of
 //     resource.Resource and resource.Version.
 //   - A verb that returns an error has sent no part of an answer: the caller answers with

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// healthChecks are the checks of a real server, in its order, but for those that only one of the
+// healthChecks are the checks of a real server, in its order, without those that only one of the
 // paths has. All of them pass as long as the server answers: what they stand for is ready before a
 // cluster takes requests, or does not exist apart from it.
 var healthChecks = []string{

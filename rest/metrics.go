@@ -181,7 +181,7 @@ func (c *counted) Flush() {
 }
 
 // serveMetrics answers with what upstream's code has measured in the process, which all its clusters
-// share, and the requests to this server. A DELETE begins anew.
+// share, and the requests to this server. A DELETE sets them to zero.
 func (c *requestCounts) serveMetrics(w http.ResponseWriter, req *http.Request) {
 	if req.Method == http.MethodDelete {
 		legacyregistry.Reset()

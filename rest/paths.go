@@ -89,7 +89,7 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 	}
 }
 
-// pathsOf returns the paths that a real server names, but for those of objects. All of them answer;
+// pathsOf returns the paths that a real server names, except those of objects. All of them answer;
 // /flagz says that there are no flags (missingPaths).
 func pathsOf(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
 	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)

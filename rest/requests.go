@@ -21,7 +21,7 @@ type Request struct {
 	// Time is when the request came, by the clock of the cluster (Options.Now).
 	Time time.Time
 
-	// User is who has sent the request; empty: nobody knows. UserAgent is what the program calls
+	// User is who has sent the request; empty: it is not known. UserAgent is what the program calls
 	// itself.
 	User, UserAgent string
 

@@ -30,7 +30,7 @@ type Options struct {
 	Users Users
 	// AuthenticationInfo is the data that the server adds to the ConfigMap
 	// extension-apiserver-authentication in kube-system, by the keys of kube-apiserver, so that
-	// servers of aggregated APIs believe whom this one believes; nil: nothing.
+	// servers of aggregated APIs trust the same authorities as this one; nil: nothing.
 	AuthenticationInfo map[string]string
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts

@@ -55,7 +55,7 @@ func httpClient(cfg *rest.Config) (*http.Client, error) {
 	return rest.HTTPClientFor(cfg)
 }
 
-// withoutCredentials returns a configuration that says nobody's name. Unlike rest.AnonymousClientConfig it
+// withoutCredentials returns a configuration without a user. Unlike rest.AnonymousClientConfig it
 // keeps the transport, without which a cluster in process cannot be reached.
 func withoutCredentials(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)

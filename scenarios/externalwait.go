@@ -107,7 +107,7 @@ func (c *external) policiesWritten(prefix string) {
 	defer c.mu.Unlock()
 	kind := markerKinds[prefix]
 	if c.hooks == nil && strings.HasSuffix(kind, "WebhookConfiguration") {
-		return // it calls nobody whom the scenario knows
+		return // it calls no webhook of the scenario
 	}
 	if c.markers[prefix] == nil {
 		if c.markers == nil {
@@ -134,7 +134,7 @@ func (c *external) inForce(ctx context.Context) error {
 	return nil
 }
 
-// mark writes a marker anew and waits until it is in force.
+// mark rewrites a marker and waits until it is in force.
 func (c *external) mark(ctx context.Context, m *marker) error {
 	m.count++
 	mark := fmt.Sprintf("%s-%s-%d", c.word, m.kind, m.count)

@@ -173,7 +173,7 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 		kind, _ := event["type"].(string)
 		switch kind {
 		case "ERROR":
-			return nil // what is there is looked at anew
+			return nil // the runner looks again at what is there
 		case "BOOKMARK":
 			continue
 		}

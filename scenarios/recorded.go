@@ -20,7 +20,7 @@ type Beginning struct {
 }
 
 // Scenario returns the text of the scenario that the session is, and how many steps it has. What
-// the server makes anew each time is left out of the expectations, or referred to.
+// the server makes each time is left out of the expectations, or referred to.
 func (r *Recorder) Scenario(from Beginning) (text []byte, steps int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -398,7 +398,7 @@ func (w *recording) expect(s *recordedStep, e *exchange) {
 	}
 }
 
-// lasting is an object without what the server makes anew, and without what the request says.
+// lasting is an object without what the server makes each time, and without what the request says.
 func (w *recording) lasting(r *rewriting, object any, named bool) any {
 	fields, ok := r.withoutPassing(object).(map[string]any)
 	if !ok {

@@ -120,7 +120,7 @@ func (r *Reporter) Report(result Result) {
 	}
 }
 
-// clear takes the line of the progress away, and progress writes it anew.
+// clear takes the line of the progress away, and progress writes it again.
 func (r *Reporter) clear() {
 	if r.Progress > 0 {
 		fmt.Fprint(r.w, "\r\x1b[K")

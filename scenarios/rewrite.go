@@ -480,7 +480,7 @@ func (r *rewriting) spaced(text string, end int) string {
 // made by the server, and new each time.
 var serverMade = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink", "continue"}
 
-// lasting is a value as it will be the next time, too: without what the server makes anew.
+// lasting is a value as it will be the next time, too: without what the server makes each time.
 func (r *rewriting) lasting(name string, value any) any {
 	if r.passing(name, value) {
 		return present{}

@@ -34,7 +34,7 @@
 // that begins with what the file has. A file and a snapshot that [Snapshot.Write] writes have one format: the state at the
 // oldest revision, and the events since, in frames with checksums. So a snapshot is a file to go on with, and
 // [ReadFile] makes a snapshot of a file. The events are in the file in the order of the log; those that the log has
-// forgotten stay in it until the file is written anew.
+// forgotten stay in it until the file is rewritten.
 //
 // # What stays true
 //

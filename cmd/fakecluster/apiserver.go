@@ -54,7 +54,7 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 }
 
 // missing says which flags a real server does not start without, in its words. This one needs none of
-// them: a cluster in Go has a key of its own. But a suite that forgets one shall be told here, too.
+// them: a cluster in Go has a key of its own. But a suite that forgets one has to learn of it here, too.
 func missing(flags *serverflags.Flags) error {
 	var errs []error
 	if len(flags.List("etcd-servers")) == 0 {

@@ -18,7 +18,7 @@ import (
 // It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who types
 // --kubeconfig ~/.kube/config would lose the access to all other clusters. It does not follow
 // links, and writes to regular files only. It writes a temporary file beside the file and renames
-// it, so that nobody reads an incomplete file.
+// it, so that no program reads an incomplete file.
 func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	isNew, err := writeOwn(path, content, "a kubeconfig of fakecluster", ours)
 	if err != nil || !isNew {

@@ -23,7 +23,7 @@ type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
 	Cluster Cluster
-	// Explained takes down what plugins say; nil: nobody wants to know.
+	// Explained takes down what plugins say; nil: no explanation is wanted.
 	Explained *explained.Recorder
 
 	audit    *audit.AuditContext

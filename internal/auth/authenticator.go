@@ -48,16 +48,16 @@ type Options struct {
 	ClientCA *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
-	// OpenID makes what knows the users of the ID tokens of other issuers, for a context that ends
-	// with the cluster; nil: no other issuer is trusted.
+	// OpenID makes what authenticates ID tokens of other issuers, for a context that ends with the
+	// cluster; nil: no other issuer is trusted.
 	OpenID func(closing context.Context) (authenticator.Token, error)
-	// Webhook knows the users of tokens that nothing else knows, and the audiences that a token is
-	// for; nil: there are none.
+	// Webhook authenticates tokens that nothing else does, and says which audiences they are for;
+	// nil: there are no such tokens.
 	Webhook authenticator.Token
 	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
 	// kube-system.
 	BootstrapTokens bool
-	// FrontProxy knows the users that proxies name in headers; nil: no proxy is believed.
+	// FrontProxy authenticates requests whose user a proxy names in headers; nil: no proxy is trusted.
 	FrontProxy authenticator.Request
 	// Requests authenticates requests that nothing else does; nil: such requests are
 	// refused. The users have the groups that it gives them, and no others.
@@ -342,7 +342,7 @@ func clientCertificates(of *x509.CertPool) x509.VerifyOptions {
 type eitherAuthority []authenticator.Request
 
 // AuthenticateRequest implements authenticator.Request. A certificate is wrong if no authority has
-// issued it. One that names nobody is not wrong: the request may have other credentials, or none.
+// issued it. One that names no user is not wrong: the request may have other credentials, or none.
 func (e eitherAuthority) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	var errs []error
 	for _, by := range e {

@@ -17,29 +17,29 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// IssuerURL is who issues the tokens of service accounts, and whom they are for if a request for
-// one does not say it. It is what kubeadm tells kube-apiserver.
+// IssuerURL is the issuer of the tokens of service accounts, and their audience if the request for a
+// token names none. It is what kubeadm configures.
 const IssuerURL = "https://kubernetes.default.svc.cluster.local"
 
-// IssuerOptions say how tokens of service accounts are issued, and which are accepted. The zero
-// value of each field is good.
+// IssuerOptions say how tokens of service accounts are issued, and which are accepted. All fields
+// have useful zero values.
 type IssuerOptions struct {
-	// URLs are the names of the issuer. The first stands in the tokens that it issues; those
-	// with another one are accepted. None: IssuerURL.
+	// URLs are the names of the issuer. It issues tokens with the first one, and accepts tokens
+	// with any of them. None: IssuerURL.
 	URLs []string
-	// SigningKey is the private key; nil: one that is made when it is first needed.
+	// SigningKey is the private key; nil: the issuer makes one when it first needs it.
 	SigningKey any
-	// Keys are the public keys of the tokens that are accepted; none: that of SigningKey.
+	// Keys are the public keys of accepted tokens; none: that of SigningKey.
 	Keys []any
-	// Audiences are those whom a token has to be for; none: URLs.
+	// Audiences are the audiences of the server. A token must be for one of them. None: URLs.
 	Audiences []string
-	// JWKSURI is where the keys are to be found, as the document of the issuer says; empty: where
-	// Document says.
+	// JWKSURI is the address of the keys in the discovery document of the issuer; empty: the one that
+	// Document chooses.
 	JWKSURI string
-	// MaxExpiration bounds how long a token is good; zero: there is no bound.
+	// MaxExpiration is the longest lifetime of a token; zero: there is no limit.
 	MaxExpiration time.Duration
-	// ExactExpiration keeps the tokens that Pods get from being good for a year, as long as those
-	// who use them have not learned to get new ones.
+	// ExactExpiration gives the tokens of Pods the lifetime that they ask for. Without it they are
+	// valid for a year, for clients that do not reload them.
 	ExactExpiration bool
 }
 
@@ -88,10 +88,10 @@ func (i *Issuer) Audiences() authenticator.Audiences {
 	return i.options.Audiences
 }
 
-// MaxExpiration bounds how long a token is good; zero: there is no bound.
+// MaxExpiration is the longest lifetime of a token; zero: there is no limit.
 func (i *Issuer) MaxExpiration() time.Duration { return i.options.MaxExpiration }
 
-// ExtendsExpiration says that tokens of Pods are good for longer than they say.
+// ExtendsExpiration says that tokens of Pods stay valid for longer than they say.
 func (i *Issuer) ExtendsExpiration() bool { return !i.options.ExactExpiration }
 
 func (i *Issuer) make() error {

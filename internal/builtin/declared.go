@@ -17,7 +17,7 @@ import (
 
 // fastValidation checks updates faster than upstream does. Upstream's rules compare parts of the old
 // object with parts of the new one again and again: the strategy whole specs, and the rules that are
-// declared on Go types every part on each level anew. fastValidation shows them a copy of the old
+// declared on Go types every part again on each level. fastValidation shows them a copy of the old
 // object that shares with the new object what is the same in both, so that a comparison of two
 // parts sees at once that they are the same. Upstream copies both objects for the declared rules;
 // fastValidation does not. If an object breaks one of them, upstream checks it again and words the

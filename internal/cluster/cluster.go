@@ -263,7 +263,7 @@ func (c *Cluster) Continue(origin *Cluster) error {
 	shared := origin.Catalogue().Definitions("*")
 	for i, d := range shared {
 		if d.Resource != nil && d.Resource.CallsOut {
-			// It is compiled anew, and only the beginning of its history is taken over.
+			// It is compiled again, and only the beginning of its history is taken over.
 			stale := *d
 			stale.Record.Revision = 0
 			shared[i] = &stale

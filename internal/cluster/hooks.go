@@ -29,7 +29,7 @@ type hooks struct {
 	used *lru.Cache
 }
 
-// maxHookClients is how many clients upstream keeps for one phase of admission, and thus half of how
+// maxHookClients is how many clients upstream keeps for one phase of admission, and so half of how
 // many there are.
 const maxHookClients = 200
 

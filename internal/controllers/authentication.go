@@ -14,7 +14,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// authenticationInfo is the ConfigMap in which servers of aggregated APIs read whom to believe.
+// authenticationInfo is the ConfigMap from which servers of aggregated APIs learn whom to trust.
 var authenticationInfo = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 
 // The keys of the certificates in its data.

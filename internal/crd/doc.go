@@ -20,7 +20,7 @@
 //     knownSpecs bounds how many specs are known.
 //
 // A conversion webhook is called through the services of one cluster. A resource that has
-// one (Resource.CallsOut) is therefore compiled anew for a fork.
+// one (Resource.CallsOut) is therefore compiled again for a fork.
 //
 // # Locks
 //

@@ -21,7 +21,7 @@ import (
 
 // rules are the CEL rules of a schema. An object that keeps all of them passes them here. Any other
 // object is left to upstream's validator, which knows the words and what of an update is not held
-// against it. Upstream's validator makes the schemas of all fields of an object anew for each field
+// against it. Upstream's validator makes the schemas of all fields of an object again for each field
 // that a rule reads; the rules here make them once.
 type rules struct {
 	// upstream returns the validator; nil as long as it is not needed, because it compiles the rules.

@@ -123,7 +123,7 @@ func (c caller) reach(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unreached is a transport that reaches nobody.
+// unreached is a transport that reaches no server.
 type unreached struct{ to http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = unreached{}

@@ -186,7 +186,7 @@ func changesOf(was, is map[string]any) []explain.Change {
 // Changes returns what differs between two states of an object.
 func Changes(was, is map[string]any) []explain.Change { return changesOf(was, is) }
 
-// byServer are the fields of which nobody has to be told: the server makes them, or they stand in
+// byServer are the fields that need no mention: the server makes them, or they are in
 // the request.
 var byServer = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true, "metadata.uid": true,

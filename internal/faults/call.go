@@ -68,7 +68,7 @@ func (e *Engine) failCall(k kind, strikes func(*Injection) bool) (fault string) 
 	return ""
 }
 
-// Unreached is the error of a connection to a host at which nobody listens.
+// Unreached is the error of a connection to a host at which nothing listens.
 func Unreached(host string) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: address(host), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }

@@ -107,7 +107,7 @@ type Struck struct {
 	Request Request
 	// Latency is how long the request waits first.
 	Latency time.Duration
-	// Tell is called with what happens to the request, once, before its answer; nil: nobody asks.
+	// Tell is called with what happens to the request, once, before its answer; nil: it is not wanted.
 	Tell func(what string)
 
 	by      *Injection // with an effect; nil: none

@@ -30,7 +30,7 @@ type Source struct {
 	// Shows tells how the watch shows an event. It may ask a conversion webhook, and is called
 	// without locks, by several goroutines.
 	Shows func(*store.Event) (Shown, error)
-	// Tell is called with each fault that strikes the watch; nil: nobody asks.
+	// Tell is called with each fault that strikes the watch; nil: it is not wanted.
 	Tell func(what string)
 }
 
@@ -325,7 +325,7 @@ func (w *Watch) learn() {
 	}
 }
 
-// firstUnknown returns the place of the first event that is held and of which nobody knows whether the
+// firstUnknown returns the place of the first event that is held and of which it is not known whether the
 // watch shows it. The caller holds the lock.
 func (w *Watch) firstUnknown() int {
 	return sort.Search(len(w.held), func(i int) bool { return !w.held[i].known })

@@ -307,7 +307,7 @@ func DiffText(was, is string) []Change {
 }
 
 // differing decodes the fields of two objects, and those of their metadata, that are not the same
-// text, but for what the server counts. It tells whether there are lists among them: then the
+// text, except for what the server counts. It tells whether there are lists among them: then the
 // managedFields, which say whether a list has keys, are needed as well.
 func differing(was, is string) (before, after map[string]any, lists bool) {
 	first, second := map[string]any{}, map[string]any{}

@@ -15,7 +15,7 @@ type Entry struct {
 	began   time.Time
 	kept    bool
 	running bool
-	reached int64 // the revision up to which a watch has delivered everything; 0: nobody knows
+	reached int64 // the revision up to which a watch has delivered everything; 0: it is not known
 	streams bool  // the answer has begun, and goes on
 	// before is what has been forgotten of a request that runs; forgotten says that all has.
 	before    Counts
@@ -43,7 +43,7 @@ func (e *Entry) keep() {
 	r.wake()
 }
 
-// bounded returns the beginning of a name, so that nobody fills the memory with long ones.
+// bounded returns the beginning of a name, so that long ones do not fill the memory.
 func bounded(name string) string {
 	if len(name) <= maxName {
 		return name

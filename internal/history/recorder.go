@@ -35,7 +35,7 @@ type Recorder struct {
 	writers writers
 	calls   map[Hook]int64
 	began   time.Time
-	wakes   chan struct{} // those who wait for a change; nil: nobody does
+	wakes   chan struct{} // those who wait for a change; nil: there are none
 	newest  int64         // revision that somebody has made
 	known   int64         // revisions up to this one were made by requests that are not remembered here
 }
@@ -107,7 +107,7 @@ func (r *Recorder) Forget() {
 	r.latest = nil
 }
 
-// Begin records that a request has begun. The caller fills in what it knows, but for the Number and
+// Begin records that a request has begun. The caller fills in what it knows, except the Number and
 // the Time.
 func (r *Recorder) Begin(q Request) *Entry {
 	e := r.Prepare(q)

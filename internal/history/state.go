@@ -14,7 +14,7 @@ type State struct {
 // Watch is a watch that runs.
 type Watch struct {
 	Request
-	Reached int64 // the revision up to which it has delivered everything; 0: nobody knows
+	Reached int64 // the revision up to which it has delivered everything; 0: it is not known
 }
 
 // State returns what goes on now, and a channel that is closed when that changes.

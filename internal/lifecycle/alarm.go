@@ -15,7 +15,7 @@ import (
 // each write also does what is due by that one.
 //
 // A task has one alarm at most, the earliest that was set. When the task is done then, it finds
-// out what is so by that time, and may set the next one. So an alarm that nobody needs any
+// out what is so by that time, and may set the next one. So an alarm that is not needed any
 // more, because its object has changed or is gone, does no harm.
 //
 // The mutex is held for a look-up only.

@@ -20,7 +20,7 @@ func groupOf(definition string) string { return gjson.Get(definition, "spec.grou
 func isTerminating(text string) bool { return metadata.Get(text, "deletionTimestamp").Exists() }
 
 // judgeDefinition brings the names and conditions of a definition up to date. Then it notes
-// that other definitions are to be judged, which may now get a name that this one gave up.
+// that other definitions must be judged, because they may now get a name that this one gave up.
 func (r *Reactor) judgeDefinition(ctx context.Context, name string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {

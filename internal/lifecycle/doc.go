@@ -51,8 +51,8 @@
 // The commit of an object also brings its quotas up to date, see package write: a create or an
 // update charges them, an update or a delete releases them. What is left for
 // resourcequota-controller is to write into the status of a quota what its spec limits, and to
-// measure the quota anew, by the objects that there are, whenever adding and subtracting would not
-// do: if somebody else has written to the quota, if it limits devices, if a namespace is emptied or
+// measure the quota again, by the objects that there are, whenever adding and subtracting is not
+// enough: if somebody else has written to the quota, if it limits devices, if a namespace is emptied or
 // a definition deleted, when the grace period of a pod is over.
 //
 // A measurement ends when it has written the status and nobody else has written meanwhile, or when

@@ -34,7 +34,7 @@ func (e unlistedError) Unwrap() error { return e.err }
 
 // empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
 // leaves alone what is being deleted already, and all objects of a resource if one of them
-// cannot be read. It fails if another writer was faster, and then the step is to be tried again.
+// cannot be read. It fails if another writer was faster, and then the step must be taken again.
 func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, namespace string,
 	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (content, error) {
 	left := content{resources: map[string]int{}, finalizers: map[string]int{}}

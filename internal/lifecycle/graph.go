@@ -23,7 +23,7 @@ import (
 // it does not write, and it does not wait.
 type graph struct {
 	mu     sync.Mutex
-	cursor *store.Cursor // nil: begin anew
+	cursor *store.Cursor // nil: begin from the start
 	read   int64         // the revision that the last cursor reached; 0: there was none
 	copied bool          // the last cursor was that of the graph it was copied from
 
@@ -73,7 +73,7 @@ func newEdges() *btree.BTreeG[edge] {
 }
 
 // copy returns a graph for a fork of the store at a revision. If g has read further than that
-// revision, the copy is empty and begins anew.
+// revision, the copy is empty and begins from the start.
 func (g *graph) copy(revision int64) *graph {
 	g.mu.Lock()
 	defer g.mu.Unlock()

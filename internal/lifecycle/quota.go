@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// noteQuotas adds the quotas that are to be measured after a change. Most changes have brought
+// noteQuotas adds the quotas that must be measured after a change. Most changes have brought
 // the quotas up to date when they committed.
 func (r *Reactor) noteQuotas(list *tasks, c Change) {
 	if !r.acting[ResourceQuotaController] {

@@ -99,7 +99,7 @@ func (c *Catalogue) At(revision int64) *Catalogue {
 }
 
 // With returns the catalogue after some definitions have changed, and some are gone. It is the one
-// that NewCatalogue makes of all of them. Only the groups that they belong to are made anew, so that
+// that NewCatalogue makes of all of them. Only the groups that they belong to are made again, so that
 // a definition among thousands costs little more than one among few.
 func (c *Catalogue) With(revision int64, changed []*Definition, gone []string) *Catalogue {
 	next := &Catalogue{
@@ -128,7 +128,7 @@ func (c *Catalogue) With(revision int64, changed []*Definition, gone []string) *
 	return next
 }
 
-// remake makes a group anew, of which some definitions have changed since a former catalogue.
+// remake makes a group again, because some of its definitions have changed since a former catalogue.
 func (c *Catalogue) remake(group string, former *Catalogue, changed []*Definition) {
 	var definitions []*Definition
 	for _, d := range former.ofGroup[group] {

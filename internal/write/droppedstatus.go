@@ -11,7 +11,8 @@ import (
 )
 
 // sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
-// for it, before the strategy of the kind has dropped it; nil: it carries none, or nobody asks.
+// for it, before the strategy of the kind has dropped it; nil: it carries none, or the history does
+// not record the write.
 func (a attempt) sentStatus(obj runtime.Object) any {
 	if history.From(a.ctx) == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
 		return nil
@@ -34,7 +35,7 @@ func (a attempt) statusOf(obj runtime.Object) any {
 }
 
 // tellDropped tells that the status that was sent is not that of the object. Clients in Go send the zero
-// values of a status that they have not set, and nobody misses these.
+// values of a status that they have not set, which do not count.
 func (a attempt) tellDropped(sent any, obj runtime.Object) {
 	if sent == nil {
 		return

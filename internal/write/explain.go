@@ -13,7 +13,7 @@ import (
 )
 
 // The functions of this file tell the Recorder of a request what a stage has found. They do nothing
-// if nobody has asked for an explanation, and never change the outcome of the write.
+// if no explanation is wanted, and never change the outcome of the write.
 
 func (a attempt) explainAttempt() {
 	if to := a.request.Explained; to != nil {
@@ -22,7 +22,7 @@ func (a attempt) explainAttempt() {
 	}
 }
 
-// snapshot returns the object as it is, for a comparison later; nil: nobody compares.
+// snapshot returns the object as it is, for a comparison later; nil: no explanation is wanted.
 func (a attempt) snapshot(obj runtime.Object) map[string]any {
 	if a.request.Explained == nil || obj == nil {
 		return nil

@@ -44,8 +44,8 @@ type Request struct {
 	// Collection says that the delete is part of a deletecollection: admission does not get
 	// the name of the object.
 	Collection bool
-	// Unanswered says that nobody looks at the Result of a delete, so it need not have an
-	// object.
+	// Unanswered says that the caller does not look at the Result of a delete, so it need not
+	// have an object.
 	Unanswered bool
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
@@ -54,7 +54,7 @@ type Request struct {
 	// after the last delete, and not updated with each.
 	SettlesLater bool
 
-	// Explained takes down what the stages of the write find; nil: nobody wants to know.
+	// Explained takes down what the stages of the write find; nil: no explanation is wanted.
 	Explained *explained.Recorder
 }
 

@@ -33,7 +33,7 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 // Run carries out a write. It tries again if another write came first:
 //
 //   - The object has changed, gone or appeared since it was read: the next attempt
-//     reads it again. An apply, or an update that may create, thus goes from update
+//     reads it again. So an apply, or an update that may create, goes from update
 //     to create and back.
 //   - What the object was judged by has changed (the definition of its kind, its
 //     namespace): the next attempt uses the newest catalogue. If the kind is not

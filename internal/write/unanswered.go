@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// removeUnanswered deletes an object without decoding it, if nobody wants to see the object and
+// removeUnanswered deletes an object without decoding it, if the caller does not want the object and
 // nothing can hold it back. It is for controllers that delete thousands of objects. It declines
 // (done is false) wherever remove might fail, or might do anything but delete the object at
 // once.

@@ -53,7 +53,7 @@ type Quotas struct {
 func NewQuotas(c QuotaCluster, config Configuration) Quotas { return Quotas{c, config} }
 
 // Charge judges a write by all quotas of its namespace, as the plugin ResourceQuota does. It
-// returns those that are to be charged, with their new status. It does not alter the given ones.
+// returns those that must be charged, with their new status. It does not alter the given ones.
 func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]corev1.ResourceQuota, error) {
 	evaluator := q.evaluator(a.GetResource().GroupResource())
 	if evaluator == nil || !evaluator.Handles(a) {

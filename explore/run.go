@@ -88,7 +88,7 @@ type Failure struct {
 	// Explanation says what went wrong, a line for each fault; empty: nothing, the test fails without
 	// faults.
 	Explanation string
-	// Log is what the test has said.
+	// Log is the output of the test.
 	Log string
 }
 

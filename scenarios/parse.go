@@ -282,7 +282,7 @@ func isStep(n *yaml.Node) bool {
 	return field(n, "kind") == nil && field(n, "file") == nil && slices.ContainsFunc(verbNames(), func(name string) bool { return field(n, name) != nil })
 }
 
-// foresee notes which names later steps capture.
+// foresee notes the names of the answers of later steps.
 func (p *parser) foresee(steps []*yaml.Node) {
 	if p.later == nil {
 		p.later = map[string]int{}
@@ -425,7 +425,7 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 	}
 }
 
-// ofItsType finds an expectation that can never come true, for the answer to the step has another type.
+// ofItsType finds an expectation that can never come true, because the answer to the step has another type.
 func (p *parser) ofItsType(n *yaml.Node, s *step) {
 	switch s.want.(type) {
 	case string, bool, map[string]any:

@@ -84,8 +84,8 @@ func (e *exchange) groupVersion() string {
 // maxRecorded bounds the body of an answer that is written down.
 const maxRecorded = 4 << 20
 
-// The bounds of a session: how many bytes of text it has, and of how many values it speaks that the
-// server has made. Nobody reads a scenario as long as that.
+// The bounds of a session: the bytes of its text, and the number of values in it that the server has
+// made. A longer scenario would be of no use to its readers.
 const (
 	maxSession = 16 << 20
 	maxKnown   = 1_000_000
@@ -252,15 +252,15 @@ func (r *Recorder) full() bool {
 }
 
 // Left returns how many requests are not in the scenario, because they came when the session had become
-// too long: its text has 16 MiB, or it speaks of a million values that the server has made. Less than
-// that is kept in memory of a session.
+// too long: its text has 16 MiB, or it has a million values that the server has made. A Recorder keeps
+// less than that in memory.
 func (r *Recorder) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.recording.left
 }
 
-// treeOf is a body as a tree, or as a text if it is none.
+// treeOf returns a body as a tree, or as a text if it is neither JSON nor YAML.
 func treeOf(body []byte, media string) any {
 	if len(body) == 0 {
 		return nil
@@ -326,7 +326,7 @@ func stepUser(user string, groups []string) map[string]any {
 	return by
 }
 
-// who asks whose the credentials in a header are. The administrator is nil.
+// who asks the cluster which user the credentials in a header belong to. The administrator is nil.
 func (r *Recorder) who(ctx context.Context, authorization string) map[string]any {
 	r.mu.Lock()
 	by, known := r.users[authorization]
@@ -364,7 +364,7 @@ func (r *Recorder) who(ctx context.Context, authorization string) map[string]any
 	return by
 }
 
-// recorderAgent is what the questions of a Recorder itself are known by.
+// recorderAgent is the user agent of the requests that a Recorder makes itself.
 const recorderAgent = "scenario-recorder"
 
 // kindOf asks discovery which kind a resource is of; empty: it is not known.

@@ -121,14 +121,14 @@ func (s *recordedStep) entries() []entry {
 	return append(all, s.expects...)
 }
 
-// madeAt is where a value came from that the server had made.
+// madeAt says in which answer, and where in it, a value of the server's first stood.
 type madeAt struct {
 	step *recordedStep
 	kind string
 	path []string
 }
 
-// recording makes steps of exchanges, of which it keeps nothing else.
+// recording makes steps of exchanges. It keeps the steps and not the exchanges.
 type recording struct {
 	steps []*recordedStep
 	size  int // of the text of the steps, in bytes
@@ -233,7 +233,7 @@ func (w *recording) step(e *exchange) {
 	w.learn(s, e)
 }
 
-// goes tells whether a manifest goes where its own name says.
+// goes tells whether the path of a request is the one that its manifest names.
 func (w *recording) goes(e *exchange, manifest map[string]any) bool {
 	metadata := metadataOf(manifest)
 	name, _ := metadata["name"].(string)
@@ -261,7 +261,7 @@ func (w *recording) note(tree any) {
 	}
 }
 
-// manifest is an object as a client has sent it, without what the server keeps anyway.
+// manifest returns an object that a client has sent, without the fields that a client cannot set.
 func (w *recording) manifest(sent map[string]any) any {
 	copied, _ := w.outward(sent).(map[string]any)
 	metadata, _ := copied["metadata"].(map[string]any)
@@ -269,7 +269,7 @@ func (w *recording) manifest(sent map[string]any) any {
 		delete(metadata, name)
 	}
 	if text, ok := metadata["resourceVersion"].(string); ok {
-		delete(metadata, "resourceVersion") // of a revision that nobody has read
+		delete(metadata, "resourceVersion") // the scenario has read no object of this revision
 		if text == "" || text == "0" {
 			metadata["resourceVersion"] = text
 		}
@@ -280,7 +280,7 @@ func (w *recording) manifest(sent map[string]any) any {
 	return copied
 }
 
-// outward is what a client has sent, with references in place of what the server had made.
+// outward returns what a client has sent. Values that the server made before become references.
 func (w *recording) outward(tree any) any {
 	switch t := tree.(type) {
 	case string:
@@ -308,7 +308,7 @@ func (w *recording) outward(tree any) any {
 	return tree
 }
 
-// named is a text, or a reference to where the server has made it.
+// named returns a text, or a reference to the answer in which the server has made it.
 func (w *recording) named(text string) any { return w.refer("text "+text, text) }
 
 func (w *recording) refer(key, text string) any {
@@ -398,7 +398,7 @@ func (w *recording) expect(s *recordedStep, e *exchange) {
 	}
 }
 
-// lasting is an object without what the server makes each time, and without what the request says.
+// lasting returns the part of an object that is the same in each run, without what the request says.
 func (w *recording) lasting(r *rewriting, object any, named bool) any {
 	fields, ok := r.withoutPassing(object).(map[string]any)
 	if !ok {
@@ -433,7 +433,7 @@ func (w *recording) lasting(r *rewriting, object any, named bool) any {
 	return fields
 }
 
-// beyond is what a value has beyond another: the fields that are not in it, or not the same.
+// beyond returns the fields of a value that another one lacks, or has with another value.
 func beyond(value, than map[string]any) any {
 	more := map[string]any{}
 	for name, field := range value {
@@ -452,10 +452,10 @@ func beyond(value, than map[string]any) any {
 	return more
 }
 
-// lastApplied is where kubectl keeps what it has applied last.
+// lastApplied is the annotation in which kubectl keeps what it has applied last.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// speaksOfPassing tells whether a message names what will be another the next time.
+// speaksOfPassing tells whether a message contains a value that differs from run to run.
 func (w *recording) speaksOfPassing(message string) bool {
 	for known := range w.known {
 		if kind, text, _ := strings.Cut(known, " "); kind == "text" && strings.Contains(message, text) {
@@ -465,7 +465,7 @@ func (w *recording) speaksOfPassing(message string) bool {
 	return false
 }
 
-// learn notes what the server has made: later requests may say it.
+// learn notes the values that the server has made, because later requests may contain them.
 func (w *recording) learn(s *recordedStep, e *exchange) {
 	body, _ := e.answered.(map[string]any)
 	if e.code >= http.StatusBadRequest || body == nil || body["kind"] == "Table" {

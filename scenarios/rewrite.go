@@ -114,7 +114,7 @@ func (r *rewriting) rewrite(a answer) {
 	}
 }
 
-// briefly is the error that a refusal is, in the words that matter.
+// briefly returns what matters of the error in a refusal.
 func briefly(a answer) map[string]any {
 	brief := map[string]any{}
 	for name, value := range a.refusal() {
@@ -144,7 +144,7 @@ func (r *rewriting) differs(tree, got any) bool {
 	return err != nil || diff(want, got) != ""
 }
 
-// value makes the tree at a place say what got is; absent{} is nothing.
+// value rewrites the tree at a place so that it expects got; absent{}: no value.
 func (r *rewriting) value(at place, tree, got any) {
 	n := at.n
 	_, gone := got.(absent)
@@ -458,7 +458,8 @@ func (r *rewriting) replace(at place, value any) {
 	r.change(start, end, text, at.own)
 }
 
-// written is a value outside of braces: in braces if that is short enough.
+// written returns the text of a value that stands outside of braces. A short one gets braces of its
+// own, on one line.
 func (r *rewriting) written(value any, indent, column int, item bool, style yaml.Style) string {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -469,7 +470,7 @@ func (r *rewriting) written(value any, indent, column int, item bool, style yaml
 	return inBlock(value, indent, style, item)
 }
 
-// spaced has the space that a mark needs before what ends it in braces.
+// spaced returns a text with the space that YAML needs between a mark and a comma or the end of braces.
 func (r *rewriting) spaced(text string, end int) string {
 	if tag := tagged.FindString(text[strings.LastIndexByte(text, ' ')+1:]); tag != "" && end < len(r.text) && strings.ContainsRune(",]}", rune(r.text[end])) {
 		return text + " "
@@ -477,10 +478,10 @@ func (r *rewriting) spaced(text string, end int) string {
 	return text
 }
 
-// made by the server, and new each time.
+// serverMade are the fields that the server makes, with another value in each run.
 var serverMade = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink", "continue"}
 
-// lasting is a value as it will be the next time, too: without what the server makes each time.
+// lasting returns the part of a value that is the same in each run.
 func (r *rewriting) lasting(name string, value any) any {
 	if r.passing(name, value) {
 		return present{}
@@ -488,7 +489,7 @@ func (r *rewriting) lasting(name string, value any) any {
 	return r.withoutPassing(value)
 }
 
-// passing tells what is different each time.
+// passing tells whether a field has another value in each run.
 func (r *rewriting) passing(name string, value any) bool {
 	switch v := value.(type) {
 	case absent:
@@ -506,7 +507,7 @@ func (r *rewriting) passing(name string, value any) bool {
 	return slices.Contains(serverMade, name)
 }
 
-// age finds how long ago something was, as a table says it.
+// age matches how long ago something was, as a Table shows it.
 var age = regexp.MustCompile(`^(\d+(y|d|h|m|s))+( ago)?$|^<unknown>$`)
 
 // bubbleBegins is when the time of a bubble begins.

@@ -122,8 +122,8 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o O
 		bearers = append(bearers, o.Webhook)
 	}
 	tokens := tokenunion.New(bearers...)
-	// The cluster's own token is looked for by itself first, like that of the loopback client of a real
-	// server: errors about another token begin with what this has to say.
+	// As on a real server with the token of its loopback client, an authenticator of its own looks for the
+	// cluster's token first. So errors about another token begin with the error of this authenticator.
 	requests := []authenticator.Request{bearertoken.New(own)}
 	if o.FrontProxy != nil {
 		requests = append(requests, authenticator.WrapAudienceAgnosticRequest(issuer.Audiences(), o.FrontProxy))

@@ -296,7 +296,7 @@ func newRole(record store.Record) *role {
 	})}
 }
 
-// subject is what a request is about, as far as it matters for which rules speak of it at all.
+// subject is what a request is about, as far as rules can be chosen by it.
 type subject struct {
 	isResource bool
 	resource   string // with its subresource
@@ -311,8 +311,8 @@ func subjectOf(a authorizer.Attributes) *subject {
 	return s
 }
 
-// mayAllow tells whether a role may allow anything about a subject: false is certain. Upstream
-// decides, and knows what is wrong with a role that is not there or cannot be read.
+// mayAllow returns false if a role certainly allows nothing about a subject. Otherwise upstream's code
+// decides. It also words the error of a role that does not exist or cannot be read.
 func (r *role) mayAllow(s *subject) bool {
 	if s == nil || r == nil {
 		return true

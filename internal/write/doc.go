@@ -72,8 +72,9 @@
 // # What is told
 //
 // A write tells the entry of its request in the history (history.From) which revision it makes, or
-// why it makes none, and the explanation that a client has asked for (explain.go) what its stages
-// find. Neither changes what becomes of the write.
+// why it makes none, and that it dropped a status (droppedstatus.go). It tells the explanation that
+// a client has asked for what its stages find (explain.go). Neither changes what becomes of the
+// write.
 //
 // # Locks
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+	"unsafe"
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -25,19 +26,19 @@ var ErrUnsettled = errors.New("a list has values that are not as JSON is read")
 // error is ErrUnsettled. An object that was read from JSON has one only if the JSON says
 // so, for example as "namespaces: []".
 func Differ(a, b any) (x, y map[string]any, err error) {
-	v, p, err := structOf(a)
+	at, p, err := memoryOf(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, _, err := structOf(b)
+	other, q, err := memoryOf(b)
 	if err != nil {
 		return nil, nil, err
 	}
-	if v.Type() != w.Type() {
+	if p.of != q.of {
 		return nil, nil, fmt.Errorf("%T and %T are two types", a, b)
 	}
 	var d comparison
-	l, r, differ, err := d.differ(p, v, w)
+	l, r, differ, err := d.differ(p, at, other)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -56,28 +57,30 @@ type comparison struct {
 }
 
 // differ returns what differs between two values.
-func (d *comparison) differ(p *plan, a, b reflect.Value) (x, y any, differ bool, err error) {
+func (d *comparison) differ(p *plan, a, b unsafe.Pointer) (x, y any, differ bool, err error) {
 	switch p.kind {
 	case isPointer:
-		switch {
-		case a.IsNil() && b.IsNil(), !a.IsNil() && a.Pointer() == b.Pointer():
+		switch to, other := addressAt(a), addressAt(b); {
+		case to == other:
 			return nil, nil, false, nil
-		case a.IsNil() || b.IsNil():
+		case to == nil || other == nil:
 			return p.both(a, b)
+		default:
+			return d.differ(p.elem, to, other)
 		}
-		return d.differ(p.elem, a.Elem(), b.Elem())
 	case isStruct:
 		return d.differInFields(p, a, b)
 	case isMap:
 		return d.differInEntries(p, a, b)
 	case isList:
-		if a.IsNil() || b.IsNil() {
-			if a.IsNil() && b.IsNil() {
-				return nil, nil, false, nil
-			}
+		own, other := listAt(a), listAt(b)
+		switch {
+		case own.isOne(other):
+			return nil, nil, false, nil
+		case own.first == nil || other.first == nil:
 			return p.both(a, b)
 		}
-		return d.differInItems(p, a, b)
+		return d.differInItems(p, own, other)
 	}
 	if p.isSame(a, b) {
 		return nil, nil, false, nil
@@ -89,7 +92,7 @@ func (d *comparison) differ(p *plan, a, b reflect.Value) (x, y any, differ bool,
 }
 
 // both returns the trees of two values that differ.
-func (p *plan) both(a, b reflect.Value) (x, y any, differ bool, err error) {
+func (p *plan) both(a, b unsafe.Pointer) (x, y any, differ bool, err error) {
 	if x, err = p.tree(a); err == nil {
 		y, err = p.tree(b)
 	}
@@ -98,44 +101,40 @@ func (p *plan) both(a, b reflect.Value) (x, y any, differ bool, err error) {
 
 // isSame is a fast check whether two values are the same, which most are. It may return
 // false for the same values.
-func (p *plan) isSame(a, b reflect.Value) bool {
+func (p *plan) isSame(a, b unsafe.Pointer) bool {
 	switch p.kind {
 	case isText:
-		return a.String() == b.String()
-	case isBool:
-		return a.Bool() == b.Bool()
-	case isInteger:
-		return a.Int() == b.Int()
-	case isUnsigned:
-		return a.Uint() == b.Uint()
+		return textAt(a) == textAt(b)
+	case isBool, isInteger, isUnsigned:
+		return p.unsignedAt(a) == p.unsignedAt(b)
 	case isFloat:
-		return a.Float() == b.Float()
+		return p.value(a).Float() == p.value(b).Float()
 	case isBytes:
-		return a.IsNil() == b.IsNil() && bytes.Equal(a.Bytes(), b.Bytes())
+		own, other := bytesAt(a), bytesAt(b)
+		return (own == nil) == (other == nil) && bytes.Equal(own, other)
 	case isTime, isMicroTime:
-		return timeOf(a) == timeOf(b)
+		return *timeAt(a) == *timeAt(b)
 	case isQuantity:
-		return isSameQuantity(quantityOf(a), quantityOf(b))
+		return isSameQuantity(quantityAt(a), quantityAt(b))
 	case isIntOrString:
-		return intOrStringOf(a) == intOrStringOf(b)
+		return intOrStringAt(a) == intOrStringAt(b)
 	case isItself, isFieldsV1:
-		return reflect.DeepEqual(addressable(a).Addr().Interface(), addressable(b).Addr().Interface())
+		return reflect.DeepEqual(p.pointer(a), p.pointer(b))
 	}
 	return false
 }
 
-func (d *comparison) differInFields(p *plan, a, b reflect.Value) (any, any, bool, error) {
+func (d *comparison) differInFields(p *plan, a, b unsafe.Pointer) (any, any, bool, error) {
 	var l, r map[string]any
-	memoryA, memoryB := memoryOf(a), memoryOf(b)
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.isSame(memoryA, memoryB) {
+		if f.isSame(a, b) {
 			continue
 		}
-		va, vb := f.in(a), f.in(b)
-		outA, outB := f.isLeftOut(va), f.isLeftOut(vb)
+		outA, outB := f.isLeftOut(a), f.isLeftOut(b)
+		own, other := f.at(a), f.at(b)
 		if outA && outB {
-			d.unsettled = d.unsettled || d.lists > 0 && isHollow(va) != isHollow(vb)
+			d.unsettled = d.unsettled || d.lists > 0 && f.plan.isHollow(own) != f.plan.isHollow(other)
 			continue
 		}
 		var x, y any
@@ -143,11 +142,11 @@ func (d *comparison) differInFields(p *plan, a, b reflect.Value) (any, any, bool
 		differ := true
 		switch {
 		case outA:
-			y, err = f.plan.tree(vb)
+			y, err = f.plan.tree(other)
 		case outB:
-			x, err = f.plan.tree(va)
+			x, err = f.plan.tree(own)
 		default:
-			x, y, differ, err = d.differ(f.plan, va, vb)
+			x, y, differ, err = d.differ(f.plan, own, other)
 		}
 		if err != nil {
 			return nil, nil, false, err
@@ -168,19 +167,16 @@ func (d *comparison) differInFields(p *plan, a, b reflect.Value) (any, any, bool
 	return l, r, l != nil, nil
 }
 
-func (d *comparison) differInEntries(p *plan, a, b reflect.Value) (any, any, bool, error) {
-	if a.IsNil() || b.IsNil() {
-		if a.IsNil() && b.IsNil() {
-			return nil, nil, false, nil
-		}
+func (d *comparison) differInEntries(p *plan, a, b unsafe.Pointer) (any, any, bool, error) {
+	switch own, other := addressAt(a), addressAt(b); {
+	case own == other:
+		return nil, nil, false, nil
+	case own == nil || other == nil:
 		return p.both(a, b)
 	}
-	if a.Pointer() == b.Pointer() {
-		return nil, nil, false, nil
-	}
 	l, r := map[string]any{}, map[string]any{}
-	if texts, ok := textsOf(a); ok {
-		others, _ := textsOf(b)
+	if texts, ok := p.textsAt(a); ok {
+		others, _ := p.textsAt(b)
 		for key, text := range texts {
 			if other, ok := others[key]; !ok {
 				l[key] = text
@@ -195,53 +191,39 @@ func (d *comparison) differInEntries(p *plan, a, b reflect.Value) (any, any, boo
 		}
 		return l, r, len(l)+len(r) > 0, nil
 	}
+	var err error
 	both := 0
-	for keys := a.MapRange(); keys.Next(); {
-		key := keys.Key()
-		name := key.String()
-		other := b.MapIndex(key)
-		if !other.IsValid() {
-			x, err := p.elem.tree(keys.Value())
-			if err != nil {
-				return nil, nil, false, err
-			}
-			l[name] = x
-			continue
+	p.entries(a, func(name string, key reflect.Value, value unsafe.Pointer) bool {
+		other := p.entry(b, key)
+		if other == nil {
+			l[name], err = p.elem.tree(value)
+			return err == nil
 		}
 		both++
-		x, y, differ, err := d.differ(p.elem, keys.Value(), other)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if differ {
+		var x, y any
+		var differ bool
+		if x, y, differ, err = d.differ(p.elem, value, other); differ {
 			l[name], r[name] = x, y
 		}
-	}
-	if both < b.Len() {
-		for keys := b.MapRange(); keys.Next(); {
-			if a.MapIndex(keys.Key()).IsValid() {
-				continue
+		return err == nil
+	})
+	if err == nil && both < p.lenOfMap(b) {
+		p.entries(b, func(name string, key reflect.Value, value unsafe.Pointer) bool {
+			if !p.value(a).MapIndex(key).IsValid() {
+				r[name], err = p.elem.tree(value)
 			}
-			y, err := p.elem.tree(keys.Value())
-			if err != nil {
-				return nil, nil, false, err
-			}
-			r[keys.Key().String()] = y
-		}
+			return err == nil
+		})
 	}
-	return l, r, len(l)+len(r) > 0, nil
+	return l, r, len(l)+len(r) > 0, err
 }
 
-func (d *comparison) differInItems(p *plan, a, b reflect.Value) (any, any, bool, error) {
-	n := min(a.Len(), b.Len())
-	if a.Len() == b.Len() && a.Pointer() == b.Pointer() {
-		return nil, nil, false, nil
-	}
+func (d *comparison) differInItems(p *plan, a, b list) (any, any, bool, error) {
 	d.lists++
 	defer func() { d.lists-- }()
-	all := a.Len() == b.Len()
-	for i := range n {
-		_, _, differ, err := d.differ(p.elem, a.Index(i), b.Index(i))
+	all := a.len == b.len
+	for i := range min(a.len, b.len) {
+		_, _, differ, err := d.differ(p.elem, p.item(a, i), p.item(b, i))
 		if err != nil {
 			return nil, nil, false, err
 		}
@@ -265,42 +247,34 @@ func (d *comparison) differInItems(p *plan, a, b reflect.Value) (any, any, bool,
 // CheckLists returns ErrUnsettled if a list in an object has a value that Differ could not
 // compare as upstream does, whatever it is compared with.
 func CheckLists(obj any) error {
-	v, p, err := structOf(obj)
-	if err == nil && !p.listsAreAsRead(v) {
+	at, p, err := memoryOf(obj)
+	if err == nil && !p.listsAreAsRead(at) {
 		err = ErrUnsettled
 	}
 	return err
 }
 
-func (p *plan) listsAreAsRead(v reflect.Value) bool {
+func (p *plan) listsAreAsRead(at unsafe.Pointer) bool {
 	switch p.kind {
 	case isPointer:
-		return v.IsNil() || p.elem.listsAreAsRead(v.Elem())
+		to := addressAt(at)
+		return to == nil || p.elem.listsAreAsRead(to)
 	case isStruct:
-		memory := memoryOf(v)
 		for i := range p.fields {
-			f := &p.fields[i]
-			if f.isUnset(memory) {
-				continue
-			}
-			if !f.plan.listsAreAsRead(f.in(v)) {
+			if f := &p.fields[i]; !f.isUnset(at) && !f.plan.listsAreAsRead(f.at(at)) {
 				return false
 			}
 		}
 	case isList:
-		return p.isAsRead(v)
+		return p.isAsRead(at)
 	case isMap:
-		for entries := v.MapRange(); entries.Next(); {
-			if !p.elem.listsAreAsRead(entries.Value()) {
-				return false
-			}
-		}
+		return p.entries(at, func(_ string, _ reflect.Value, value unsafe.Pointer) bool { return p.elem.listsAreAsRead(value) })
 	}
 	return true
 }
 
 // isSameQuantity compares quantities as Go values.
-func isSameQuantity(a, b apiresource.Quantity) bool { return a == b || reflect.DeepEqual(a, b) }
+func isSameQuantity(a, b *apiresource.Quantity) bool { return *a == *b || reflect.DeepEqual(a, b) }
 
 // isHollow tells whether a value is a list or a map that is empty but not nil.
 func isHollow(v reflect.Value) bool {
@@ -312,40 +286,38 @@ func isHollow(v reflect.Value) bool {
 }
 
 // isAsRead tells whether a value is settled (see Settle).
-func (p *plan) isAsRead(v reflect.Value) bool {
+func (p *plan) isAsRead(at unsafe.Pointer) bool {
 	switch p.kind {
 	case isPointer:
-		return v.IsNil() || p.elem.isAsRead(v.Elem())
+		to := addressAt(at)
+		return to == nil || p.elem.isAsRead(to)
 	case isStruct:
-		memory := memoryOf(v)
 		for i := range p.fields {
 			f := &p.fields[i]
-			if f.isUnset(memory) {
-				continue
-			}
-			fv := f.in(v)
-			if f.isLeftOut(fv) {
-				if isHollow(fv) {
+			switch {
+			case f.isUnset(at):
+			case f.isLeftOut(at):
+				if f.plan.isHollow(f.at(at)) {
 					return false
 				}
-			} else if !f.plan.isAsRead(fv) {
+			case !f.plan.isAsRead(f.at(at)):
 				return false
 			}
 		}
 	case isList:
-		return p.itemsAreAsRead(v, nil)
+		return p.itemsAreAsRead(listAt(at), nil)
 	case isMap:
-		return p.entriesAreAsRead(v)
+		return p.entriesAreAsRead(at)
 	case isTime:
-		t := timeOf(v)
+		t := *timeAt(at)
 		return t == time.Time{} || t == t.Truncate(time.Second).Local()
 	case isMicroTime:
-		t := timeOf(v)
+		t := *timeAt(at)
 		return t == time.Time{} || t == t.Truncate(time.Microsecond).Local()
 	case isQuantity:
-		return quantityIsAsRead(v)
+		return quantityIsAsRead(quantityAt(at))
 	case isIntOrString:
-		switch is := intOrStringOf(v); is.Type {
+		switch is := intOrStringAt(at); is.Type {
 		case intstr.Int:
 			return is.StrVal == ""
 		default:
@@ -358,33 +330,35 @@ func (p *plan) isAsRead(v reflect.Value) bool {
 }
 
 // itemsAreAsRead tells whether the items of a list are settled, but for those that are known to be.
-func (p *plan) itemsAreAsRead(v reflect.Value, known []bool) bool {
+func (p *plan) itemsAreAsRead(all list, known []bool) bool {
 	if p.elem.isSettled() || p.elem.kind == isText {
 		return true
 	}
-	for i := range v.Len() {
-		if (i >= len(known) || !known[i]) && !p.elem.isAsRead(v.Index(i)) {
+	for i := range all.len {
+		if (i >= len(known) || !known[i]) && !p.elem.isAsRead(p.item(all, i)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *plan) entriesAreAsRead(v reflect.Value) bool {
+func (p *plan) entriesAreAsRead(at unsafe.Pointer) bool {
 	if p.elem.isSettled() || p.elem.kind == isText {
 		return true
 	}
-	for entries := v.MapRange(); entries.Next(); {
-		if !p.elem.isAsRead(entries.Value()) {
-			return false
+	if quantities, ok := p.quantitiesAt(at); ok {
+		for _, q := range quantities {
+			if !quantityIsAsRead(&q) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	return p.entries(at, func(_ string, _ reflect.Value, value unsafe.Pointer) bool { return p.elem.isAsRead(value) })
 }
 
-func quantityIsAsRead(v reflect.Value) bool {
-	q := quantityOf(v)
-	own := q
+func quantityIsAsRead(q *apiresource.Quantity) bool {
+	own := *q // String keeps the text in it
 	read, err := apiresource.ParseQuantity(own.String())
-	return err == nil && isSameQuantity(q, read)
+	return err == nil && isSameQuantity(q, &read)
 }

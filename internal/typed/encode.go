@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -20,56 +20,52 @@ import (
 
 // Encode appends the JSON of an object to a text, byte for byte as encoding/json prints it.
 func Encode(text []byte, obj any) ([]byte, error) {
-	v, p, err := structOf(obj)
+	at, p, err := memoryOf(obj)
 	if err != nil {
 		return text, err
 	}
-	return p.encode(text, v)
+	return p.encode(text, at)
 }
 
-func (p *plan) encode(b []byte, v reflect.Value) ([]byte, error) {
+func (p *plan) encode(b []byte, at unsafe.Pointer) ([]byte, error) {
 	switch p.kind {
 	case isText:
-		return ownjson.AppendString(b, v.String()), nil
+		return ownjson.AppendString(b, textAt(at)), nil
 	case isBool:
-		return strconv.AppendBool(b, v.Bool()), nil
+		return strconv.AppendBool(b, boolAt(at)), nil
 	case isInteger:
-		return strconv.AppendInt(b, v.Int(), 10), nil
+		return strconv.AppendInt(b, p.integerAt(at), 10), nil
 	case isUnsigned:
-		return strconv.AppendUint(b, v.Uint(), 10), nil
+		return strconv.AppendUint(b, p.unsignedAt(at), 10), nil
 	case isPointer:
-		if v.IsNil() {
+		to := addressAt(at)
+		if to == nil {
 			return append(b, "null"...), nil
 		}
-		return p.elem.encode(b, v.Elem())
+		return p.elem.encode(b, to)
 	case isStruct:
-		return p.encodeFields(b, v)
+		return p.encodeFields(b, at)
 	case isList:
-		return p.encodeItems(b, v)
+		return p.encodeItems(b, listAt(at))
 	case isMap:
-		return p.encodeEntries(b, v)
+		return p.encodeEntries(b, at)
 	}
-	return p.encodeScalar(b, v)
+	return p.encodeScalar(b, at)
 }
 
-func (p *plan) encodeFields(b []byte, v reflect.Value) ([]byte, error) {
+func (p *plan) encodeFields(b []byte, of unsafe.Pointer) ([]byte, error) {
 	b = ownjson.Roomy(b)
 	next := byte('{')
-	memory := memoryOf(v)
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.omitEmpty && f.isUnset(memory) {
-			continue
-		}
-		fv := f.in(v)
-		if f.isLeftOut(fv) {
+		if f.omitEmpty && f.isUnset(of) || f.isLeftOut(of) {
 			continue
 		}
 		b = append(b, next)
 		next = ','
 		b = append(b, f.text...)
 		var err error
-		if b, err = f.plan.encode(b, fv); err != nil {
+		if b, err = f.plan.encode(b, f.at(of)); err != nil {
 			return b, err
 		}
 	}
@@ -79,17 +75,17 @@ func (p *plan) encodeFields(b []byte, v reflect.Value) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func (p *plan) encodeItems(b []byte, v reflect.Value) ([]byte, error) {
-	if v.IsNil() {
+func (p *plan) encodeItems(b []byte, all list) ([]byte, error) {
+	if all.first == nil {
 		return append(b, "null"...), nil
 	}
 	b = append(b, '[')
-	for i := range v.Len() {
+	for i := range all.len {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = p.elem.encode(b, v.Index(i)); err != nil {
+		if b, err = p.elem.encode(b, p.item(all, i)); err != nil {
 			return b, err
 		}
 	}
@@ -99,19 +95,22 @@ func (p *plan) encodeItems(b []byte, v reflect.Value) ([]byte, error) {
 // entry is an entry of a map.
 type entry struct {
 	name  string
-	value reflect.Value
+	value unsafe.Pointer
 }
 
-func (p *plan) encodeEntries(b []byte, v reflect.Value) ([]byte, error) {
-	if v.IsNil() {
+func (p *plan) encodeEntries(b []byte, at unsafe.Pointer) ([]byte, error) {
+	if addressAt(at) == nil {
 		return append(b, "null"...), nil
 	}
-	if texts, ok := textsOf(v); ok {
+	if texts, ok := p.textsAt(at); ok {
 		return appendTexts(b, texts), nil
 	}
+	if quantities, ok := p.quantitiesAt(at); ok {
+		return appendQuantities(b, quantities), nil
+	}
 	entries := make([]entry, 0, 8) // on the stack, if there are no more
-	for all := v.MapRange(); all.Next(); {
-		entries = append(entries, entry{all.Key().String(), all.Value()})
+	for all := p.value(at).MapRange(); all.Next(); {
+		entries = append(entries, entry{all.Key().String(), addressable(all.Value()).Addr().UnsafePointer()})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	b = append(b, '{')
@@ -147,23 +146,45 @@ func appendTexts(b []byte, texts map[string]string) []byte {
 	return append(b, '}')
 }
 
-func (p *plan) encodeScalar(b []byte, v reflect.Value) ([]byte, error) {
+// appendQuantities appends the JSON of a map from texts to quantities.
+func appendQuantities(b []byte, quantities map[string]apiresource.Quantity) []byte {
+	names := make([]string, 0, 8) // on the stack, if there are no more
+	for name := range quantities {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ownjson.AppendString(b, name), ':')
+		b = appendQuantity(b, quantities[name])
+	}
+	return append(b, '}')
+}
+
+// appendQuantity is given a copy: String keeps the text in it.
+func appendQuantity(b []byte, q apiresource.Quantity) []byte {
+	return append(append(append(b, '"'), q.String()...), '"')
+}
+
+func (p *plan) encodeScalar(b []byte, at unsafe.Pointer) ([]byte, error) {
 	switch p.kind {
 	case isBytes:
-		if v.IsNil() {
+		if addressAt(at) == nil {
 			return append(b, "null"...), nil
 		}
-		b = base64.StdEncoding.AppendEncode(append(b, '"'), v.Bytes())
+		b = base64.StdEncoding.AppendEncode(append(b, '"'), bytesAt(at))
 		return append(b, '"'), nil
 	case isTime:
-		return appendTime(b, timeOf(v), time.RFC3339), nil
+		return appendTime(b, *timeAt(at), time.RFC3339), nil
 	case isMicroTime:
-		return appendTime(b, timeOf(v), metav1.RFC3339Micro), nil
+		return appendTime(b, *timeAt(at), metav1.RFC3339Micro), nil
 	case isQuantity:
-		q := quantityOf(v) // a copy: String keeps the text in it
-		return append(append(append(b, '"'), q.String()...), '"'), nil
+		return appendQuantity(b, *quantityAt(at)), nil
 	case isIntOrString:
-		switch is := intOrStringOf(v); is.Type {
+		switch is := intOrStringAt(at); is.Type {
 		case intstr.Int:
 			return strconv.AppendInt(b, int64(is.IntVal), 10), nil
 		case intstr.String:
@@ -172,12 +193,12 @@ func (p *plan) encodeScalar(b []byte, v reflect.Value) ([]byte, error) {
 			return b, fmt.Errorf("impossible IntOrString.Type")
 		}
 	case isFieldsV1:
-		if raw := rawFields(v); isCompact(raw) {
+		if raw := rawFieldsAt(at); isCompact(raw) {
 			return append(b, raw...), nil
 		}
 	}
 	// This includes floats, which encoding/json prints in a form of its own.
-	text, err := json.Marshal(addressable(v).Addr().Interface())
+	text, err := json.Marshal(p.pointer(at))
 	return append(b, text...), err
 }
 
@@ -187,11 +208,6 @@ func appendTime(b []byte, t time.Time, layout string) []byte {
 	}
 	b = t.UTC().AppendFormat(append(b, '"'), layout)
 	return append(b, '"')
-}
-
-// rawFields returns the text of a FieldsV1.
-func rawFields(v reflect.Value) []byte {
-	return addressable(v).Addr().Interface().(*metav1.FieldsV1).GetRawBytes()
 }
 
 // isCompact tells whether a text is JSON that encoding/json prints as it is.

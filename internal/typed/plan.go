@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unsafe"
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 type plan struct {
 	kind    kind
 	of      reflect.Type
+	size    uintptr        // of a value in memory
 	fields  []field        // of a struct
 	named   map[string]int // the fields by name
 	partial bool           // the struct has more than its JSON says
@@ -52,9 +54,9 @@ type field struct {
 	name      string
 	text      string // what stands before its value in JSON: its name and a colon
 	index     []int
-	at        int // index, if that is one number; otherwise -1
+	only      int // index, if that is one number; otherwise -1
 	omitEmpty bool
-	omitZero  func(reflect.Value) bool // nil: it does not matter
+	omitZero  func(at unsafe.Pointer) bool // nil: it does not matter
 	plan      *plan
 	// offset is where the field is in the memory of its struct, and unset how a zero value is
 	// recognized there.
@@ -63,15 +65,15 @@ type field struct {
 }
 
 func (f *field) in(v reflect.Value) reflect.Value {
-	if f.at >= 0 {
-		return v.Field(f.at)
+	if f.only >= 0 {
+		return v.Field(f.only)
 	}
 	return v.FieldByIndex(f.index)
 }
 
-// isLeftOut tells whether the JSON leaves out a value of the field.
-func (f *field) isLeftOut(v reflect.Value) bool {
-	return f.omitEmpty && isEmpty(v) || f.omitZero != nil && f.omitZero(v)
+// isLeftOut tells whether the JSON leaves out the field of the struct at an address.
+func (f *field) isLeftOut(of unsafe.Pointer) bool {
+	return f.omitEmpty && f.plan.isEmpty(f.at(of)) || f.omitZero != nil && f.omitZero(f.at(of))
 }
 
 // isEmpty tells whether encoding/json leaves out a value under omitempty.
@@ -135,7 +137,7 @@ func (p *planner) plan(t reflect.Type) *plan {
 	if known, ok := p.made[t]; ok {
 		return known
 	}
-	made := &plan{of: t}
+	made := &plan{of: t, size: t.Size()}
 	p.made[t] = made
 	switch {
 	case t == timeType:
@@ -225,9 +227,9 @@ func (p *planner) fieldsAt(t reflect.Type, above []int, offset uintptr) []field 
 		if name == "" {
 			name = f.Name
 		}
-		one := field{name: name, text: string(ownjson.AppendString(nil, name)) + ":", index: index, at: -1, plan: p.plan(f.Type), offset: offset + f.Offset}
+		one := field{name: name, text: string(ownjson.AppendString(nil, name)) + ":", index: index, only: -1, plan: p.plan(f.Type), offset: offset + f.Offset}
 		if len(index) == 1 {
-			one.at = i
+			one.only = i
 		}
 		if tagged {
 			for option := range strings.SplitSeq(options, ",") {
@@ -272,21 +274,22 @@ func fieldsOf(t reflect.Type) int {
 	return n
 }
 
-// zeroOf returns the function that tells whether omitzero leaves out a value of a type.
-func zeroOf(t reflect.Type) func(reflect.Value) bool {
+// zeroOf returns the function that tells whether omitzero leaves out the value of a type at an address.
+func zeroOf(t reflect.Type) func(unsafe.Pointer) bool {
 	type zeroer interface{ IsZero() bool }
 	asks := reflect.TypeFor[zeroer]()
 	switch {
+	case t == timeType, t == microTimeType:
+		return func(at unsafe.Pointer) bool { return timeAt(at).IsZero() }
 	case t.Kind() == reflect.Pointer && t.Implements(asks):
-		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(zeroer).IsZero() }
-	case t.Implements(asks):
-		return func(v reflect.Value) bool { return v.Interface().(zeroer).IsZero() }
-	case reflect.PointerTo(t).Implements(asks):
-		return func(v reflect.Value) bool {
-			return addressable(v).Addr().Interface().(zeroer).IsZero()
+		return func(at unsafe.Pointer) bool {
+			v := reflect.NewAt(t, at).Elem()
+			return v.IsNil() || v.Interface().(zeroer).IsZero()
 		}
+	case reflect.PointerTo(t).Implements(asks): // also if t does
+		return func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Interface().(zeroer).IsZero() }
 	}
-	return reflect.Value.IsZero
+	return func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().IsZero() }
 }
 
 // addressable returns the value, or a copy of it that has an address.

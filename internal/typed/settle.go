@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 )
@@ -14,58 +15,54 @@ import (
 // able to encode it. Ok is false if Settle cannot tell; then the caller has to go through
 // JSON.
 func Settle(obj any) (ok bool) {
-	v, p, err := structOf(obj)
-	return err == nil && p.settle(v)
+	at, p, err := memoryOf(obj)
+	return err == nil && p.settle(at)
 }
 
-func (p *plan) settle(v reflect.Value) bool {
+func (p *plan) settle(at unsafe.Pointer) bool {
 	switch p.kind {
 	case isText:
-		return utf8.ValidString(v.String())
+		return utf8.ValidString(textAt(at))
 	case isPointer:
-		return v.IsNil() || p.elem.settle(v.Elem())
+		to := addressAt(at)
+		return to == nil || p.elem.settle(to)
 	case isStruct:
-		return p.settleFields(v)
+		return p.settleFields(at)
 	case isList:
 		if p.elem.isSettled() {
 			return true
 		}
-		for i := range v.Len() {
-			if !p.elem.settle(v.Index(i)) {
+		all := listAt(at)
+		for i := range all.len {
+			if !p.elem.settle(p.item(all, i)) {
 				return false
 			}
 		}
 	case isMap:
-		return p.settleEntries(v)
+		return p.settleEntries(at)
 	case isTime:
-		settleTime(v, time.Second)
+		settleTime(timeAt(at), time.Second)
 	case isMicroTime:
-		settleTime(v, time.Microsecond)
+		settleTime(timeAt(at), time.Microsecond)
 	case isQuantity:
-		q := v.Addr().Interface().(*apiresource.Quantity)
-		own := *q
-		read, err := apiresource.ParseQuantity(own.String())
-		if err != nil {
-			return false
-		}
-		*q = read
+		return settleQuantity(quantityAt(at))
 	case isFieldsV1:
-		return isPrintedAsIs(rawFields(v)) || settleItself(v)
+		return isPrintedAsIs(rawFieldsAt(at)) || p.settleItself(at)
 	case isItself:
-		return settleItself(v)
+		return p.settleItself(at)
 	}
 	return true
 }
 
 // settleItself settles a type that encodes itself. A text that it holds as bytes may be no
 // UTF-8.
-func settleItself(v reflect.Value) bool {
-	text, err := json.Marshal(v.Addr().Interface())
+func (p *plan) settleItself(at unsafe.Pointer) bool {
+	text, err := json.Marshal(p.pointer(at))
 	if err != nil || !utf8.Valid(text) {
 		return false
 	}
-	v.SetZero()
-	return json.Unmarshal(text, v.Addr().Interface()) == nil
+	p.value(at).SetZero()
+	return json.Unmarshal(text, p.pointer(at)) == nil
 }
 
 // isSettled tells whether all values of a type are settled.
@@ -77,33 +74,25 @@ func (p *plan) isSettled() bool {
 	return false
 }
 
-func (p *plan) settleFields(v reflect.Value) bool {
-	memory := memoryOf(v)
+func (p *plan) settleFields(of unsafe.Pointer) bool {
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.isUnset(memory) {
+		if f.isUnset(of) {
 			continue
 		}
-		if text, ok := f.textAt(memory); ok && f.omitZero == nil {
-			if !utf8.ValidString(text) {
-				return false
-			}
+		if f.isLeftOut(of) {
+			f.plan.value(f.at(of)).SetZero()
 			continue
 		}
-		fv := f.in(v)
-		if f.isLeftOut(fv) {
-			fv.SetZero()
-			continue
-		}
-		if !f.plan.settle(fv) {
+		if !f.plan.settle(f.at(of)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *plan) settleEntries(v reflect.Value) bool {
-	if texts, ok := textsOf(v); ok {
+func (p *plan) settleEntries(at unsafe.Pointer) bool {
+	if texts, ok := p.textsAt(at); ok {
 		for key, text := range texts {
 			if !utf8.ValidString(key) || !utf8.ValidString(text) {
 				return false
@@ -111,33 +100,43 @@ func (p *plan) settleEntries(v reflect.Value) bool {
 		}
 		return true
 	}
-	for keys := v.MapRange(); keys.Next(); {
-		if !utf8.ValidString(keys.Key().String()) {
-			return false
-		}
-		if p.elem.kind == isText {
-			if !utf8.ValidString(keys.Value().String()) {
+	if quantities, ok := p.quantitiesAt(at); ok {
+		for key, q := range quantities {
+			if !utf8.ValidString(key) || !settleQuantity(&q) {
 				return false
 			}
-			continue
+			quantities[key] = q
 		}
-		value := reflect.New(p.of.Elem()).Elem()
-		value.Set(keys.Value())
-		if !p.elem.settle(value) {
+		return true
+	}
+	entries := p.value(at)
+	return p.entries(at, func(name string, key reflect.Value, value unsafe.Pointer) bool {
+		if !utf8.ValidString(name) || !p.elem.settle(value) {
 			return false
 		}
-		v.SetMapIndex(keys.Key(), value)
-	}
-	return true
+		if p.elem.kind != isText {
+			entries.SetMapIndex(key, p.elem.value(value))
+		}
+		return true
+	})
 }
 
 // settleTime truncates a time as its JSON does, and moves it to the local time zone, as
 // decoding does.
-func settleTime(v reflect.Value, to time.Duration) {
-	t := v.Field(0).Addr().Interface().(*time.Time)
+func settleTime(t *time.Time, to time.Duration) {
 	if !t.IsZero() {
 		*t = t.Truncate(to).Local()
 	} else {
 		*t = time.Time{}
 	}
+}
+
+func settleQuantity(q *apiresource.Quantity) bool {
+	own := *q // String keeps the text in it
+	read, err := apiresource.ParseQuantity(own.String())
+	if err != nil {
+		return false
+	}
+	*q = read
+	return true
 }

@@ -1,17 +1,20 @@
 package typed
 
-import "reflect"
+import (
+	"reflect"
+	"unsafe"
+)
 
 // Shape returns a number that tells which fields of an object are set, and how many items its lists and
 // maps have, whatever their values. A zero value, an empty list and an empty map are not set: protobuf
 // has none of them either. So the number changes when a default is filled in that was missing. For a
 // type whose JSON does not follow from its fields it is 0.
 func Shape(obj any) uint64 {
-	v, p, err := structOf(obj)
+	at, p, err := memoryOf(obj)
 	if err != nil {
 		return 0
 	}
-	return p.shape(v)
+	return p.shape(at)
 }
 
 const (
@@ -22,59 +25,71 @@ const (
 
 // shape returns the number of one value. Those of the items of a list and the fields of a struct depend
 // on their order, those of the entries of a map do not.
-func (p *plan) shape(v reflect.Value) uint64 {
+func (p *plan) shape(at unsafe.Pointer) uint64 {
 	switch p.kind {
 	case isPointer:
-		if v.IsNil() {
+		to := addressAt(at)
+		if to == nil {
 			return unset
 		}
-		return set + next*p.elem.shape(v.Elem()) // a pointer to a zero value is set
+		return set + next*p.elem.shape(to) // a pointer to a zero value is set
 	case isStruct:
-		return p.shapeOfFields(v)
+		return p.shapeOfFields(at)
 	case isList:
-		n := uint64(v.Len())
-		if n > 0 && p.elem.isNested() {
-			for i := range v.Len() {
-				n = n*next + p.elem.shape(v.Index(i))
+		all := listAt(at)
+		n := uint64(all.len)
+		if p.elem.isNested() {
+			for i := range all.len {
+				n = n*next + p.elem.shape(p.item(all, i))
 			}
 		}
 		return n
 	case isMap:
-		n := uint64(v.Len())
-		if all, ok := v.Interface().(map[string][]byte); ok {
-			for _, b := range all {
-				if b == nil { // protobuf makes it an empty value
+		n := uint64(p.lenOfMap(at))
+		if n == 0 {
+			return n
+		}
+		switch {
+		case p.elem.kind == isBytes:
+			p.entries(at, func(_ string, _ reflect.Value, value unsafe.Pointer) bool {
+				if addressAt(value) == nil { // protobuf makes it an empty value
 					n += next
 				}
-			}
-		}
-		if n > 0 && p.elem.isNested() {
-			for entries := v.MapRange(); entries.Next(); {
-				n += next * p.elem.shape(entries.Value())
-			}
+				return true
+			})
+		case p.elem.isNested():
+			p.entries(at, func(_ string, _ reflect.Value, value unsafe.Pointer) bool {
+				n += next * p.elem.shape(value)
+				return true
+			})
 		}
 		return n
+	case isBytes:
+		if addressAt(at) == nil {
+			return unset
+		}
+		return set
 	}
-	if v.IsZero() {
+	if p.isZero(at) {
 		return unset
 	}
 	return set
 }
 
-func (p *plan) shapeOfFields(v reflect.Value) uint64 {
-	n, memory := set, memoryOf(v)
+func (p *plan) shapeOfFields(of unsafe.Pointer) uint64 {
+	n := set
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.isUnset(memory) {
+		if f.isUnset(of) {
 			continue
 		}
-		of := set
+		is := set
 		if f.unset == unknown || f.plan.elem != nil {
-			if of = f.plan.shape(f.in(v)); of == unset {
+			if is = f.plan.shape(f.at(of)); is == unset {
 				continue
 			}
 		}
-		n = (n*next+uint64(i))*next + of
+		n = (n*next+uint64(i))*next + is
 	}
 	return n
 }

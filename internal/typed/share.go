@@ -3,97 +3,100 @@ package typed
 import (
 	"maps"
 	"reflect"
+	"unsafe"
+
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Share makes an object use the memory of another one of its type wherever both are exactly
 // the same. A comparison then sees at once that a list or a map is the same. The object and
 // all that it points to must be the caller's own, and nothing may alter it afterwards.
 func Share(obj, with any) {
-	v, p, err := structOf(obj)
+	at, p, err := memoryOf(obj)
 	if err != nil {
 		return
 	}
-	if w, _, err := structOf(with); err == nil && w.Type() == v.Type() {
-		p.share(v, w)
+	if other, q, err := memoryOf(with); err == nil && p.of == q.of {
+		p.share(at, other)
 	}
 }
 
 // share tells whether two values are the same, and if so makes the first use the second's
 // memory.
-func (p *plan) share(v, w reflect.Value) (same bool) {
+func (p *plan) share(at, with unsafe.Pointer) (same bool) {
 	switch p.kind {
 	case isPointer:
-		switch {
-		case v.IsNil() || w.IsNil():
-			return v.IsNil() && w.IsNil()
-		case v.Pointer() == w.Pointer():
-			return true
+		to, other := addressAt(at), addressAt(with)
+		if to == nil || other == nil || to == other {
+			return to == other
 		}
-		if same = p.elem.share(v.Elem(), w.Elem()); same {
-			v.Set(w)
+		if same = p.elem.share(to, other); same {
+			*(*unsafe.Pointer)(at) = other
 		}
 		return same
 	case isStruct:
 		same = !p.partial
-		own, other := memoryOf(v), memoryOf(w)
 		for i := range p.fields {
 			f := &p.fields[i]
-			if f.isSame(own, other) {
+			if f.isSame(at, with) {
 				continue
 			}
-			if !f.plan.share(f.in(v), f.in(w)) {
+			if !f.plan.share(f.at(at), f.at(with)) {
 				same = false
 			}
 		}
 		return same
 	case isList:
-		return p.shareItems(v, w)
+		return p.shareItems(at, with)
 	case isMap:
-		return p.shareEntries(v, w)
+		return p.shareEntries(at, with)
 	}
-	return p.isSame(v, w)
+	return p.isSame(at, with)
 }
 
-func (p *plan) shareItems(v, w reflect.Value) bool {
-	if v.IsNil() || w.IsNil() {
-		return v.IsNil() && w.IsNil()
+func (p *plan) shareItems(at, with unsafe.Pointer) bool {
+	own, other := listAt(at), listAt(with)
+	if own.first == nil || other.first == nil {
+		return own.first == other.first
 	}
-	if v.Len() == w.Len() && v.Pointer() == w.Pointer() {
+	if own.isOne(other) {
 		return true
 	}
-	same := v.Len() == w.Len()
-	for i := range min(v.Len(), w.Len()) {
-		if !p.elem.share(v.Index(i), w.Index(i)) {
+	same := own.len == other.len
+	for i := range min(own.len, other.len) {
+		if !p.elem.share(p.item(own, i), p.item(other, i)) {
 			same = false
 		}
 	}
 	if same {
-		v.Set(w)
+		*(*list)(at) = other
 	}
 	return same
 }
 
 // shareEntries shares a map as a whole or not at all: its values cannot be changed in place.
-func (p *plan) shareEntries(v, w reflect.Value) bool {
-	if v.IsNil() || w.IsNil() || v.Len() != w.Len() {
-		return v.IsNil() && w.IsNil()
-	}
-	if v.Pointer() == w.Pointer() {
-		return true
-	}
-	if own, ok := textsOf(v); ok {
-		if other, _ := textsOf(w); maps.Equal(own, other) {
-			v.Set(w)
-			return true
-		}
+func (p *plan) shareEntries(at, with unsafe.Pointer) (same bool) {
+	own, other := addressAt(at), addressAt(with)
+	switch {
+	case own == nil || other == nil || own == other:
+		return own == other
+	case p.lenOfMap(at) != p.lenOfMap(with):
 		return false
 	}
-	for entries := v.MapRange(); entries.Next(); {
-		other := w.MapIndex(entries.Key())
-		if !other.IsValid() || !p.elem.share(addressable(entries.Value()), other) {
-			return false
-		}
+	if texts, ok := p.textsAt(at); ok {
+		others, _ := p.textsAt(with)
+		same = maps.Equal(texts, others)
+	} else if quantities, ok := p.quantitiesAt(at); ok {
+		others, _ := p.quantitiesAt(with)
+		same = maps.EqualFunc(quantities, others, func(a, b apiresource.Quantity) bool { return isSameQuantity(&a, &b) })
+	} else {
+		same = p.entries(at, func(_ string, key reflect.Value, value unsafe.Pointer) bool {
+			other := p.entry(with, key)
+			return other != nil && p.elem.share(value, other)
+		})
 	}
-	v.Set(w)
-	return true
+	if same {
+		*(*unsafe.Pointer)(at) = other
+	}
+	return same
 }

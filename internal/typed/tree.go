@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+	"unsafe"
 
-	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -15,11 +15,11 @@ import (
 
 // Tree returns the JSON of an object as a tree. The object is a pointer to a struct.
 func Tree(obj any) (map[string]any, error) {
-	v, p, err := structOf(obj)
+	at, p, err := memoryOf(obj)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := p.tree(v)
+	tree, err := p.tree(at)
 	if err != nil {
 		return nil, err
 	}
@@ -42,102 +42,111 @@ func structOf(obj any) (reflect.Value, *plan, error) {
 	return v.Elem(), p, nil
 }
 
-func (p *plan) tree(v reflect.Value) (any, error) {
+func (p *plan) tree(at unsafe.Pointer) (any, error) {
 	switch p.kind {
 	case isText:
-		return v.String(), nil
+		return textAt(at), nil
 	case isBool:
-		return v.Bool(), nil
+		return boolAt(at), nil
 	case isInteger:
-		return v.Int(), nil
+		return p.integerAt(at), nil
 	case isUnsigned:
-		return int64(v.Uint()), nil
+		return int64(p.unsignedAt(at)), nil
 	case isFloat:
-		return v.Float(), nil
+		return p.value(at).Float(), nil
 	case isPointer:
-		if v.IsNil() {
+		to := addressAt(at)
+		if to == nil {
 			return nil, nil
 		}
-		return p.elem.tree(v.Elem())
+		return p.elem.tree(to)
 	case isStruct:
-		memory := memoryOf(v)
-		m := make(map[string]any, p.setFields(memory))
-		for i := range p.fields {
-			f := &p.fields[i]
-			if f.omitEmpty && f.isUnset(memory) {
-				continue
-			}
-			fv := f.in(v)
-			if f.isLeftOut(fv) {
-				continue
-			}
-			tree, err := f.plan.tree(fv)
-			if err != nil {
-				return nil, err
-			}
-			m[f.name] = tree
-		}
-		return m, nil
+		return p.treeOfFields(at)
 	case isList:
-		if v.IsNil() {
+		all := listAt(at)
+		if all.first == nil {
 			return nil, nil
 		}
-		list := make([]any, v.Len())
+		list := make([]any, all.len)
 		for i := range list {
 			var err error
-			if list[i], err = p.elem.tree(v.Index(i)); err != nil {
+			if list[i], err = p.elem.tree(p.item(all, i)); err != nil {
 				return nil, err
 			}
 		}
 		return list, nil
 	case isMap:
-		if v.IsNil() {
-			return nil, nil
+		return p.treeOfEntries(at)
+	}
+	return p.scalar(at)
+}
+
+func (p *plan) treeOfFields(of unsafe.Pointer) (any, error) {
+	m := make(map[string]any, p.setFields(of))
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.omitEmpty && f.isUnset(of) || f.isLeftOut(of) {
+			continue
 		}
-		m := make(map[string]any, v.Len())
-		if texts, ok := textsOf(v); ok {
-			for key, text := range texts {
-				m[key] = text
-			}
-			return m, nil
+		tree, err := f.plan.tree(f.at(of))
+		if err != nil {
+			return nil, err
 		}
-		for keys := v.MapRange(); keys.Next(); {
-			tree, err := p.elem.tree(keys.Value())
-			if err != nil {
-				return nil, err
-			}
-			m[keys.Key().String()] = tree
+		m[f.name] = tree
+	}
+	return m, nil
+}
+
+func (p *plan) treeOfEntries(at unsafe.Pointer) (any, error) {
+	if addressAt(at) == nil {
+		return nil, nil
+	}
+	m := make(map[string]any, p.lenOfMap(at))
+	if texts, ok := p.textsAt(at); ok {
+		for key, text := range texts {
+			m[key] = text
 		}
 		return m, nil
 	}
-	return p.scalar(v)
+	if quantities, ok := p.quantitiesAt(at); ok {
+		for key, q := range quantities {
+			m[key] = q.String() // of a copy: String keeps the text in it
+		}
+		return m, nil
+	}
+	var err error
+	p.entries(at, func(name string, _ reflect.Value, value unsafe.Pointer) bool {
+		m[name], err = p.elem.tree(value)
+		return err == nil
+	})
+	return m, err
 }
 
 // scalar returns the JSON of a value that is neither a map nor a list.
-func (p *plan) scalar(v reflect.Value) (any, error) {
+func (p *plan) scalar(at unsafe.Pointer) (any, error) {
 	switch p.kind {
 	case isBytes:
-		if v.IsNil() {
+		if addressAt(at) == nil {
 			return nil, nil
 		}
-		return base64.StdEncoding.EncodeToString(v.Bytes()), nil
+		return base64.StdEncoding.EncodeToString(bytesAt(at)), nil
 	case isTime:
-		t := timeOf(v)
+		t := timeAt(at)
 		if t.IsZero() {
 			return nil, nil
 		}
 		return t.UTC().Format(time.RFC3339), nil
 	case isMicroTime:
-		t := timeOf(v)
+		t := timeAt(at)
 		if t.IsZero() {
 			return nil, nil
 		}
 		return t.UTC().Format(metav1.RFC3339Micro), nil
 	case isQuantity:
-		q := quantityOf(v) // a copy: String keeps the text in it
+		q := *quantityAt(at) // a copy: String keeps the text in it
 		return q.String(), nil
 	case isIntOrString:
-		switch is := intOrStringOf(v); is.Type {
+		switch is := intOrStringAt(at); is.Type {
 		case intstr.Int:
 			return int64(is.IntVal), nil
 		case intstr.String:
@@ -146,32 +155,11 @@ func (p *plan) scalar(v reflect.Value) (any, error) {
 			return nil, fmt.Errorf("impossible IntOrString.Type")
 		}
 	}
-	text, err := json.Marshal(addressable(v).Addr().Interface())
+	text, err := json.Marshal(p.pointer(at))
 	if err != nil {
 		return nil, err
 	}
 	var tree any
 	err = utiljson.Unmarshal(text, &tree)
 	return tree, err
-}
-
-func timeOf(v reflect.Value) time.Time {
-	if v.CanAddr() {
-		return *v.Field(0).Addr().Interface().(*time.Time)
-	}
-	return v.Field(0).Interface().(time.Time)
-}
-
-func quantityOf(v reflect.Value) apiresource.Quantity {
-	if v.CanAddr() {
-		return *v.Addr().Interface().(*apiresource.Quantity)
-	}
-	return v.Interface().(apiresource.Quantity)
-}
-
-func intOrStringOf(v reflect.Value) intstr.IntOrString {
-	if v.CanAddr() {
-		return *v.Addr().Interface().(*intstr.IntOrString)
-	}
-	return v.Interface().(intstr.IntOrString)
 }

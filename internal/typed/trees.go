@@ -2,34 +2,30 @@ package typed
 
 import (
 	"maps"
-	"reflect"
+	"unsafe"
 
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
 // trees returns the trees of two values. What is exactly the same in both is one value in both
 // trees, and same says whether all is.
-func (p *plan) trees(a, b reflect.Value) (x, y any, same bool, err error) {
+func (p *plan) trees(a, b unsafe.Pointer) (x, y any, same bool, err error) {
 	switch p.kind {
 	case isPointer:
-		switch {
-		case a.IsNil() || b.IsNil():
-			if a.IsNil() && b.IsNil() {
-				return nil, nil, true, nil
-			}
-		case a.Pointer() != b.Pointer():
-			return p.elem.trees(a.Elem(), b.Elem())
-		default:
+		switch to, other := addressAt(a), addressAt(b); {
+		case to == other:
 			same = true
+		case to != nil && other != nil:
+			return p.elem.trees(to, other)
 		}
 	case isStruct:
 		return p.fieldTrees(a, b)
 	case isMap:
-		if a.IsNil() == b.IsNil() {
+		if (addressAt(a) == nil) == (addressAt(b) == nil) {
 			return p.entryTrees(a, b)
 		}
 	case isList:
-		if a.IsNil() == b.IsNil() {
+		if (addressAt(a) == nil) == (addressAt(b) == nil) {
 			return p.listTrees(a, b)
 		}
 	default:
@@ -42,9 +38,8 @@ func (p *plan) trees(a, b reflect.Value) (x, y any, same bool, err error) {
 	return x, y, false, err
 }
 
-func (p *plan) fieldTrees(a, b reflect.Value) (any, any, bool, error) {
-	memoryA, memoryB := memoryOf(a), memoryOf(b)
-	l := make(map[string]any, p.setFields(memoryA))
+func (p *plan) fieldTrees(a, b unsafe.Pointer) (any, any, bool, error) {
+	l := make(map[string]any, p.setFields(a))
 	r := l // as long as they are the same
 	same := !p.partial
 	differ := func() {
@@ -54,17 +49,16 @@ func (p *plan) fieldTrees(a, b reflect.Value) (any, any, bool, error) {
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.omitEmpty && f.isUnset(memoryA) && f.isUnset(memoryB) {
+		if f.omitEmpty && f.isUnset(a) && f.isUnset(b) {
 			continue
 		}
-		va, vb := f.in(a), f.in(b)
-		outA, outB := f.isLeftOut(va), f.isLeftOut(vb)
+		outA, outB := f.isLeftOut(a), f.isLeftOut(b)
 		if outA && outB {
-			same = same && isHollow(va) == isHollow(vb)
+			same = same && f.plan.isHollow(f.at(a)) == f.plan.isHollow(f.at(b))
 			continue
 		}
 		if !outA && !outB {
-			x, y, both, err := f.trees(va, vb, f.isSame(memoryA, memoryB))
+			x, y, both, err := f.trees(a, b)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -75,37 +69,37 @@ func (p *plan) fieldTrees(a, b reflect.Value) (any, any, bool, error) {
 			continue
 		}
 		differ()
-		in, of := l, va
+		in, of := l, a
 		if outA {
-			in, of = r, vb
+			in, of = r, b
 		}
 		var err error
-		if in[f.name], err = f.plan.tree(of); err != nil {
+		if in[f.name], err = f.plan.tree(f.at(of)); err != nil {
 			return nil, nil, false, err
 		}
 	}
 	return l, r, same, nil
 }
 
-// trees returns the trees of two values of the field, which may be known to be the same.
-func (f *field) trees(a, b reflect.Value, known bool) (x, y any, same bool, err error) {
-	if !known {
-		return f.plan.trees(a, b)
+// trees returns the trees of the field of two structs.
+func (f *field) trees(a, b unsafe.Pointer) (x, y any, same bool, err error) {
+	if !f.isSame(a, b) {
+		return f.plan.trees(f.at(a), f.at(b))
 	}
-	x, err = f.plan.tree(a)
+	x, err = f.plan.tree(f.at(a))
 	return x, x, true, err
 }
 
 // entryTrees is trees of two maps, both nil or neither.
-func (p *plan) entryTrees(a, b reflect.Value) (x, y any, same bool, err error) {
+func (p *plan) entryTrees(a, b unsafe.Pointer) (x, y any, same bool, err error) {
 	if x, err = p.tree(a); err != nil {
 		return nil, nil, false, err
 	}
-	if a.Pointer() == b.Pointer() {
+	if addressAt(a) == addressAt(b) {
 		return x, x, true, nil
 	}
-	if own, ok := textsOf(a); ok {
-		if other, _ := textsOf(b); maps.Equal(own, other) {
+	if own, ok := p.textsAt(a); ok {
+		if other, _ := p.textsAt(b); maps.Equal(own, other) {
 			return x, x, true, nil
 		}
 	}
@@ -114,12 +108,13 @@ func (p *plan) entryTrees(a, b reflect.Value) (x, y any, same bool, err error) {
 }
 
 // listTrees is trees of two lists, both nil or neither.
-func (p *plan) listTrees(a, b reflect.Value) (x, y any, same bool, err error) {
-	if a.IsNil() || a.Len() == b.Len() && a.Pointer() == b.Pointer() {
+func (p *plan) listTrees(a, b unsafe.Pointer) (x, y any, same bool, err error) {
+	own, other := listAt(a), listAt(b)
+	if own.first == nil || own.isOne(other) {
 		x, err = p.tree(a)
 		return x, x, true, err
 	}
-	l, r, sames, err := p.itemTrees(a, b)
+	l, r, sames, err := p.itemTrees(own, other)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -136,21 +131,21 @@ func (p *plan) listTrees(a, b reflect.Value) (x, y any, same bool, err error) {
 
 // itemTrees returns the trees of the items of two lists, and which items are the same at the same
 // index.
-func (p *plan) itemTrees(a, b reflect.Value) (l, r []any, same []bool, err error) {
-	n := min(a.Len(), b.Len())
-	l, r, same = make([]any, a.Len()), make([]any, b.Len()), make([]bool, n)
+func (p *plan) itemTrees(a, b list) (l, r []any, same []bool, err error) {
+	n := min(a.len, b.len)
+	l, r, same = make([]any, a.len), make([]any, b.len), make([]bool, n)
 	for i := range n {
-		if l[i], r[i], same[i], err = p.elem.trees(a.Index(i), b.Index(i)); err != nil {
+		if l[i], r[i], same[i], err = p.elem.trees(p.item(a, i), p.item(b, i)); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	for i := n; i < len(l); i++ {
-		if l[i], err = p.elem.tree(a.Index(i)); err != nil {
+		if l[i], err = p.elem.tree(p.item(a, i)); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	for i := n; i < len(r); i++ {
-		if r[i], err = p.elem.tree(b.Index(i)); err != nil {
+		if r[i], err = p.elem.tree(p.item(b, i)); err != nil {
 			return nil, nil, nil, err
 		}
 	}

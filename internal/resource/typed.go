@@ -170,7 +170,8 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.print(versioned)
+	text, _, err := c.print(versioned)
+	return text, err
 }
 
 // Shallow returns a shallow copy of an object. A conversion may write to the TypeMeta of
@@ -187,21 +188,21 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
 }
 
-// print returns the JSON of an object in the version of the codec. The encoder prints what
-// package typed does not know.
-func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
+// print returns the JSON of an object in the version of the codec, and whether AsProtobuf may change it. The
+// encoder prints what package typed does not know.
+func (c *TypedCodec) print(obj runtime.Object) (text []byte, hollow bool, err error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
 		const more, most = 1 << 10, 32 << 10 // an object after a very large one needs no such room
-		if text, err := typed.Encode(make([]byte, 0, min(c.printed.Load(), most)+more), obj); err == nil {
+		if text, hollow, err := typed.Encode(make([]byte, 0, min(c.printed.Load(), most)+more), obj); err == nil {
 			c.printed.Store(int64(len(text)))
-			return text, nil
+			return text, hollow, nil
 		}
 	}
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true, nil
 }
 
 // EncodeToStore implements Codec. An object may have times to the nanosecond and empty lists,
@@ -216,9 +217,9 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	settled := typed.Settle(versioned)
 	shape := typed.Shape(versioned)
 	c.scheme.Default(versioned)
-	text, err := c.print(versioned)
-	if err == nil && c.InProtobuf && (bytes.Contains(text, []byte(":[]")) || bytes.Contains(text, []byte(":null"))) && typed.AsProtobuf(versioned) {
-		text, err = c.print(versioned)
+	text, hollow, err := c.print(versioned)
+	if err == nil && hollow && c.InProtobuf && typed.AsProtobuf(versioned) {
+		text, _, err = c.print(versioned)
 	}
 	if err != nil {
 		return Encoded{}, err

@@ -18,16 +18,24 @@ import (
 	ownjson "github.com/fakecluster/fakecluster/internal/json"
 )
 
-// Encode appends the JSON of an object to a text, byte for byte as encoding/json prints it.
-func Encode(text []byte, obj any) ([]byte, error) {
+// Encode appends the JSON of an object to a text, byte for byte as encoding/json prints it. Hollow says
+// that the text has something that protobuf does not have, so that AsProtobuf may change the object.
+func Encode(text []byte, obj any) (out []byte, hollow bool, err error) {
 	at, p, err := memoryOf(obj)
 	if err != nil {
-		return text, err
+		return text, false, err
 	}
-	return p.encode(text, at)
+	var e encoding
+	text, err = e.encode(p, text, at)
+	return text, e.hollow, err
 }
 
-func (p *plan) encode(b []byte, at unsafe.Pointer) ([]byte, error) {
+// encoding is one call of Encode.
+type encoding struct {
+	hollow bool // there is an empty list, or a map has lists or bytes that are null
+}
+
+func (e *encoding) encode(p *plan, b []byte, at unsafe.Pointer) ([]byte, error) {
 	switch p.kind {
 	case isText:
 		return ownjson.AppendString(b, textAt(at)), nil
@@ -42,18 +50,18 @@ func (p *plan) encode(b []byte, at unsafe.Pointer) ([]byte, error) {
 		if to == nil {
 			return append(b, "null"...), nil
 		}
-		return p.elem.encode(b, to)
+		return e.encode(p.elem, b, to)
 	case isStruct:
-		return p.encodeFields(b, at)
+		return e.encodeFields(p, b, at)
 	case isList:
-		return p.encodeItems(b, listAt(at))
+		return e.encodeItems(p, b, listAt(at))
 	case isMap:
-		return p.encodeEntries(b, at)
+		return e.encodeEntries(p, b, at)
 	}
 	return p.encodeScalar(b, at)
 }
 
-func (p *plan) encodeFields(b []byte, of unsafe.Pointer) ([]byte, error) {
+func (e *encoding) encodeFields(p *plan, b []byte, of unsafe.Pointer) ([]byte, error) {
 	b = ownjson.Roomy(b)
 	next := byte('{')
 	for i := range p.fields {
@@ -65,7 +73,7 @@ func (p *plan) encodeFields(b []byte, of unsafe.Pointer) ([]byte, error) {
 		next = ','
 		b = append(b, f.text...)
 		var err error
-		if b, err = f.plan.encode(b, f.at(of)); err != nil {
+		if b, err = e.encode(f.plan, b, f.at(of)); err != nil {
 			return b, err
 		}
 	}
@@ -75,17 +83,18 @@ func (p *plan) encodeFields(b []byte, of unsafe.Pointer) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func (p *plan) encodeItems(b []byte, all list) ([]byte, error) {
+func (e *encoding) encodeItems(p *plan, b []byte, all list) ([]byte, error) {
 	if all.first == nil {
 		return append(b, "null"...), nil
 	}
+	e.hollow = e.hollow || all.len == 0
 	b = append(b, '[')
 	for i := range all.len {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = p.elem.encode(b, p.item(all, i)); err != nil {
+		if b, err = e.encode(p.elem, b, p.item(all, i)); err != nil {
 			return b, err
 		}
 	}
@@ -98,7 +107,7 @@ type entry struct {
 	value unsafe.Pointer
 }
 
-func (p *plan) encodeEntries(b []byte, at unsafe.Pointer) ([]byte, error) {
+func (e *encoding) encodeEntries(p *plan, b []byte, at unsafe.Pointer) ([]byte, error) {
 	if addressAt(at) == nil {
 		return append(b, "null"...), nil
 	}
@@ -114,13 +123,16 @@ func (p *plan) encodeEntries(b []byte, at unsafe.Pointer) ([]byte, error) {
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	b = append(b, '{')
-	for i, e := range entries {
+	for i, one := range entries {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(ownjson.AppendString(b, e.name), ':')
+		if k := p.elem.kind; k == isList || k == isBytes {
+			e.hollow = e.hollow || addressAt(one.value) == nil
+		}
+		b = append(ownjson.AppendString(b, one.name), ':')
 		var err error
-		if b, err = p.elem.encode(b, e.value); err != nil {
+		if b, err = e.encode(p.elem, b, one.value); err != nil {
 			return b, err
 		}
 	}

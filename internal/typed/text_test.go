@@ -35,7 +35,7 @@ func TestEncodePrintsWhatEncodingJSONDoes(t *testing.T) {
 	objects(t, func(t *testing.T, all []runtime.Object) {
 		for _, obj := range all {
 			before := obj.DeepCopyObject()
-			got, err := Encode([]byte("x"), obj)
+			got, _, err := Encode([]byte("x"), obj)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,6 +44,24 @@ func TestEncodePrintsWhatEncodingJSONDoes(t *testing.T) {
 			}
 			if !reflect.DeepEqual(before, obj) {
 				t.Error("the object has been altered")
+			}
+		}
+	})
+}
+
+func TestEncodeTellsOfWhatProtobufDoesNotHave(t *testing.T) {
+	objects(t, func(t *testing.T, all []runtime.Object) {
+		for _, obj := range all {
+			own := obj.DeepCopyObject()
+			if !Settle(own) {
+				continue
+			}
+			before, hollow, err := Encode(nil, own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if AsProtobuf(own) && !hollow {
+				t.Errorf("nothing was said of %s", before)
 			}
 		}
 	})
@@ -64,7 +82,7 @@ func TestEncodeCompactsTheFieldsThatAreOwned(t *testing.T) {
 			pod := &corev1.Pod{}
 			pod.ManagedFields = managedBy(raw)
 			want, wantErr := json.Marshal(pod)
-			got, err := Encode(nil, pod)
+			got, _, err := Encode(nil, pod)
 			if (err != nil) != (wantErr != nil) {
 				t.Fatalf("got %v, want %v", err, wantErr)
 			}

@@ -17,8 +17,8 @@ import (
 
 // fastValidation checks updates faster than upstream does. Upstream's rules compare parts of the old
 // object with parts of the new one again and again: the strategy whole specs, and the rules that are
-// declared on Go types every part again on each level. fastValidation shows them a copy of the old
-// object that shares with the new object what is the same in both, so that a comparison of two
+// declared on Go types every part again on each level. fastValidation shows them the old object as one
+// that shares with the new object what is the same in both, so that a comparison of two
 // parts sees at once that they are the same. Upstream copies both objects for the declared rules;
 // fastValidation does not. If an object breaks one of them, upstream checks it again and words the
 // errors.
@@ -26,15 +26,14 @@ type fastValidation struct {
 	registryrest.DeclarativeValidationStrategy
 	scheme *runtime.Scheme
 
-	old, like runtime.Object // like is the copy of old; nil: there is none yet
+	old, like runtime.Object // like is likeOld of old; nil: nobody has asked yet
 }
 
-// likeOld returns a copy of the old object that shares with the new one what is the same in both. It
-// is for rules, which alter neither object.
+// likeOld returns the old object as one that shares with the new one what is the same in both, and with
+// the old one all else. It is for rules, which alter neither object.
 func (s *fastValidation) likeOld(obj, old runtime.Object) runtime.Object {
 	if s.like == nil || s.old != old {
-		s.old, s.like = old, old.DeepCopyObject()
-		typed.Share(s.like, obj)
+		s.old, s.like = old, typed.Like(old, obj).(runtime.Object)
 	}
 	return s.like
 }
@@ -122,7 +121,7 @@ func (s *fastValidation) passes(ctx context.Context, obj, old runtime.Object, op
 		if err != nil {
 			return false
 		}
-		typed.Share(was, is) // what the conversion has copied
+		was = typed.Like(was, is).(runtime.Object) // the conversion has copied a part
 		return len(s.scheme.ValidateUpdate(ctx, config.Options, is, was, subresources...)) == 0
 	}
 	return false

@@ -12,7 +12,7 @@
 //   - [Settle] changes an object to what decoding its JSON would give. For example, a time
 //     loses its nanoseconds, and an empty list that JSON leaves out becomes nil.
 //   - [Merge] merges a JSON merge patch into an object.
-//   - [Share] makes an object use the memory of another where both are the same.
+//   - [Like] returns an object that uses the memory of another where both are the same.
 //   - [Decode] and [Encode] read and print the text itself, in one pass, and without
 //     finding out each time what a type looks like.
 //

@@ -8,23 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestShareChangesNoValue(t *testing.T) {
+func TestLikeHasTheValueOfTheObject(t *testing.T) {
 	objects(t, func(t *testing.T, all []runtime.Object) {
 		for i := 0; i < len(all); i += 2 {
-			obj, with := all[i].DeepCopyObject(), all[i+1]
-			before := with.DeepCopyObject()
-			Share(obj, with)
-			if !reflect.DeepEqual(obj, all[i]) {
-				t.Fatal("the object has another value")
+			obj, with := all[i].DeepCopyObject(), all[i+1].DeepCopyObject()
+			if like := Like(obj, with); !reflect.DeepEqual(like, all[i]) {
+				t.Fatal("the result has another value")
 			}
-			if !reflect.DeepEqual(with, before) {
-				t.Fatal("the other object has been altered")
+			if !reflect.DeepEqual(obj, all[i]) || !reflect.DeepEqual(with, all[i+1]) {
+				t.Fatal("an object has been altered")
 			}
 		}
 	})
 }
 
-func TestShareUsesOneMemoryForWhatIsTheSame(t *testing.T) {
+func TestLikeUsesOneMemoryForWhatIsTheSame(t *testing.T) {
 	grace := int64(30)
 	pod := func(image string) *corev1.Pod {
 		p := &corev1.Pod{Spec: corev1.PodSpec{
@@ -34,8 +32,9 @@ func TestShareUsesOneMemoryForWhatIsTheSame(t *testing.T) {
 		p.Labels = map[string]string{"image": image}
 		return p.DeepCopy()
 	}
-	obj, with := pod("1"), pod("2")
-	Share(obj, with)
+	like := func(obj, with *corev1.Pod) *corev1.Pod { return Like(obj, with).(*corev1.Pod) }
+	with := pod("2")
+	obj := like(pod("1"), with)
 	is, was := obj.Spec, with.Spec
 	if &is.Containers[0] == &was.Containers[0] {
 		t.Error("lists that differ are one")
@@ -51,10 +50,9 @@ func TestShareUsesOneMemoryForWhatIsTheSame(t *testing.T) {
 		t.Errorf("maps: %v, %v", is.NodeSelector, obj.Labels)
 	}
 	// An empty list and none are not the same.
-	obj, with = pod("1"), pod("1")
+	obj = pod("1")
 	obj.Spec.Volumes = []corev1.Volume{}
-	Share(obj, with)
-	if obj.Spec.Volumes == nil {
+	if obj = like(obj, pod("1")); obj.Spec.Volumes == nil {
 		t.Error("an empty list has become none")
 	}
 }

@@ -26,6 +26,9 @@ func NewBareTree() *Tree { return &Tree{root: anything, bare: true} }
 // kind with a Go type does.
 func NewTypedTree(root *schema.Node) *Tree { return &Tree{root: root, bare: true} }
 
+// Root returns the schema of the objects.
+func (t *Tree) Root() *schema.Node { return t.root }
+
 // anything is the schema of values without a schema: maps are owned field by field, lists
 // as a whole.
 var anything = &schema.Node{}

@@ -23,7 +23,8 @@ func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, 
 }
 
 // Views returns the live object and the new one in a version. It may leave out of both what
-// is the same in both: fields and entries of maps, but not items of lists.
+// is the same in both: fields and entries of maps, also in a pair of items that have the same keys, but not
+// items of lists, and of these not the keys.
 type Views func(apiVersion string) (live, obj map[string]any, err error)
 
 // UpdateViews is Update for objects that are not trees. The fields of the live object must

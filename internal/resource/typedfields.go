@@ -105,7 +105,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 		metadata.SetManagedFields(nil) // its fields are not managed yet
 		return obj, fields.Nobody, nil
 	}
-	result := e.UpdateViews(f.views(live, obj), before, manager, now.Time)
+	result := e.UpdateViews(f.views(e, live, obj), before, manager, now.Time)
 	if result.Declined != "" {
 		return declined()
 	}
@@ -114,7 +114,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 }
 
 // views shows two objects in any version.
-func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
+func (f *TypedFields) views(e *fields.Engine, live, obj runtime.Object) fields.Views {
 	return func(apiVersion string) (map[string]any, map[string]any, error) {
 		a, err := f.versioned(live, apiVersion)
 		if err != nil {
@@ -125,7 +125,7 @@ func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 			return nil, nil, err
 		}
 		if apiVersion == f.Kind.GroupVersion().String() {
-			return typed.Differ(a, b)
+			return typed.Differ(a, b, e.Trees[apiVersion].Root())
 		}
 		// Upstream refuses an object in another version if items of a list repeat, also if
 		// the list stays as it is.

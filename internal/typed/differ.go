@@ -10,6 +10,8 @@ import (
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // ErrUnsettled says that two lists may have the same JSON and differ as Go values.
@@ -21,11 +23,16 @@ var ErrUnsettled = errors.New("a list has values that are not as JSON is read")
 // For example, for {spec: {replicas: 1, paused: true}} and {spec: {replicas: 2, paused:
 // true}} it returns {spec: {replicas: 1}} and {spec: {replicas: 2}}.
 //
+// The schema of the objects, which may be nil, says which lists are merged by key. Of a pair of items that
+// have the same keys at the same index of such a list, the trees have the keys and what differs. For example, of
+// {name: a, image: x, tty: true} and {name: a, image: y, tty: true} they have {name: a, image: x} and {name: a, image:
+// y}.
+//
 // Upstream compares atomic lists as Go values, so that inside them an empty list differs
 // from a nil list, although the JSON has neither. If there is such a value in a list, the
 // error is ErrUnsettled. An object that was read from JSON has one only if the JSON says
 // so, for example as "namespaces: []".
-func Differ(a, b any) (x, y map[string]any, err error) {
+func Differ(a, b any, by *schema.Node) (x, y map[string]any, err error) {
 	at, p, err := memoryOf(a)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +45,7 @@ func Differ(a, b any) (x, y map[string]any, err error) {
 		return nil, nil, fmt.Errorf("%T and %T are two types", a, b)
 	}
 	var d comparison
-	l, r, differ, err := d.differ(p, at, other)
+	l, r, differ, err := d.differ(p, by, at, other)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -56,8 +63,8 @@ type comparison struct {
 	unsettled bool // see ErrUnsettled
 }
 
-// differ returns what differs between two values.
-func (d *comparison) differ(p *plan, a, b unsafe.Pointer) (x, y any, differ bool, err error) {
+// differ returns what differs between two values, by their schema, which may be nil.
+func (d *comparison) differ(p *plan, by *schema.Node, a, b unsafe.Pointer) (x, y any, differ bool, err error) {
 	switch p.kind {
 	case isPointer:
 		switch to, other := addressAt(a), addressAt(b); {
@@ -66,12 +73,12 @@ func (d *comparison) differ(p *plan, a, b unsafe.Pointer) (x, y any, differ bool
 		case to == nil || other == nil:
 			return p.both(a, b)
 		default:
-			return d.differ(p.elem, to, other)
+			return d.differ(p.elem, by, to, other)
 		}
 	case isStruct:
-		return d.differInFields(p, a, b)
+		return d.differInFields(p, by, a, b)
 	case isMap:
-		return d.differInEntries(p, a, b)
+		return d.differInEntries(p, by, a, b)
 	case isList:
 		own, other := listAt(a), listAt(b)
 		switch {
@@ -79,6 +86,9 @@ func (d *comparison) differ(p *plan, a, b unsafe.Pointer) (x, y any, differ bool
 			return nil, nil, false, nil
 		case own.first == nil || other.first == nil:
 			return p.both(a, b)
+		}
+		if keys, ok := p.keysOf(by); ok {
+			return d.differByKeys(p, by.Items, keys, own, other)
 		}
 		return d.differInItems(p, own, other)
 	}
@@ -124,7 +134,7 @@ func (p *plan) isSame(a, b unsafe.Pointer) bool {
 	return false
 }
 
-func (d *comparison) differInFields(p *plan, a, b unsafe.Pointer) (any, any, bool, error) {
+func (d *comparison) differInFields(p *plan, by *schema.Node, a, b unsafe.Pointer) (any, any, bool, error) {
 	var l, r map[string]any
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -146,7 +156,7 @@ func (d *comparison) differInFields(p *plan, a, b unsafe.Pointer) (any, any, boo
 		case outB:
 			x, err = f.plan.tree(own)
 		default:
-			x, y, differ, err = d.differ(f.plan, own, other)
+			x, y, differ, err = d.differ(f.plan, fieldOf(by, f.name), own, other)
 		}
 		if err != nil {
 			return nil, nil, false, err
@@ -167,7 +177,7 @@ func (d *comparison) differInFields(p *plan, a, b unsafe.Pointer) (any, any, boo
 	return l, r, l != nil, nil
 }
 
-func (d *comparison) differInEntries(p *plan, a, b unsafe.Pointer) (any, any, bool, error) {
+func (d *comparison) differInEntries(p *plan, by *schema.Node, a, b unsafe.Pointer) (any, any, bool, error) {
 	switch own, other := addressAt(a), addressAt(b); {
 	case own == other:
 		return nil, nil, false, nil
@@ -202,7 +212,7 @@ func (d *comparison) differInEntries(p *plan, a, b unsafe.Pointer) (any, any, bo
 		both++
 		var x, y any
 		var differ bool
-		if x, y, differ, err = d.differ(p.elem, value, other); differ {
+		if x, y, differ, err = d.differ(p.elem, fieldOf(by, name), value, other); differ {
 			l[name], r[name] = x, y
 		}
 		return err == nil
@@ -223,7 +233,7 @@ func (d *comparison) differInItems(p *plan, a, b list) (any, any, bool, error) {
 	defer func() { d.lists-- }()
 	all := a.len == b.len
 	for i := range min(a.len, b.len) {
-		_, _, differ, err := d.differ(p.elem, p.item(a, i), p.item(b, i))
+		_, _, differ, err := d.differ(p.elem, nil, p.item(a, i), p.item(b, i))
 		if err != nil {
 			return nil, nil, false, err
 		}
@@ -242,6 +252,123 @@ func (d *comparison) differInItems(p *plan, a, b list) (any, any, bool, error) {
 	}
 	d.unsettled = d.unsettled || !p.itemsAreAsRead(a, nil) || !p.itemsAreAsRead(b, same)
 	return x, y, true, nil
+}
+
+// fieldOf returns the schema of a field, or of an entry of a map; nil: it is not known.
+func fieldOf(n *schema.Node, name string) *schema.Node {
+	if n == nil {
+		return nil
+	}
+	if field := n.Properties[name]; field != nil {
+		return field
+	}
+	return n.Additional
+}
+
+// keysOf returns the fields by which the items of a list are merged; ok is false if they are not, or their
+// keys are not to be read in the type.
+func (p *plan) keysOf(n *schema.Node) (keys []*field, ok bool) {
+	if n == nil || n.List != schema.MapList || p.elem.kind != isStruct {
+		return nil, false
+	}
+	keys = make([]*field, len(n.Keys))
+	for i, name := range n.Keys {
+		at, ok := p.elem.named[name]
+		if !ok {
+			return nil, false
+		}
+		keys[i] = &p.elem.fields[at]
+	}
+	return keys, len(keys) > 0
+}
+
+// differByKeys is differInItems for a list whose items are merged by key. If the keys of items repeat, no
+// comparison of them by key makes sense, but the trees show that they repeat.
+func (d *comparison) differByKeys(p *plan, by *schema.Node, keys []*field, a, b list) (any, any, bool, error) {
+	d.lists++
+	defer func() { d.lists-- }()
+	var l, r []any // nil: nothing differs yet
+	begin := func(at int) (err error) {
+		if l != nil {
+			return nil
+		}
+		l, r = make([]any, a.len), make([]any, b.len)
+		for i := 0; i < at && err == nil; i++ {
+			l[i], err = keysIn(keys, p.item(a, i), map[string]any{})
+			r[i] = l[i]
+		}
+		return err
+	}
+	whole := func(of list, i int) (any, error) { // the item may be compared with one at another place
+		d.unsettled = d.unsettled || !p.elem.isAsRead(p.item(of, i))
+		return p.elem.tree(p.item(of, i))
+	}
+	n := min(a.len, b.len)
+	for i := range n {
+		own, other := p.item(a, i), p.item(b, i)
+		same, differ := haveSame(keys, own, other), true
+		var x, y any
+		var err error
+		if same {
+			x, y, differ, err = d.differ(p.elem, by, own, other)
+		}
+		if differ && err == nil {
+			err = begin(i)
+		}
+		switch {
+		case err != nil:
+		case !same:
+			if l[i], err = whole(a, i); err == nil {
+				r[i], err = whole(b, i)
+			}
+		case differ:
+			if l[i], err = keysIn(keys, own, x.(map[string]any)); err == nil {
+				r[i], err = keysIn(keys, own, y.(map[string]any))
+			}
+		case l != nil:
+			l[i], err = keysIn(keys, own, map[string]any{})
+			r[i] = l[i]
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+	}
+	if a.len == b.len {
+		return l, r, l != nil, nil
+	}
+	err := begin(n)
+	for i := n; i < a.len && err == nil; i++ {
+		l[i], err = whole(a, i)
+	}
+	for i := n; i < b.len && err == nil; i++ {
+		r[i], err = whole(b, i)
+	}
+	return l, r, true, err
+}
+
+// haveSame tells whether some fields of two structs are known to be the same.
+func haveSame(fields []*field, a, b unsafe.Pointer) bool {
+	for _, f := range fields {
+		if !f.isSame(a, b) && (f.isLeftOut(a) != f.isLeftOut(b) || !f.plan.isSame(f.at(a), f.at(b))) {
+			return false
+		}
+	}
+	return true
+}
+
+// keysIn adds some fields of a struct to a tree.
+func keysIn(fields []*field, of unsafe.Pointer, tree map[string]any) (any, error) {
+	for _, f := range fields {
+		if f.isLeftOut(of) {
+			continue
+		}
+		value, err := f.plan.tree(f.at(of))
+		if err != nil {
+			return nil, err
+		}
+		tree[f.name] = value
+	}
+	return tree, nil
 }
 
 // CheckLists returns ErrUnsettled if a list in an object has a value that Differ could not

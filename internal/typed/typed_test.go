@@ -26,6 +26,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/randfill"
 
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/internal/seedtest"
 )
 
@@ -233,7 +234,7 @@ func TestDifferHasWhatDiffers(t *testing.T) {
 			if !Settle(a) || !Settle(b) {
 				t.Fatal("not settled")
 			}
-			x, y, err := Differ(a, b)
+			x, y, err := Differ(a, b, nil)
 			if errors.Is(err, ErrUnsettled) && hasOwnJSON {
 				continue // in a list
 			}
@@ -246,7 +247,7 @@ func TestDifferHasWhatDiffers(t *testing.T) {
 			if diff := cmp.Diff(was, is); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			if x, y, err := Differ(a, a.DeepCopyObject()); err != nil || len(x)+len(y) > 0 {
+			if x, y, err := Differ(a, a.DeepCopyObject(), nil); err != nil || len(x)+len(y) > 0 {
 				t.Errorf("an object differs from its copy in %v and %v: %v", x, y, err)
 			}
 		}
@@ -285,7 +286,7 @@ func TestDifferSharesItemsThatAreTheSame(t *testing.T) {
 	pod := func(image string) *corev1.Pod {
 		return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "x"}, {Name: "b", Image: image}}}}
 	}
-	x, y, err := Differ(pod("1"), pod("2"))
+	x, y, err := Differ(pod("1"), pod("2"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,6 +299,89 @@ func TestDifferSharesItemsThatAreTheSame(t *testing.T) {
 	if item(x, 1)["image"] != "1" || item(y, 1)["image"] != "2" || len(x["spec"].(map[string]any)) != 1 {
 		t.Errorf("got %v and %v", x, y)
 	}
+}
+
+func TestOfItemsWithTheSameKeysDifferHasTheKeysAndWhatDiffers(t *testing.T) {
+	list := func(items *schema.Node, keys ...string) *schema.Node {
+		return &schema.Node{Type: "array", List: schema.MapList, Keys: keys, Items: items}
+	}
+	fields := func(fields map[string]*schema.Node) *schema.Node {
+		return &schema.Node{Type: "object", Properties: fields}
+	}
+	port := fields(nil)
+	container := fields(map[string]*schema.Node{"ports": list(port, "containerPort", "protocol"), "args": {Type: "array"}})
+	pod := fields(map[string]*schema.Node{"spec": fields(map[string]*schema.Node{"containers": list(container, "name")})})
+
+	for name, test := range map[string]struct{ was, is, x, y string }{
+		"a field": {
+			`[{"name":"a","image":"1","tty":true},{"name":"b","image":"1"}]`, `[{"name":"a","image":"1","tty":true},{"name":"b","image":"2"}]`,
+			`[{"name":"a"},{"name":"b","image":"1"}]`, `[{"name":"a"},{"name":"b","image":"2"}]`,
+		},
+		"an item before others": {
+			`[{"name":"a","image":"1"},{"name":"b","image":"2"}]`, `[{"name":"a","image":"2"},{"name":"b","image":"2"}]`,
+			`[{"name":"a","image":"1"},{"name":"b"}]`, `[{"name":"a","image":"2"},{"name":"b"}]`,
+		},
+		"an item more": {
+			`[{"name":"a","image":"1"}]`, `[{"name":"a","image":"1"},{"name":"b","image":"2"}]`,
+			`[{"name":"a"}]`, `[{"name":"a"},{"name":"b","image":"2"}]`,
+		},
+		"another order": {
+			`[{"name":"a","image":"1"},{"name":"b","image":"2"},{"name":"c","image":"3"}]`, `[{"name":"b","image":"2"},{"name":"a","image":"1"},{"name":"c","image":"3"}]`,
+			`[{"name":"a","image":"1"},{"name":"b","image":"2"},{"name":"c"}]`, `[{"name":"b","image":"2"},{"name":"a","image":"1"},{"name":"c"}]`,
+		},
+		"keys that repeat": {
+			`[{"name":"a","image":"1"},{"name":"a","image":"2"}]`, `[{"name":"a","image":"1"},{"name":"a","image":"3"}]`,
+			`[{"name":"a"},{"name":"a","image":"2"}]`, `[{"name":"a"},{"name":"a","image":"3"}]`,
+		},
+		"a list in an item": {
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"x"},{"containerPort":1,"protocol":"UDP","hostIP":"x"}]}]`,
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"y"},{"containerPort":1,"protocol":"UDP","hostIP":"x"}]}]`,
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"x"},{"containerPort":1,"protocol":"UDP"}]}]`,
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"y"},{"containerPort":1,"protocol":"UDP"}]}]`,
+		},
+		"a key that one item does not have": {
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"x"}]}]`, `[{"name":"a","ports":[{"containerPort":1,"protocol":"TCP","hostIP":"x"}]}]`,
+			`[{"name":"a","ports":[{"containerPort":1,"hostIP":"x"}]}]`, `[{"name":"a","ports":[{"containerPort":1,"protocol":"TCP","hostIP":"x"}]}]`,
+		},
+		"a list without keys in an item": {
+			`[{"name":"a","image":"1","args":["x","y"]}]`, `[{"name":"a","image":"1","args":["x","z"]}]`,
+			`[{"name":"a","args":["x","y"]}]`, `[{"name":"a","args":["x","z"]}]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := func(containers string) *corev1.Pod {
+				p := &corev1.Pod{}
+				if err := json.Unmarshal([]byte(`{"spec":{"containers":`+containers+`}}`), p); err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			x, y, err := Differ(object(test.was), object(test.is), pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, side := range []struct {
+				want string
+				got  map[string]any
+			}{{test.x, x}, {test.y, y}} {
+				want := any(nil)
+				if err := utiljson.Unmarshal([]byte(side.want), &want); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(map[string]any{"spec": map[string]any{"containers": want}}, withoutResources(side.got)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// withoutResources removes the resources of containers, an empty struct that JSON always has.
+func withoutResources(pod map[string]any) map[string]any {
+	for _, c := range pod["spec"].(map[string]any)["containers"].([]any) {
+		delete(c.(map[string]any), "resources")
+	}
+	return pod
 }
 
 func TestListsThatDifferOnlyAsGoValuesAreUnsettled(t *testing.T) {
@@ -328,7 +412,7 @@ func TestListsThatDifferOnlyAsGoValuesAreUnsettled(t *testing.T) {
 		"another value":                      {func(p *corev1.Pod) { terms(p)[0].TopologyKey = "b" }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := Differ(pod(func(*corev1.Pod) {}), pod(test.change)); !errors.Is(err, test.want) {
+			if _, _, err := Differ(pod(func(*corev1.Pod) {}), pod(test.change), nil); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})
@@ -409,7 +493,7 @@ func BenchmarkDiffer(b *testing.B) {
 	e.Spec.Paused = true
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := Differ(d, e); err != nil {
+		if _, _, err := Differ(d, e, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

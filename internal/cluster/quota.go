@@ -235,11 +235,11 @@ func (q *quotas) ForgetQuota(c lifecycle.Change) {
 
 // QuotasLater implements lifecycle.Server.
 func (q *quotas) QuotasLater(c lifecycle.Change) (keys []string, at time.Time) {
-	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") || !isBeingDeleted(c.Record.Value) {
+	if c.Deleted || c.Resource.GroupResource() != corev1.Resource("pods") {
 		return nil, at
 	}
 	list, err := q.store.List(q.resource.PrefixOf(c.Namespace), store.ListOptions{})
-	if err != nil || len(list.Records) == 0 {
+	if err != nil || len(list.Records) == 0 || !isBeingDeleted(c.Record.Value) {
 		return nil, at
 	}
 	pod, err := q.memory.Decode(c.Resource.Storage, c.Record)

@@ -2,6 +2,7 @@ package write
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
@@ -75,8 +76,15 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace, nil) // it looks at no options
 	return record, restadmission.NamespaceLifecycle(attributes, restadmission.Namespace{
 		Exists:      record.Revision != 0,
-		Terminating: gjson.Get(record.Value, "status.phase").Str == string(corev1.NamespaceTerminating),
+		Terminating: isTerminating(record.Value),
 	})
+}
+
+// isTerminating tells whether the JSON of a namespace says so. Most namespaces do not have the word at all,
+// and are not parsed.
+func isTerminating(namespace string) bool {
+	const phase = string(corev1.NamespaceTerminating)
+	return strings.Contains(namespace, `"`+phase+`"`) && gjson.Get(namespace, "status.phase").Str == phase
 }
 
 // mutate has the chain change the object, or refuse it, and tells whether it has

@@ -30,11 +30,11 @@ const (
 	ExplanationHeader = "Fakecluster-Explanation"
 )
 
-// maxExplanationHeader is how long an explanation in a header may be, because clients do not read
-// any header: curl reads 100 KiB.
+// maxExplanationHeader is the most bytes of an explanation in a header. Clients limit the headers that they
+// read: curl to 100 KiB.
 const maxExplanationHeader = 64 << 10
 
-// explainWrites has the writes explained whose clients ask for it.
+// explainWrites explains the writes whose clients ask for it.
 func (s *Server) explainWrites(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if as := req.Header[ExplainHeader]; len(as) > 0 {

@@ -26,7 +26,7 @@ var missingPaths = map[string]string{
 	"debug": "the process is that of the test, and can be looked into there",
 }
 
-// gaps tells what clients have asked for and only a real server serves: each thing once.
+// gaps reports what clients have asked for and only a real server serves, each thing once.
 type gaps struct {
 	mu   sync.Mutex
 	told map[string]bool

@@ -49,8 +49,8 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 	return options.ResourceVersion, view.NotInFuture(r.store, r.version.Resource, options.ResourceVersion)
 }
 
-// refuseExport refuses a parameter that servers have not had for long, and that clients must not
-// believe in.
+// refuseExport refuses a parameter that was removed from servers, so that no client thinks that it has an
+// effect.
 func (r *request) refuseExport() error {
 	if r.info.Subresource != "" || !strings.Contains(r.http.URL.RawQuery, "export") {
 		return nil

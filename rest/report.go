@@ -8,9 +8,9 @@ import (
 
 // WriteReport writes an HTML page of what has happened into a folder, and returns its path. The page is
 // one file that needs no server: a timeline of the requests by client, the objects with their revisions
-// and what each changed, the Events that tell of them, what webhooks said, and the Findings. The name of the file is made of the
-// program and the test; a number follows if there is such a file already. The values of Secrets are
-// left out.
+// and what each changed, the Events that tell of them, what webhooks said, and the Findings. The name of
+// the file is made of the program and the test; a number follows if there is such a file already. The
+// values of Secrets are left out.
 func (s *Server) WriteReport(folder, program, test string, panics ...Panic) (path string, err error) {
 	return report.File(folder, report.FileName(program, test), report.Of(test, s.remembered(panics)))
 }

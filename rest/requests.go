@@ -52,7 +52,7 @@ type Request struct {
 	// Revision is the newest revision that the request itself has made, and Revisions their
 	// number. They are 0 if it has written nothing.
 	Revision, Revisions int64
-	// Repeats says that a write has found the object as it was to be, and written nothing.
+	// Repeats says that a write would have changed nothing, and so was not stored.
 	Repeats bool
 	// Received and Sent are the bytes of the bodies of the request and of the answer.
 	Received, Sent int64
@@ -66,9 +66,9 @@ type Request struct {
 	// DropsStatus says that the write carried a status that was not kept, because its kind takes it at the
 	// subresource status alone. It is told of creates, and of updates that change nothing otherwise.
 	DropsStatus bool
-	// Fault is what faults on purpose have done to the request; empty: nothing. Of several, each
-	// stands there once, after a comma. A conversion that fails is not among them: objects are converted
-	// for whoever needs them, and upstream's converter does not know for which request.
+	// Fault is what faults on purpose have done to the request; empty: nothing. Commas separate several
+	// faults, and each is named once. A failed conversion is not among them, because upstream's converter
+	// does not know for which request it converts an object.
 	Fault string
 }
 
@@ -151,7 +151,7 @@ func (s *Server) Requests() []Request {
 }
 
 // ForgetRequests forgets the requests that have ended, but not who has made which revision. Those that
-// run are kept, and of what they do only that counts in Stats which comes from now on. Numbers go on.
+// run are kept, and Stats counts what they do from now on. The numbers of requests go on.
 func (s *Server) ForgetRequests() { s.history.Forget() }
 
 // RestartRequests forgets all requests, and numbers those that come from 1. It is for a server that

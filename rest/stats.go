@@ -25,7 +25,7 @@ type Counts struct {
 	Requests       int64
 	Failures       int64 // answers with a code of 400 or more
 	Conflicts      int64 // answers with code 409 and the reason Conflict
-	Repeats        int64 // writes that found the object as it was to be, and wrote nothing
+	Repeats        int64 // writes that would have changed nothing, and were not stored
 	Revisions      int64
 	Events         int64 // that watches have delivered
 	Received, Sent int64 // bytes of the bodies of requests and of answers

@@ -127,7 +127,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	if !acting[lifecycle.ServiceAccountController] {
-		plugins.OffByDefault(intree.ServiceAccount) // nobody makes the accounts that it asks for
+		plugins.OffByDefault(intree.ServiceAccount) // no controller makes the accounts that it asks for
 	}
 	k := builtinKinds{inTree: plugins, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
@@ -259,7 +259,7 @@ func (c *Cluster) begin(revision int64) error {
 func (c *Cluster) Continue(origin *Cluster) error {
 	revision := c.Store.Revision()
 	// The catalogue may be ahead of the fork, or behind it. What it has compiled
-	// is good for the records that the fork has, too.
+	// is valid for the records that the fork has, too.
 	shared := origin.Catalogue().Definitions("*")
 	for i, d := range shared {
 		if d.Resource != nil && d.Resource.CallsOut {

@@ -27,7 +27,8 @@
 //
 // A test compares this table with the code. Besides these caches, the process has values that
 // are made once, when they are first needed (sync.Once and its relatives), such as the CEL
-// environment or the printers of the built-in kinds.
+// environment or the printers of the built-in kinds. A codec of a Go type also remembers the length
+// of the last text that it has made, for the size of the next buffer.
 //
 // A cluster has a Cache of its own as well, its decoded objects (resource.Memory).
 //

@@ -128,7 +128,7 @@ func (e *Entry) Answer(code int, streams bool) {
 	}
 }
 
-// Repeat says that a write has found the object as it was to be.
+// Repeat says that a write would have changed nothing.
 func (e *Entry) Repeat() {
 	if e != nil {
 		e.of.mu.Lock()

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -119,6 +120,9 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 			writeError(w, req, err)
 			return
 		}
+	}
+	if name != "" && slices.ContainsFunc(registered, func(a *apiregistrationv1.APIService) bool { return a.Spec.Group == name }) {
+		routing.AnyMethod = true // the aggregator answers what is asked of a group with APIServices, and does not look at the method
 	}
 	obj := discovery.Document(c, registered, parts)
 	switch {

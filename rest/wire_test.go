@@ -27,7 +27,7 @@ var record = flag.String("record", "", "`URL` of a real API server whose answers
 // TestWire plays the conversations in testdata/wire: requests and the exact
 // answers of a real server. The recorded cases are the answers of upstream's own
 // apiextensions-apiserver at the version of go.mod; those marked @hand are
-// worked out from its sources, because that server alone has no namespaces.
+// worked out from its sources, because that server alone has no namespaces, and no aggregator.
 //
 // A file is a sequence of cases, all on one cluster:
 //

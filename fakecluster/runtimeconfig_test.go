@@ -74,8 +74,8 @@ func TestWithRuntimeConfig(t *testing.T) {
 
 // Versions that former releases had are not served either way, and may be named all the same.
 func TestWithRuntimeConfigTakesVersionsOfFormerReleases(t *testing.T) {
-	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithRuntimeConfig("networking.k8s.io/v1beta1=true,policy/v1beta1=true,batch/v1beta1=false"))
-	for _, path := range []string{"/apis/networking.k8s.io/v1beta1", "/apis/policy/v1beta1", "/apis/batch/v1beta1"} {
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithRuntimeConfig("networking.k8s.io/v1beta1=true,policy/v1beta1=true,authentication.k8s.io/v1beta1=true,batch/v1beta1=false"))
+	for _, path := range []string{"/apis/networking.k8s.io/v1beta1", "/apis/policy/v1beta1", "/apis/authentication.k8s.io/v1beta1", "/apis/batch/v1beta1"} {
 		if code, _ := ask(t, c, path); code != 404 {
 			t.Errorf("%s: %d", path, code)
 		}

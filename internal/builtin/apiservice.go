@@ -18,7 +18,6 @@ var priorities = map[schema.GroupVersion]resource.Priority{
 	{Group: "apps", Version: "v1"}:                               {Group: 17800, Version: 15},
 	{Group: "events.k8s.io", Version: "v1"}:                      {Group: 17750, Version: 15},
 	{Group: "authentication.k8s.io", Version: "v1"}:              {Group: 17700, Version: 15},
-	{Group: "authentication.k8s.io", Version: "v1beta1"}:         {Group: 17700, Version: 9},
 	{Group: "authorization.k8s.io", Version: "v1"}:               {Group: 17600, Version: 15},
 	{Group: "autoscaling", Version: "v2"}:                        {Group: 17500, Version: 30},
 	{Group: "autoscaling", Version: "v1"}:                        {Group: 17500, Version: 15},

@@ -284,7 +284,7 @@ func TestPrioritiesAreThoseOfKubeAPIServer(t *testing.T) {
 				t.Errorf("%s has a priority", gv)
 			}
 		case want == resource.Priority{}: // of versions that only earlier releases served
-			if gv != (schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1beta1"}) && gv != (schema.GroupVersion{Group: "authentication.k8s.io", Version: "v1beta1"}) {
+			if gv != (schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1beta1"}) {
 				t.Errorf("kube-apiserver has no priority for %s", gv)
 			}
 		case got != want:

@@ -22,7 +22,7 @@ import (
 var authentication = group{name: "authentication.k8s.io", kinds: []kind{
 	{
 		kind: "SelfSubjectReview", plural: "selfsubjectreviews", singular: "selfsubjectreview",
-		clusterScoped: true, verbs: createVerb, versions: []string{"v1"}, optional: []string{"v1beta1"},
+		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
 		answer: answerOf(selfsubjectreview.NewREST()),
 	},
 	{

@@ -40,20 +40,31 @@ func recorded(t *testing.T, name string) *apidiscoveryv2.APIGroupDiscoveryList {
 }
 
 func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
-	c := catalogue(builtin.Options{})
-	for path, name := range map[string]string{"/api": "discovery-api.json", "/apis": "discovery-apis.json"} {
-		req := httptest.NewRequest(http.MethodGet, path, nil)
+	all, err := builtin.ParseRuntimeConfig("api/all=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path    string
+		options builtin.Options
+	}{
+		"discovery-api.json":      {"/api", builtin.Options{}},
+		"discovery-apis.json":     {"/apis", builtin.Options{}},
+		"discovery-apis-all.json": {"/apis", builtin.Options{RuntimeConfig: all}},
+	} {
+		c := catalogue(test.options)
+		req := httptest.NewRequest(http.MethodGet, test.path, nil)
 		req.Header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		w := httptest.NewRecorder()
 		if !discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return nil }) {
-			t.Fatalf("%s: not aggregated", path)
+			t.Fatalf("%s: not aggregated", name)
 		}
 		got := &apidiscoveryv2.APIGroupDiscoveryList{}
 		if err := json.Unmarshal(w.Body.Bytes(), got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(recorded(t, name), got); diff != "" {
-			t.Errorf("%s (-real +got):\n%s", path, diff)
+			t.Errorf("%s (-real +got):\n%s", name, diff)
 		}
 	}
 }

@@ -36,7 +36,8 @@ type kind struct {
 	categories       []string
 	clusterScoped    bool
 	ofItself         bool     // Resource.NamespaceOfItself
-	answersDeleted   bool     // Resource.AnswersDeleted
+	answersDeleted   bool     // Version.AnswersDeleted of all versions
+	answersDeletedIn []string // Version.AnswersDeleted of some versions
 	uncached         bool     // Resource.Uncached
 	verbs            []string // nil: all
 
@@ -167,7 +168,6 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 		},
 		Namespaced:        !k.clusterScoped,
 		NamespaceOfItself: k.ofItself,
-		AnswersDeleted:    k.answersDeleted,
 		Uncached:          k.uncached,
 		Verbs:             k.verbs,
 		BriefKinds:        true,
@@ -216,6 +216,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Review:           k.answer,
 		Types:            k.types(g).Converter,
 		FieldManager:     k.fields(g, name, "", k.strategy),
+		AnswersDeleted:   k.answersDeleted || slices.Contains(k.answersDeletedIn, name),
 	}
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {

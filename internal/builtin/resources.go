@@ -38,7 +38,7 @@ func (o Options) key() string {
 var groups = []*group{
 	&core, &apiServices, &apps, &events, &authentication, &authorization, &autoscalers, &batch, &certificateKinds, &networking,
 	&policy, &rbac, &volumes, &admissionKinds, &definitions, &scheduling, &coordination, &nodes, &discovery, &devices,
-	&flowcontrol, &storageMigrations, &storageVersions,
+	&flowcontrol, &storageVersions, &storageMigrations,
 }
 
 var definitions = group{name: "apiextensions.k8s.io"}

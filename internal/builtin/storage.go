@@ -57,7 +57,7 @@ var devices = group{name: "resource.k8s.io", kinds: []kind{
 	},
 	{
 		kind: "DeviceTaintRule", plural: "devicetaintrules", singular: "devicetaintrule",
-		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1alpha3"}, stored: "v1beta2",
+		clusterScoped: true, versions: v1, optional: []string{"v1beta2", "v1alpha3"}, stored: "v1beta2", answersDeletedIn: []string{"v1beta2", "v1alpha3"},
 		strategy: devicetaintrule.Strategy, subresources: withoutTable(devicetaintrule.StatusStrategy),
 	},
 	{

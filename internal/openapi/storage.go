@@ -59,7 +59,7 @@ func (d standing) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind 
 // DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
 // content goes first, upstream's storage does not say that it answers the object.
 func (d standing) DeleteReturnsDeletedObject() bool {
-	return d.version.Resource.AnswersDeleted && d.version.ContentFirst == nil
+	return d.version.AnswersDeleted && d.version.ContentFirst == nil
 }
 
 // The verbs, each with the methods by which the installer knows it.

@@ -28,9 +28,6 @@ type Resource struct {
 	// an object names it as a namespace, too, and admission is told that it is in the
 	// namespace of its own name.
 	NamespaceOfItself bool
-	// AnswersDeleted says that a delete after which the object is gone is answered with the
-	// object; otherwise it is answered with a Status.
-	AnswersDeleted bool
 	// Verbs are the verbs that discovery shows.
 	Verbs []string
 	// Routing says how requests find the resource.

@@ -110,6 +110,10 @@ type Version struct {
 	// names: JSON of this version, which never changes. Nil: the objects are stored.
 	Told []store.Record
 
+	// AnswersDeleted says that a delete after which the object is gone is answered with the
+	// object; otherwise it is answered with a Status.
+	AnswersDeleted bool
+
 	// OpenAPI is what OpenAPI publishes of the version; nil: nothing.
 	OpenAPI *OpenAPI
 }

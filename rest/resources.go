@@ -166,9 +166,6 @@ func (s resources) find(r *request) (verb, error) {
 	if subresource == nil {
 		return nil, unknownSubresource(r)
 	}
-	if subresource.Missing != "" && slices.Contains(subresource.Verbs, name) {
-		return nil, notServed(res.Names.Plural+"/"+r.info.Subresource, subresource.Missing)
-	}
 	if subresource.Connection != nil && slices.Contains(subresource.Verbs, name) {
 		return connect, nil
 	}

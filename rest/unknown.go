@@ -81,11 +81,8 @@ func notAvailable(types ...string) error {
 }
 
 // notServed is the answer for what a real server serves and this one does not; missing says
-// why. It is nil if missing is empty.
+// why.
 func notServed(what, missing string) error {
-	if missing == "" {
-		return nil
-	}
 	return &missingError{fmt.Sprintf("fakecluster does not serve %s: %s", what, missing)}
 }
 

@@ -99,7 +99,6 @@ type subresource struct {
 	connection *connection // what it connects with
 	noTable    bool        // Subresource.NoTable
 	resetsNone bool        // upstream's storage does not tell field management what the strategy ignores
-	missing    string      // what fakecluster lacks to answer; empty: nothing
 }
 
 var (
@@ -267,7 +266,7 @@ func internalIn(group string) schema.GroupVersion {
 
 // of makes the subresource of a version.
 func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
-	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable, Missing: s.missing}
+	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable}
 	if out.Verbs == nil {
 		out.Verbs = changeVerbs
 	}

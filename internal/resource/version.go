@@ -152,10 +152,6 @@ type Subresource struct {
 
 	// NoTable says that the subresource is not shown as a Table.
 	NoTable bool
-
-	// Missing says why this server does not serve the subresource, as the end of a sentence: "no
-	// kubelet runs in it". Empty: it serves the subresource.
-	Missing string
 }
 
 // KindOf returns the kind of a subresource of the version.

@@ -84,33 +84,34 @@ func TestOneOfManyServicesHasAnAddressAndAPort(t *testing.T) {
 func TestAllAddressesAreGivenOnce(t *testing.T) {
 	c := startInProcess(t)
 	free := 254 - len(c.addresses())
+	const kept = 15 // from 10.0.0.2 to 10.0.0.16
 	var mu sync.Mutex
-	seen, low := map[string]bool{}, 0
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		wg.Go(func() {
-			for i := worker; i < free; i += 4 {
-				s, code, message := c.createService(service(fmt.Sprint("s", i), ""))
-				if code != 201 {
-					t.Errorf("service %d of %d: %d %s", i, free, code, message)
-					return
+	seen := map[int]bool{}
+	// create makes the services from one number up to another, all at once, and their addresses are or are not those that are kept.
+	create := func(from, to int, areKept bool) {
+		var wg sync.WaitGroup
+		for worker := range 4 {
+			wg.Go(func() {
+				for i := from + worker; i < to; i += 4 {
+					s, code, message := c.createService(service(fmt.Sprint("s", i), ""))
+					if code != 201 {
+						t.Errorf("service %d of %d: %d %s", i, free, code, message)
+						return
+					}
+					mu.Lock()
+					var last int
+					if _, err := fmt.Sscanf(s.Spec.ClusterIP, "10.0.0.%d", &last); err != nil || seen[last] || last < 17 != areKept {
+						t.Errorf("service %d of %d has the address %q, which is taken: %t", i, free, s.Spec.ClusterIP, seen[last])
+					}
+					seen[last] = true
+					mu.Unlock()
 				}
-				mu.Lock()
-				var last int
-				if _, err := fmt.Sscanf(s.Spec.ClusterIP, "10.0.0.%d", &last); err != nil || seen[s.Spec.ClusterIP] {
-					t.Errorf("address %q, taken before: %t", s.Spec.ClusterIP, seen[s.Spec.ClusterIP])
-				}
-				seen[s.Spec.ClusterIP] = true
-				if last < 17 {
-					low++
-				} else if low > 3 { // those of other workers, at most
-					t.Errorf("%s was given after those that are kept", s.Spec.ClusterIP)
-				}
-				mu.Unlock()
-			}
-		})
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+	create(0, free-kept, false)
+	create(free-kept, free, true)
 	_, code, message := c.createService(service("full", ""))
 	expect(t, "code", code, 500)
 	expect(t, "message", message, `Internal error occurred: failed to allocate a serviceIP for Service "full": range is full`)

@@ -74,7 +74,7 @@ func start() []Request {
 	add("any", "/api/v1/namespaces/default", map[string]string{"Accept": "*/*"})
 	add("quality", "/api/v1/namespaces/default", map[string]string{"Accept": "application/yaml;q=0.5,application/json;q=0.1"})
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"} {
-		for _, path := range []string{"/", "/api", "/apis", "/apis/apps/v1", "/version", "/healthz", "/openapi/v2", "/nope"} {
+		for _, path := range []string{"/", "/api", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/healthz", "/openapi/v2", "/nope"} {
 			all = append(all, Request{Group: "start", Name: method + " " + path, Method: method, Path: path, Body: map[bool]string{true: "{}"}[method != "HEAD" && method != "OPTIONS"]})
 		}
 	}

@@ -39,11 +39,12 @@ var (
 		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",
 	}
 	slow = []string{
-		"client", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
+		"client", "client/metrics", "apimachinery", "apiserver/anonymous", "apiserver/apidefinitions", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
 		// In these, controllers of Kubernetes run in the test and talk to the server.
 		"deployment", "replicaset", "replicationcontroller", "statefulset", "daemonset", "job", "cronjob", "podgc", "disruption", "evictions",
 		"endpoints", "endpointslice", "quota", "ttlcontroller", "volume", "volumescheduling", "serving",
 		"service", "dualstack", "pods", "events", "storageclasses", "clustertrustbundles", "podcertificaterequests",
+		"cloudprovider", "controllermanager", "controlplane/audit", "etcd", "kubelet", "network", "node", "openshift", "podautoscaler", "storageversion",
 	}
 )
 

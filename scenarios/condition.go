@@ -58,7 +58,8 @@ func (p *parser) condition(n *yaml.Node, text string) (condition, bool) {
 	return condition{p.at(n), text, checked.NativeRep(), program}, true
 }
 
-// judge says how the condition is not true of an answer, or nothing if it is.
+// judge says how the condition is not true of an answer, or nothing if it is. A value that is too long
+// for the line has lines of its own.
 func (c condition) judge(a answer, answers map[string]answer) string {
 	variables := variablesOf(answers)
 	variables[theAnswer] = a.body
@@ -69,19 +70,27 @@ func (c condition) judge(a answer, answers map[string]answer) string {
 	case value == types.True:
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s is %v", c.pos, c.text, value.Value())
-	if where := c.where(details.State()); len(where) > 0 {
-		text += ", where " + strings.Join(where, " and ")
+	message := fmt.Sprintf("%s: %s is %v", c.pos, c.text, value.Value())
+	short, long := c.where(details.State())
+	if len(short) > 0 {
+		message += ", where " + strings.Join(short, " and ")
 	}
-	return text
+	for _, value := range long {
+		message += "\n" + indent(value)
+	}
+	return message
 }
 
-// maxShown is how long a value may be that a message shows.
-const maxShown = 200
+// maxShown is how long a value may be that a message shows, and maxLong how long one may be that it
+// shows on lines of its own.
+const (
+	maxShown = 200
+	maxLong  = 4000
+)
 
-// where says what the fields that the condition speaks of are.
-func (c condition) where(state interpreter.EvalState) []string {
-	var all []string
+// where says what the fields that the condition speaks of are, the short ones and those that are too
+// long for a line.
+func (c condition) where(state interpreter.EvalState) (short, long []string) {
 	var walk func(ast.Expr)
 	walk = func(e ast.Expr) {
 		if path, ok := pathOf(e); ok {
@@ -90,9 +99,13 @@ func (c condition) where(state interpreter.EvalState) []string {
 				return
 			}
 			data, err := json.Marshal(value.Value())
-			said := fmt.Sprintf("%s is %s", path, data)
-			if err == nil && len(data) <= maxShown && !slices.Contains(all, said) {
-				all = append(all, said)
+			if err != nil {
+				return
+			}
+			if said := fmt.Sprintf("%s is %s", path, data); len(data) > maxShown {
+				long = appendNew(long, path+" is\n"+indent(inYAML(value.Value())))
+			} else {
+				short = appendNew(short, said)
 			}
 			return
 		}
@@ -114,7 +127,27 @@ func (c condition) where(state interpreter.EvalState) []string {
 		}
 	}
 	walk(c.ast.Expr())
-	return all
+	return short, long
+}
+
+// appendNew appends a text that is not there yet.
+func appendNew(all []string, text string) []string {
+	if slices.Contains(all, text) {
+		return all
+	}
+	return append(all, text)
+}
+
+// inYAML returns a value as YAML, shortened if it is very long.
+func inYAML(value any) string {
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	if len(data) > maxLong {
+		return string(data[:maxLong]) + "…"
+	}
+	return strings.TrimSuffix(string(data), "\n")
 }
 
 // pathOf is e as its author wrote it, if it is a field or an item of an answer.

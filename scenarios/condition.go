@@ -85,7 +85,7 @@ func (c condition) judge(a answer, answers map[string]answer) string {
 // shows on lines of its own.
 const (
 	maxShown = 200
-	maxLong  = 4000
+	maxLong  = 2000
 )
 
 // where says what the fields that the condition speaks of are, the short ones and those that are too

@@ -141,7 +141,7 @@ func group(name string, versions []string) metav1.APIGroup {
 
 // resources returns the resources of a group in one version.
 func resources(g *resource.Group, name string) kruntime.Object {
-	if g == nil || !g.Serves(name) {
+	if g == nil || !g.Serves(name) || !g.Leads(name) {
 		return nil
 	}
 	list := &metav1.APIResourceList{

@@ -112,7 +112,8 @@ func (r *Reactor) finishDefinition(ctx context.Context, name string) error {
 			failed := progress
 			failed.Reason, failed.Message = "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err)
 			if errors.As(left.failed[0], &unlistedError{}) {
-				failed.Message = fmt.Sprintf("could not list instances: %v", err)
+				// A real server asks its cache, which cannot begin if a single object cannot be read.
+				failed.Message = fmt.Sprintf("could not list instances: storage is (re)initializing: failed to list <unspecified>: %v", err)
 			}
 			crd.SetCondition(definition, r.server.Now(), failed)
 			return r.server.Update(ctx, r.server.Definitions(), "status", was, definition)

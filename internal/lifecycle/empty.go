@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -22,15 +21,10 @@ type content struct {
 
 func (c content) remains() bool { return len(c.resources) > 0 || len(c.failed) > 0 || c.waits }
 
-// unlistedError says why the objects of a resource could not be listed, in the words of a real
-// server, whose cache cannot begin if a single object cannot be read.
-type unlistedError struct{ err error }
+// unlistedError says why the objects of a resource could not be listed.
+type unlistedError struct{ error }
 
-func (e unlistedError) Error() string {
-	return fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v", e.err)
-}
-
-func (e unlistedError) Unwrap() error { return e.err }
+func (e unlistedError) Unwrap() error { return e.error }
 
 // empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
 // leaves alone what is being deleted already, and all objects of a resource if one of them

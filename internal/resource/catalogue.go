@@ -314,25 +314,36 @@ func (c *Catalogue) Definitions(group string) []*Definition {
 	return all
 }
 
-// IsOwn tells whether the group has built-in resources in that version. Custom resources in the
-// same version have no paths then: a real server has other handlers for the version.
+// IsOwn tells whether the group has built-in resources in that version.
 func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
+
+// Leads tells whether paths below the group lead to a version. If the group has built-in resources,
+// they lead to the versions of those alone: a real server has handlers for the whole group then.
+func (g *Group) Leads(version string) bool { return len(g.own) == 0 || g.IsOwn(version) }
 
 // Routed returns a version of a resource if paths lead to it, or nil.
 func (g *Group) Routed(r *Resource, version string) *Version {
-	v := r.Version(version)
-	if v == nil || !v.Served || r.Definition.Key != "" && g.IsOwn(version) {
+	if r.Definition.Key != "" && len(g.own) > 0 {
 		return nil
 	}
-	return v
+	return r.served(version)
 }
 
-// Published returns a version of a resource if discovery and OpenAPI show it, or nil.
+// Published returns a version of a resource if discovery and OpenAPI show it, or nil. A custom
+// resource in a built-in group is shown in versions without built-in ones, though no path leads there.
 func (g *Group) Published(r *Resource, version string) *Version {
-	if r.Unlisted {
+	if r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {
 		return nil
 	}
-	return g.Routed(r, version)
+	return r.served(version)
+}
+
+// served returns a version if it is served, or nil.
+func (r *Resource) served(version string) *Version {
+	if v := r.Version(version); v != nil && v.Served {
+		return v
+	}
+	return nil
 }
 
 // Serves tells whether the group has something to serve in that version.

@@ -81,6 +81,8 @@ func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlan
 		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--concurrent-gc-syncs=0", "--leader-elect=false", "--secure-port=0",
 		// Policies and webhooks see which controller asks.
 		"--use-service-account-credentials",
+		// By default it looks every five minutes at the quotas whose kinds it has learned of later.
+		"--resource-quota-sync-period=10s",
 		// By default it sends 20 requests a second, and asks for more than sixty kinds before a namespace is empty.
 		"--kube-api-qps=1000", "--kube-api-burst=1000")
 	if err := cmd.Start(); err != nil {

@@ -73,7 +73,11 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 		if err := update(); err != nil {
 			return err
 		}
-		m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
+		if refusal := unmigratable(catalogue, m.Spec.Resource); refusal != "" {
+			r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, refusal)
+		} else {
+			m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
+		}
 		if err := update(); err != nil {
 			return err
 		}
@@ -104,6 +108,29 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 	return r.server.Update(ctx, of, "status", was, m)
 }
 
+// verbsOfMigration are those that a resource needs to be migrated.
+var verbsOfMigration = []string{"update", "patch", "list"}
+
+// unmigratable says why a resource cannot be migrated, or nothing if it can be.
+func unmigratable(catalogue *resource.Catalogue, of metav1.GroupResource) string {
+	group, res := catalogue.Group(of.Group), catalogue.Resource(of.Group, of.Resource)
+	if group == nil || res == nil {
+		return "resource does not exist in discovery"
+	}
+	if slices.ContainsFunc(verbsOfMigration, func(verb string) bool { return !slices.Contains(res.Verbs, verb) }) {
+		for _, version := range group.Versions { // the preferred one first
+			if v := group.Published(res, version); v != nil {
+				return fmt.Sprintf("resource %q does not support discovery operations: %v", v.GroupVersionResource().String(), verbsOfMigration)
+			}
+		}
+	}
+	return ""
+}
+
+// failedReason is the reason of a condition that says why a migration has failed.
+const failedReason = "StorageVersionMigrationFailed"
+
+// errNoResource says that a resource went away while it was migrated.
 var errNoResource = errors.New("unable to obtain GVR from discovery")
 
 // progress is how far a migration has got: how many of all objects are left.
@@ -158,7 +185,7 @@ func (r *Reactor) failed(m *storagemigrationv1.StorageVersionMigration, done pro
 	if done.left > 0 {
 		message = fmt.Sprintf("%d/%d not yet migrated. ", done.left, done.all) + message
 	}
-	r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, "StorageVersionMigrationFailed", message)
+	r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, message)
 }
 
 // mayPass tells whether an error is temporary: one after which a real server tries again. An error

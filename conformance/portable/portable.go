@@ -26,15 +26,8 @@ kube-controller-manager that act in a fakecluster by default. "fail" is what dif
 played on a cluster that runs already. The programs are built from Kubernetes' and etcd's published modules.
 Written by "go run . -only portable -update".
 What failed beside all others was played once more beside those that failed.
-What fails: migrations that take longer than the player waits, for the migrator of a real server waits up to
-a minute and more until it has learned of a kind; the types in policies, which a controller checks once and before it
-has learned of a new kind; a quota of a kind that the real controller has not learned of yet; what a webhook hears of
-a namespace, for the real controller also adds and removes finalizers, and the player has namespaces of its own;
-a patch of a reference to a service, for the cluster has an address
-in its place; a list that the real server has converted before; lists without a limit of a kind with objects that
-cannot be read, for the cache of the real server never becomes ready, and answers 429 with Retry-After: 1, where
-fakecluster, which has no cache, answers 500, as the real server does if the list has a limit, as those of kubectl
-have; and versions of custom kinds in groups of Kubernetes.`,
+Each that can be played passes. Some need time, for the policies, quotas and migrations of a real server learn
+of new kinds every 30 seconds.`,
 }
 
 // Run starts the programs and plays the scenarios in a folder. It builds the programs if KUBEBUILDER_ASSETS

@@ -25,8 +25,9 @@ func TestWatchersSeeTheOneHistory(t *testing.T) {
 		ws.Seed = seedtest.Seed(t)
 		saw := watchersSeeTheOneHistory(t, ws, false, options...)
 		t.Log(saw)
-		for _, f := range saw.missed {
-			t.Errorf("never: %v", f)
+		// The rarest strike about seven times in 400 writes, so that one run in a thousand goes without one of them.
+		if len(saw.missed) > 1 {
+			t.Errorf("never: %v", saw.missed)
 		}
 	}
 	t.Run("over HTTP", func(t *testing.T) { concurrently(t, &readtest.Writers{Count: 8, Each: 50}) })

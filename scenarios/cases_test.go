@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/admission/intree"
 )
 
 // A mistake says the column it is in, and what may have been meant.
@@ -19,7 +20,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 	for _, c := range fakecluster.AllControllers() {
 		names = append(names, string(c))
 	}
-	controllers := strings.Join(names, ", ")
+	controllers, plugins := strings.Join(names, ", "), strings.Join(intree.Names(), ", ")
 	const table = "scenario: s\ncases:\n- {name: none, replicas: 0}\n- {name: one, replicas: 1}\nsteps:\n"
 	tests := []struct {
 		rule, text string
@@ -78,7 +79,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a fault with an answer", head + "- fault: {effect: conflict}\n  expect: {x: 1}\n", []string{
 			`f.yaml:3:3: fault has no answer to name or to judge`}},
 		{"a compaction of something", head + "- compact: {resource: pods}\n", []string{
-			`f.yaml:3:13: unknown field "resource" in compact (known: )`}},
+			`f.yaml:3:13: unknown field "resource" in compact, which has no fields: {}`}},
 		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
 			`f.yaml:3:3: count can never fail like this: it needs expect or that`}},
 		{"a scale without a number", head + "- scale: {apiVersion: v1, kind: K, name: x}\n", []string{
@@ -95,6 +96,37 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:3:12: a duration is written as 1s, 30m or 1h30m, and not as "5"`}},
 		{"a controller that there is not", "scenario: s\ncluster: {controllers: [namespace-controler]}\nsteps:\n" + get, []string{
 			`f.yaml:2:25: fakecluster has no controller "namespace-controler"; it has ` + controllers + `; did you mean "namespace-controller"?`}},
+		{"a plugin that there is not", "scenario: s\ncluster: {withoutAdmissionPlugins: [Priorty]}\nsteps:\n" + get, []string{
+			`f.yaml:2:37: fakecluster has no admission plugin "Priorty"; it has ` + plugins + `; did you mean "Priority"?`}},
+		{"a tab that indents", head + "- get:\n \tpath: /x\n", []string{
+			`f.yaml:4:2: not YAML: a tab cannot indent: use spaces`}},
+		{"an alias without its anchor", head + get + "- {log: [ä, *other]}\n", []string{
+			`f.yaml:4:13: not YAML: *other is no alias: no value before it has the anchor &other`}},
+		{"a scenario that no line divides from the next", head + get + head + get, []string{
+			`f.yaml:4:1: field "scenario" is given twice, first on line 1; a line "---" stands between two scenarios`,
+			`f.yaml:5:1: field "steps" is given twice, first on line 2`}},
+		{"no conditions", head + get + "  that: []\n", []string{
+			`f.yaml:4:9: this expectation can never fail: that has no conditions; leave it out, or say what must be true`}},
+		{"an expectation that is indented too little", head + "- get: {path: /x}\n  expect:\n", []string{
+			`f.yaml:4:10: expect takes what the answer has, and here is nothing; its fields are indented below it`}},
+		{"an object that is a list", head + "- list: {apiVersion: v1, kind: Pod}\n  expect: []\n", []string{
+			`f.yaml:4:11: the answer to list is an object, and expect a mapping with some of its fields`}},
+		{"an object that is a number", head + "- get: {apiVersion: v1, kind: Pod, name: x}\n  expect: 1\n", []string{
+			`f.yaml:4:11: the answer to get is an object, and expect a mapping with some of its fields`}},
+		{"an error that is none", head + get + "  error: {code: 201}\n", []string{
+			`f.yaml:4:17: an error has a code from 400 to 599, and not 201`}},
+		{"an error whose code is a text", head + get + "  error: {code: NotFound}\n", []string{
+			`f.yaml:4:17: the code of an error is a number, such as 404`}},
+		{"an error whose reason is a number", head + get + "  error: {reason: 404}\n", []string{
+			`f.yaml:4:19: the reason of an error is a text`}},
+		{"an error of a case that is a success", "scenario: s\ncases:\n- {name: a, error: {code: 200}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
+			`f.yaml:6:10: the case "a": an error has a code from 400 to 599, and not 200`}},
+		{"a warning that is no text", head + get + "  warnings: [a, {text: b}]\n", []string{
+			`f.yaml:4:17: a warning is a text`}},
+		{"an option that is a mapping", head + get + "  options: {labelSelector: {app: web}}\n", []string{
+			`f.yaml:4:28: an option is a text, a number, true or false`}},
+		{"a case whose name is a number", "scenario: s\ncases:\n- {name: 1, x: a}\nsteps:\n- create: {apiVersion: v1, kind: K, x: !from case.x }\n", []string{
+			`f.yaml:3:10: the name of a case is a text: put it in quotes`}},
 		{"a settling that is over before it can be", head + "- settle: {quiet: 1h, within: 1s}\n", []string{
 			`f.yaml:3:11: settle cannot be quiet for 1h0m0s within 1s`}},
 		{"a verb of a fault that there is not", head + "- fault: {verb: gett, effect: conflict}\n", []string{

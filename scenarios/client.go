@@ -222,6 +222,9 @@ func (c *client) toCollection(ctx context.Context, r request, method string, bod
 
 // collection returns the path of the collection that t is in, and completes t.
 func (c *client) collection(ctx context.Context, t *target) (string, error) {
+	if t.wrong != "" {
+		return "", fmt.Errorf("%s", t.wrong)
+	}
 	if t.path != "" {
 		return t.path, nil
 	}

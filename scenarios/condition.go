@@ -27,7 +27,11 @@ type condition struct {
 
 func (p *parser) conditions(n *yaml.Node) []condition {
 	var all []condition
-	for _, item := range p.items(n, "that") {
+	items := p.items(n, "that")
+	if p.meant(n).Kind == yaml.SequenceNode && len(items) == 0 {
+		p.mistake(n, "this expectation can never fail: that has no conditions; leave it out, or say what must be true")
+	}
+	for _, item := range items {
 		if text := p.text(item); text != "" {
 			if c, ok := p.condition(p.meant(item), text); ok {
 				all = append(all, c)

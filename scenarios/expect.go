@@ -50,6 +50,8 @@ func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 			if len(p.mistakes) == before {
 				if wrong := wrongExpectation(e.want); wrong != "" {
 					p.mistake(n, "%s", wrong)
+				} else if e.want == nil {
+					p.mistake(n, "expect takes what the answer has, and here is nothing; its fields are indented below it")
 				} else if (e.want == absent{}) {
 					p.mistake(n, "this expectation can never fail: %s expects nothing; leave it out, or use absent to say that an object is not there", tagAbsent)
 				}
@@ -64,10 +66,19 @@ func (p *parser) expectations(e *expectation) map[string]func(*yaml.Node) {
 		"code": func(n *yaml.Node) {
 			e.code = p.numberOrMark(n, "code", "an HTTP status", 200, 599)
 		},
-		"warnings": func(n *yaml.Node) { e.warnings = p.list(n, "warnings", "of texts; [] is none") },
-		"table":    table(false),
-		"wide":     table(true),
-		"that":     func(n *yaml.Node) { e.that = p.conditions(n) },
+		"warnings": func(n *yaml.Node) {
+			e.warnings = p.list(n, "warnings", "of texts; [] is none")
+			items, _ := e.warnings.([]any)
+			for i, item := range items {
+				switch item.(type) {
+				case nil, bool, int64, float64, []any, map[string]any:
+					p.mistake(p.meant(n).Content[i], "a warning is a text")
+				}
+			}
+		},
+		"table": table(false),
+		"wide":  table(true),
+		"that":  func(n *yaml.Node) { e.that = p.conditions(n) },
 	}
 }
 
@@ -109,11 +120,38 @@ func (p *parser) refusal(n *yaml.Node) any {
 	}
 	n = meant(n)
 	for i := 0; ok && i < len(n.Content); i += 2 {
-		if key := n.Content[i]; key.Tag != "!!merge" && !slices.Contains(refusalFields, key.Value) {
+		key := n.Content[i]
+		switch {
+		case key.Tag == "!!merge":
+		case !slices.Contains(refusalFields, key.Value):
 			p.mistake(key, "unknown field %q in an error (known: %s)%s", key.Value, strings.Join(refusalFields, ", "), suggestion(key.Value, refusalFields))
+		default:
+			if wrong := wrongInRefusal(key.Value, want[key.Value]); wrong != "" {
+				p.mistake(n.Content[i+1], "%s", wrong)
+			}
 		}
 	}
 	return want
+}
+
+// wrongInRefusal says how a field of an error has a value that no error has, or nothing.
+func wrongInRefusal(name string, value any) string {
+	switch value.(type) {
+	case nil, bool, int64, float64, string, []any, map[string]any:
+	default: // a mark
+		return ""
+	}
+	_, isText := value.(string)
+	code, isNumber := value.(int64)
+	switch {
+	case name == "code" && !isNumber:
+		return "the code of an error is a number, such as 404"
+	case name == "code" && (code < 400 || code > 599):
+		return fmt.Sprintf("an error has a code from 400 to 599, and not %d", code)
+	case (name == "reason" || name == "message") && !isText:
+		return fmt.Sprintf("the %s of an error is a text", name)
+	}
+	return ""
 }
 
 // wrongRefusal says what is wrong with the parameter of a case that is an error.
@@ -125,9 +163,12 @@ func wrongRefusal(value any) string {
 	if !ok || len(fields) == 0 {
 		return "error takes a mapping that says which error, as in {code: 404, reason: NotFound}, or !absent if there is none"
 	}
-	for name := range fields {
+	for _, name := range sortedFields(fields) {
 		if !slices.Contains(refusalFields, name) {
 			return fmt.Sprintf("unknown field %q in an error (known: %s)%s", name, strings.Join(refusalFields, ", "), suggestion(name, refusalFields))
+		}
+		if wrong := wrongInRefusal(name, fields[name]); wrong != "" {
+			return wrong
 		}
 	}
 	return ""

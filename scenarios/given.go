@@ -33,6 +33,8 @@ type given struct {
 func (p *parser) cases(n *yaml.Node) []*Scenario {
 	var all []*Scenario
 	lines := map[string]int{}
+	began := len(p.mistakes)
+	p.given[theCase] = []*given{} // so that a table with mistakes is one, too
 	for _, item := range p.items(n, "cases") {
 		before := len(p.mistakes)
 		values, ok := p.tree(item, parameterMarks).(map[string]any)
@@ -42,7 +44,11 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 			}
 			continue
 		}
-		name, _ := values["name"].(string)
+		name, isText := values["name"].(string)
+		if said, has := values["name"]; has && !isText && said != nil {
+			p.mistake(nodeIn(meant(item), "name"), "the name of a case is a text: put it in quotes")
+			continue
+		}
 		if name == "" {
 			p.mistake(item, "a case needs a name: name: a few words that say what is special about it")
 			continue
@@ -58,7 +64,7 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 			whose: fmt.Sprintf("the case %q", name), values: values, used: map[string]bool{"name": true}, nodes: []*yaml.Node{item},
 		})
 	}
-	if len(all) == 0 && len(p.mistakes) == 0 {
+	if len(all) == 0 && len(p.mistakes) == began {
 		p.mistake(n, "a table needs cases; without cases a scenario is one itself")
 	}
 	return all

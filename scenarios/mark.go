@@ -117,7 +117,8 @@ func resolveItems(items []any, answers map[string]answer) ([]any, error) {
 func (f from) lookup(value any) (any, error) {
 	for _, key := range f.path {
 		var found bool
-		switch v := value.(type) {
+		inside := value
+		switch v := inside.(type) {
 		case map[string]any:
 			value, found = v[key]
 		case []any:
@@ -126,7 +127,8 @@ func (f from) lookup(value any) (any, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%s: %s: the answer has no %q there", f.pos, f, key)
+			fields, _ := inside.(map[string]any)
+			return nil, fmt.Errorf("%s: %s: the answer has no %q there%s", f.pos, f, key, suggestion(key, sortedFields(fields)))
 		}
 	}
 	return value, nil

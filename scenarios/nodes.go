@@ -25,6 +25,10 @@ func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 		read, ok := known[key.Value]
 		if !ok {
 			names := slices.Sorted(maps.Keys(known))
+			if len(names) == 0 {
+				p.mistake(key, "unknown field %q in %s, which has no fields: {}", key.Value, what)
+				return
+			}
 			p.mistake(key, "unknown field %q in %s (known: %s)%s", key.Value, what, strings.Join(names, ", "), suggestion(key.Value, names))
 			return
 		}

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/admission/intree"
 )
 
 // parser turns the text of one file into scenarios. It goes on after a mistake, so
@@ -84,16 +86,43 @@ func (p *parser) documents(data []byte) []*yaml.Node {
 					at.Line = line
 				}
 			}
-			if text == tagTooClose {
-				text += " after a tag (inside of braces that is: {status: !absent })"
-			}
-			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", at, text))
+			at, text = explained(at, text, string(data))
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", at.exactly(), text))
 			return roots
 		}
 		if root := document.Content[0]; root.ShortTag() != "!!null" {
 			roots = append(roots, root)
 		}
 	}
+}
+
+// unknownAnchor is what the YAML library says of an alias without its anchor. It does not say where that is.
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)' referenced$`)
+
+// explained returns what the YAML library says of a text in clearer words, and more exactly where, for
+// mistakes that are easily made.
+func explained(at Position, message, text string) (Position, string) {
+	lines := strings.Split(text, "\n")
+	if message == tagTooClose {
+		return at, message + " after a tag (inside of braces that is: {status: !absent })"
+	}
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		alias := regexp.MustCompile(`(?:^|[\s\[{,:])(\*` + regexp.QuoteMeta(m[1]) + `)(?:$|[\s\]},:])`)
+		for i, line := range lines {
+			if found := alias.FindStringSubmatchIndex(line); found != nil {
+				at.Line, at.Column = i+1, utf8.RuneCountInString(line[:found[2]])+1
+				return at, fmt.Sprintf("*%s is no alias: no value before it has the anchor &%s", m[1], m[1])
+			}
+		}
+	}
+	if line := at.Line - 1; line < len(lines) {
+		before, _, tab := strings.Cut(lines[line], "\t")
+		if tab && strings.Trim(before, " -") == "" {
+			at.Column = len(before) + 1
+			return at, "a tab cannot indent: use spaces"
+		}
+	}
+	return at, message
 }
 
 // parse reads the text of a file.
@@ -215,8 +244,8 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
 		"controllers":               func(n *yaml.Node) { c.Controllers = p.controllers(n) },
 		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },
-		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.names(n, "withAdmissionPlugins") },
-		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.names(n, "withoutAdmissionPlugins") },
+		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.plugins(n, "withAdmissionPlugins") },
+		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.plugins(n, "withoutAdmissionPlugins") },
 		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
 	})
 	return c
@@ -237,10 +266,20 @@ func (p *parser) controllers(n *yaml.Node) []string {
 	for _, c := range fakecluster.AllControllers() {
 		known = append(known, string(c))
 	}
-	names := p.names(n, "controllers")
+	return p.namesOf(n, "controllers", "controller", known)
+}
+
+// plugins reads the names of admission plugins of kube-apiserver.
+func (p *parser) plugins(n *yaml.Node, what string) []string {
+	return p.namesOf(n, what, "admission plugin", intree.Names())
+}
+
+// namesOf reads a list of names that have to be known.
+func (p *parser) namesOf(n *yaml.Node, what, of string, known []string) []string {
+	names := p.names(n, what)
 	for i, name := range names {
 		if name != "" && !slices.Contains(known, name) {
-			p.mistake(meant(n).Content[i], "fakecluster has no controller %q; it has %s%s", name, strings.Join(known, ", "), suggestion(name, known))
+			p.mistake(meant(n).Content[i], "fakecluster has no %s %q; it has %s%s", of, name, strings.Join(known, ", "), suggestion(name, known))
 		}
 	}
 	return names
@@ -388,6 +427,12 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		}
 		s.asTable = true
 	}
+	if n := field(n, "expect"); n != nil && s.answersObject() {
+		switch s.want.(type) {
+		case []any, unordered, string, bool, int64, float64:
+			p.mistake(n, "the answer to %s is an object, and expect a mapping with some of its fields", s.verb.name)
+		}
+	}
 	if s.everyAnswerHas() && !s.refused && s.eventually == 0 && s.consistently == 0 {
 		p.mistake(field(n, "expect"), "%s", everyAnswer)
 	}
@@ -421,6 +466,15 @@ func (p *parser) together(n *yaml.Node, s *step, given map[*beside]*yaml.Node) {
 		}
 		s.events = len(events)
 	}
+}
+
+// answersObject tells whether the answer to the step, if it succeeds, is an object, or a list that is one, too.
+func (s *step) answersObject() bool {
+	switch s.verb.name {
+	case "create", "get", "list", "update", "patch", "apply", "scale", "status":
+		return s.argument["path"] == nil && s.to["path"] == nil && (s.subresource == "" || s.subresource == "status") && s.options == nil && s.headers == nil
+	}
+	return false
 }
 
 // ofItsType finds an expectation that can never come true, because the answer to the step has another type.

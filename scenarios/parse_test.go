@@ -80,7 +80,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a path says everything: no other field can stand beside it`}},
 		{"a path is absolute", head + "- get: {path: x}\n", []string{
 			`f.yaml:3: a path begins with a slash: "x"`}},
-		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 1}\n", []string{
+		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 404}\n", []string{
 			`f.yaml:5: a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case`}},
 		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
 			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status); did you mean "message"?`}},

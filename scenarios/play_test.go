@@ -178,6 +178,29 @@ func TestFailuresOfTheCluster(t *testing.T) {
 	}
 }
 
+// A step that takes something wrong from an earlier answer says what.
+func TestFailuresOfReferences(t *testing.T) {
+	const all = "- list: {apiVersion: v1, kind: Node}\n  as: all\n"
+	tests := []struct{ rule, steps, want string }{
+		{"a name is a text", "- get: {apiVersion: v1, kind: Node, name: !from all.items }\n",
+			"f.yaml:5: step 2: get Node: name is a text, and not a list"},
+		{"a namespace is one, too", "- list: {apiVersion: v1, kind: Node, namespace: !cel '1' }\n",
+			"f.yaml:5: step 2: list Node: namespace is a text, and not a number"},
+		{"so is a path", "- get: {path: !from all }\n",
+			"f.yaml:5: step 2: get: path is a text, and not a mapping"},
+		{"a field that is not there may have another name", "- get: {path: !from all.itms.0 }\n",
+			`f.yaml:5: step 2: get: f.yaml:5: !from all.itms.0: the answer has no "itms" there; did you mean "items"?`},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			result := oneScenario(t, all+test.steps).Play(t.Context(), newStub().start)
+			if result.Failure == nil || result.Failure.String() != test.want {
+				t.Errorf("failure %v, want %s", result.Failure, test.want)
+			}
+		})
+	}
+}
+
 func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 	const text = "scenario: s\ncluster: {%s}\nsteps:\n- get: {path: /healthz}\n"
 	for _, tt := range []struct {
@@ -191,7 +214,7 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 		{"controllers: []", ClusterOptions{Controllers: []string{}}},
 		{"controllers: [namespace-controller, disruption-controller]", ClusterOptions{Controllers: []string{"namespace-controller", "disruption-controller"}}},
 		{"runtimeConfig: [api/all=true]", ClusterOptions{RuntimeConfig: []string{"api/all=true"}}},
-		{"withAdmissionPlugins: [A], withoutAdmissionPlugins: [B, C]", ClusterOptions{WithAdmissionPlugins: []string{"A"}, WithoutAdmissionPlugins: []string{"B", "C"}}},
+		{"withAdmissionPlugins: [AlwaysDeny], withoutAdmissionPlugins: [LimitRanger, Priority]", ClusterOptions{WithAdmissionPlugins: []string{"AlwaysDeny"}, WithoutAdmissionPlugins: []string{"LimitRanger", "Priority"}}},
 	} {
 		f := parse("f.yaml", fmt.Appendf(nil, text, tt.cluster))
 		if err := join(f.mistakes); err != nil {

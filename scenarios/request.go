@@ -88,7 +88,13 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 	known := map[string]func(*yaml.Node){}
 	options := map[string]any{}
 	for _, name := range knownOptions {
-		known[name] = func(n *yaml.Node) { options[name] = p.tree(n, manifestMarks) }
+		known[name] = func(n *yaml.Node) {
+			options[name] = p.tree(n, manifestMarks)
+			switch options[name].(type) {
+			case nil, map[string]any:
+				p.mistake(n, "an option is a text, a number, true or false")
+			}
+		}
 	}
 	p.fields(n, "the options", known)
 	return options

@@ -1,6 +1,9 @@
 package scenarios
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // target is the target of a request: a path that the author wrote, or an object or
 // collection by kind.
@@ -16,6 +19,8 @@ type target struct {
 	subresource string
 	// resource is the plural that serves the kind, once that is known.
 	resource string
+	// wrong says which field of a reference has a value that is no text, once it is known; empty: none has.
+	wrong string
 }
 
 func targetOfManifest(manifest map[string]any) target {
@@ -30,6 +35,13 @@ func targetOfManifest(manifest map[string]any) target {
 
 func targetOfReference(reference map[string]any) target {
 	var t target
+	for _, field := range []string{"path", "apiVersion", "kind", "namespace", "name"} {
+		switch value := reference[field].(type) {
+		case nil, string, absent:
+		default:
+			t.wrong = fmt.Sprintf("%s is a text, and not %s", field, sortOf(value))
+		}
+	}
 	t.path, _ = reference["path"].(string)
 	t.apiVersion, _ = reference["apiVersion"].(string)
 	t.kind, _ = reference["kind"].(string)
@@ -67,4 +79,17 @@ func (t target) String() string {
 		return words + " in " + t.namespace
 	}
 	return words
+}
+
+// sortOf says what sort of value a text is not.
+func sortOf(value any) string {
+	switch value.(type) {
+	case map[string]any:
+		return "a mapping"
+	case []any:
+		return "a list"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
 }

@@ -95,7 +95,11 @@ func (p *parser) eachField(n *yaml.Node, f func(key, value *yaml.Node)) {
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
-			p.mistake(key, "field %q is given twice, first on line %d", key.Value, line)
+			hint := ""
+			if key.Value == "scenario" && key.Column == 1 {
+				hint = `; a line "---" stands between two scenarios`
+			}
+			p.mistake(key, "field %q is given twice, first on line %d%s", key.Value, line, hint)
 			continue
 		}
 		seen[key.Value] = key.Line

@@ -30,7 +30,7 @@ func wrongExpectation(value any) string {
 // answer meets, nor may all cases expect nothing.
 func (p *parser) parameterOfExpectation(n *yaml.Node, tree any, name string) {
 	f, ok := tree.(from)
-	if !ok || f.answer != theCase || p.given[theCase] == nil {
+	if !ok || f.answer != theCase || len(p.given[theCase]) == 0 {
 		return
 	}
 	p.refer(n, f.answer, f.path, wrongExpectation)

@@ -194,6 +194,8 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		OpenAPI:     publish(all.definition, v.Name),
 		Types:       all.types,
 		Subresource: map[string]*resource.Subresource{},
+
+		MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items"),
 	}
 	if v.Deprecated {
 		out.Warnings = []string{deprecationWarning(crd, v)}

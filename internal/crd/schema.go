@@ -35,6 +35,15 @@ type compiledSchema struct {
 	owned func() *fields.Tree
 }
 
+// mayHave tells whether an object of the schema may have a field at its top.
+func (s *compiledSchema) mayHave(field string) bool {
+	if s.structural == nil || s.structural.XPreserveUnknownFields {
+		return true
+	}
+	_, has := s.structural.Properties[field]
+	return has
+}
+
 // cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of
 // its text.
 func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {

@@ -89,6 +89,9 @@ type Version struct {
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
+	// MayHaveItems says that an object may have a field items of its own. One in which that is a list
+	// cannot be answered (view.View.Object).
+	MayHaveItems bool
 	// FieldAnnotations are annotations that an object in this version may have in place of
 	// fields which the version does not have. PartialObjectMetadata does not show them.
 	FieldAnnotations []string

@@ -27,8 +27,9 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 	case "PartialObjectMetadata":
 		return v.partial(obj)
 	case "PartialObjectMetadataList":
-		if !v.version.Typed {
-			return v.partialItems(obj)
+		if u, ok := obj.(runtime.Unstructured); ok {
+			// Upstream takes such an object for a list until it looks for the items.
+			return nil, u.EachListItem(func(runtime.Object) error { return nil })
 		}
 		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
 	}
@@ -166,29 +167,6 @@ func (v *View) partial(obj runtime.Object) (*metav1.PartialObjectMetadata, error
 	return partial, nil
 }
 
-// partialItems returns the metadata of the items of a custom object. A real server takes each custom
-// object for a list until it looks for the items, and one that has items is a list indeed.
-func (v *View) partialItems(obj runtime.Object) (runtime.Object, error) {
-	list, err := meta.ListAccessor(obj)
-	if err != nil {
-		return nil, err
-	}
-	var partials []metav1.PartialObjectMetadata
-	if err := meta.EachListItem(obj, func(item runtime.Object) error {
-		partial, err := v.partial(item)
-		if err != nil {
-			return err
-		}
-		partials = append(partials, *partial)
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	return v.listOfPartials(metav1.ListMeta{
-		ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
-	}, partials), nil
-}
-
 func (v *View) partialList(listMeta metav1.ListMeta, items []string) (runtime.Object, error) {
 	var partials []metav1.PartialObjectMetadata // without an item the list has null, as on a real server
 	for _, text := range items {
@@ -202,14 +180,10 @@ func (v *View) partialList(listMeta metav1.ListMeta, items []string) (runtime.Ob
 		}
 		partials = append(partials, *partial)
 	}
-	return v.listOfPartials(listMeta, partials), nil
-}
-
-func (v *View) listOfPartials(listMeta metav1.ListMeta, partials []metav1.PartialObjectMetadata) runtime.Object {
 	if v.form.Convert.GroupVersion() == metav1beta1.SchemeGroupVersion {
-		return &metav1beta1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}
+		return &metav1beta1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}, nil
 	}
-	return &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}
+	return &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: partials}, nil
 }
 
 // encode writes a converted object in the media type that the client accepts.

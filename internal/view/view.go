@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/tidwall/gjson"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,8 +67,15 @@ func (v *View) InJSON() *View {
 	return &same
 }
 
+// errObjectWithItems is how a real server fails to answer a custom object that has a list called items: it
+// takes the object for a list, and finds that it is none. What the request has written is stored all the same.
+var errObjectWithItems = errors.New("*unstructured.Unstructured is not a list: no Items field in this object")
+
 // Object shows one object, given as JSON of the version.
 func (v *View) Object(ctx context.Context, text string) (Content, error) {
+	if v.version.MayHaveItems && gjson.Get(text, "items").IsArray() {
+		return Content{}, errObjectWithItems
+	}
 	if v.form.Plain {
 		return single(runtime.ContentTypeJSON, text, "\n"), nil
 	}

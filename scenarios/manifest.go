@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,8 +124,19 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 			}
 		}
 		if len(p.mistakes) == before {
-			p.mistake(n, "a manifest needs %s", name)
+			p.mistake(n, "a manifest needs %s%s", name, meantField(object))
 		}
 	}
 	return manifest{p.at(n), object}
+}
+
+// meantField suggests which of the fields that make a manifest one is misspelt in it.
+func meantField(manifest map[string]any) string {
+	fields := []string{"apiVersion", "kind", "file", "use"}
+	for _, name := range slices.Sorted(maps.Keys(manifest)) {
+		if said := suggestion(name, fields); said != "" && !slices.Contains(fields, name) {
+			return said
+		}
+	}
+	return ""
 }

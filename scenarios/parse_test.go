@@ -68,6 +68,10 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a manifest needs apiVersion`}},
 		{"a manifest says which kind it is", head + "- create: {apiVersion: v1, kind: }\n", []string{
 			`f.yaml:3: a manifest needs kind`}},
+		{"a misspelt file is a file", head + "- create: {fil: a.yaml}\n", []string{
+			`f.yaml:3: a manifest needs apiVersion; did you mean "file"?`}},
+		{"a misspelt kind is a kind", head + "- create: {apiVersion: v1, Kind: Pod}\n", []string{
+			`f.yaml:3: a manifest needs kind; did you mean "kind"?`}},
 		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
 			`f.yaml:3: open none.yaml: no such file or directory`}},
 		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -148,10 +149,18 @@ func inYAML(value any) string {
 	if err != nil {
 		return fmt.Sprint(value)
 	}
-	if len(data) > maxLong {
-		return string(data[:maxLong]) + "…"
+	return strings.TrimSuffix(shortened(string(data), maxLong), "\n")
+}
+
+// shortened returns a text, or the beginning of one that has more bytes than the limit, without half a character.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return strings.TrimSuffix(string(data), "\n")
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
 }
 
 // pathOf is e as its author wrote it, if it is a field or an item of an answer.

@@ -138,10 +138,7 @@ func (r *running) record(method, path string, code int, body string) {
 	r.total++
 	line := fmt.Sprintf("%s %s: %d", method, path, code)
 	if body = strings.TrimSpace(body); body != "" {
-		if len(body) > maxShown {
-			body = body[:maxShown] + "…"
-		}
-		line += " " + body
+		line += " " + shortened(body, maxShown)
 	}
 	r.writes = append(r.writes, line)
 	if len(r.writes) > shownWrites {

@@ -66,3 +66,15 @@ func yamlTree(t *testing.T, text string) any {
 	}
 	return tree
 }
+
+func TestShortenedTextsEndWithAWholeCharacter(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"aäb", 2, "a…"}, {"aäb", 3, "aä…"}} {
+		if got := shortened(test.text, test.limit); got != test.want {
+			t.Errorf("%q in %d bytes: %q, want %q", test.text, test.limit, got, test.want)
+		}
+	}
+}

@@ -262,8 +262,5 @@ func inOneLine(value any) string {
 	if err != nil {
 		return fmt.Sprint(value)
 	}
-	if len(data) > maxShown {
-		return string(data[:maxShown]) + "…"
-	}
-	return string(data)
+	return shortened(string(data), maxShown)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
 	"github.com/fakecluster/fakecluster/internal/schema"
@@ -33,6 +34,23 @@ func TestFieldsThatHaveASchemaAreAllowedHoweverTheDefinitionCame(t *testing.T) {
 		}
 		if got := props.Properties["m"].AdditionalProperties.Allows; got != allows {
 			t.Errorf("the schema of the definition is altered: allows is %v", got)
+		}
+	}
+}
+
+// Objects that cannot have a field are not searched for it each time they are answered.
+func TestWhichFieldsObjectsOfASchemaMayHave(t *testing.T) {
+	for name, test := range map[string]struct {
+		of   *structuralschema.Structural
+		want bool
+	}{
+		"no schema":            {nil, true},
+		"another field":        {&structuralschema.Structural{Properties: map[string]structuralschema.Structural{"spec": {}}}, false},
+		"the field":            {&structuralschema.Structural{Properties: map[string]structuralschema.Structural{"items": {}}}, true},
+		"fields are preserved": {&structuralschema.Structural{Extensions: structuralschema.Extensions{XPreserveUnknownFields: true}}, true},
+	} {
+		if got := (&compiledSchema{structural: test.of}).mayHave("items"); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func New(opts ...Option) (*Cluster, error) {
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.origins, RequestTimeout: s.flags.requestTimeout, MinWatchTimeout: s.flags.minWatchTimeout,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
-		Users: users, AuthenticationInfo: s.flags.authenticationInfo, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
+		Users: users, AuthenticationInfo: s.flags.publishedInfo(), Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
@@ -30,6 +31,11 @@ import (
 // with WithTLS. It listens on loopback addresses only. A fork listens on a port of its own. The user
 // of RESTConfig may do everything in any mode of authorization, and trusts the configured certificate.
 //
+// As on a real server, certificates and authorities may be renewed: the next handshake or request
+// after a change of their files goes by the new content, and the ConfigMap
+// extension-apiserver-authentication has it before that request is served. A file that cannot be
+// read then changes nothing.
+//
 // The option may be given more than once; the flags are one command line. It is an error if a
 // flag and another option say the same thing, as --authorization-mode and WithAuthorization
 // do.
@@ -46,7 +52,8 @@ type flagged struct {
 	network  rest.Network
 	auditLog *rest.AuditLog
 
-	authenticationInfo map[string]string // rest.Options.AuthenticationInfo
+	clientCA, proxyCA  *auth.AuthorityFile // nil: none
+	authenticationInfo map[string]string   // how proxies say who asks; nil: no proxy is trusted
 
 	admissionConfig string              // a file; empty: none
 	address         string              // to listen on; empty: any port

@@ -144,7 +144,8 @@ func makeServingCertificate(certificate, key, host string) error {
 const loopbackName = "apiserver-loopback-client"
 
 // configureTLS configures a listener with the cluster's own certificate or, if there are any, with
-// those of the flags. In the second case the cluster's own clients have to ask for serverName.
+// those of the flags. If the flags name certificates or authorities, the cluster's own clients
+// have to ask for serverName.
 func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
 	config = &cryptotls.Config{
 		Certificates: []cryptotls.Certificate{own}, ClientAuth: cryptotls.RequestClientCert,
@@ -153,15 +154,35 @@ func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Con
 	if f.http1 {
 		config.NextProtos = config.NextProtos[1:]
 	}
-	if f.certificate == nil && len(f.named) == 0 {
+	if f.certificate == nil && len(f.named) == 0 && f.clientCA == nil && f.proxyCA == nil {
 		return config, ""
 	}
 	base := config.Clone()
 	config.GetConfigForClient = func(hello *cryptotls.ClientHelloInfo) (*cryptotls.Config, error) {
 		if hello.ServerName == loopbackName {
-			return nil, nil // the cluster's own certificate
+			return nil, nil // the cluster's own certificate, and certificates of its own clients
 		}
-		return presented(base, f.certificate, f.named, hello), nil
+		shown := presented(base, f.certificate, f.named, hello)
+		shown.ClientCAs = f.clientCAs()
+		return shown, nil
 	}
 	return config, loopbackName
+}
+
+// clientCAs returns the authorities that the server names to clients, some of which choose their
+// certificate by them; nil: none.
+func (f *flagged) clientCAs() *x509.CertPool {
+	var pool *x509.CertPool
+	for _, file := range []*auth.AuthorityFile{f.clientCA, f.proxyCA} {
+		if file == nil {
+			continue
+		}
+		if pool == nil {
+			pool = x509.NewCertPool()
+		}
+		for _, c := range file.Certificates() {
+			pool.AddCert(c)
+		}
+	}
+	return pool
 }

@@ -1,10 +1,10 @@
 package fakecluster
 
 import (
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,28 +13,20 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
-	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/internal/regular"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
 func (s *settings) readUsers(flags *serverflags.Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
-		certificates, err := certutil.CertsFromFile(path)
-		if err == nil {
-			err = s.publish("client-ca-file", path)
-		}
+		of, err := auth.ReadAuthorities(path)
 		if err != nil {
 			return fmt.Errorf("--client-ca-file: %w", err)
 		}
-		s.flags.users.ClientCA = x509.NewCertPool()
-		for _, c := range certificates {
-			s.flags.users.ClientCA.AddCert(c)
-		}
+		s.flags.clientCA, s.flags.users.ClientCA = of, of.Pool
 	}
 	if path := flags.Text("token-auth-file"); path != "" {
 		tokens, err := tokenfile.NewCSV(path)
@@ -119,28 +111,33 @@ func (s *settings) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAu
 	return nil, nil
 }
 
-// publish has the cluster tell servers of aggregated APIs the authorities in a file.
-func (s *settings) publish(flag, path string) error {
-	bundle, err := regular.Read(path)
-	if err != nil {
-		return err
+// publishedInfo returns what tells, whenever it is called, whom servers of aggregated APIs may trust as
+// the cluster does; nil: nobody.
+func (f *flagged) publishedInfo() func() map[string]string {
+	clients, proxies := f.clientCA, f.proxyCA
+	if clients == nil && proxies == nil {
+		return nil
 	}
-	if s.flags.authenticationInfo == nil {
-		s.flags.authenticationInfo = map[string]string{}
+	return func() map[string]string {
+		info := map[string]string{}
+		if clients != nil {
+			info["client-ca-file"] = clients.Bundle()
+		}
+		if proxies != nil {
+			info["requestheader-client-ca-file"] = proxies.Bundle()
+			maps.Copy(info, f.authenticationInfo)
+		}
+		return info
 	}
-	s.flags.authenticationInfo[flag] = string(bundle)
-	return nil
 }
 
 // readFrontProxy says which proxy is trusted.
 func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
-	certificates, err := certutil.CertsFromFile(path)
-	if err == nil {
-		err = s.publish("requestheader-client-ca-file", path)
-	}
+	of, err := auth.ReadAuthorities(path)
 	if err != nil {
 		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}
+	s.flags.proxyCA, s.flags.authenticationInfo = of, map[string]string{}
 	for _, name := range []string{
 		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names",
 	} {
@@ -151,24 +148,13 @@ func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 		s.flags.authenticationInfo[name] = string(text)
 	}
 	// Otherwise every user with a certificate could say in headers to be somebody else.
-	if clients := flags.Text("client-ca-file"); clients != "" && len(flags.List("requestheader-allowed-names")) == 0 {
-		of, err := certutil.CertsFromFile(clients)
-		if err != nil {
-			return err
-		}
-		for _, c := range certificates {
-			if slices.ContainsFunc(of, c.Equal) {
-				return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
-			}
-		}
+	if clients := s.flags.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && of.Overlaps(clients) {
+		return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
 	}
 	p := auth.FrontProxy{
-		CA: x509.NewCertPool(), Names: flags.List("requestheader-allowed-names"),
+		CA: of.Pool, Names: flags.List("requestheader-allowed-names"),
 		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
 		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
-	}
-	for _, c := range certificates {
-		p.CA.AddCert(c)
 	}
 	s.flags.users.FrontProxy = p.Authenticator()
 	return nil

@@ -1,11 +1,14 @@
 package fakecluster_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/auth"
@@ -241,6 +245,88 @@ func TestWhoIsBelievedIsPublished(t *testing.T) {
 	made[*corev1.ConfigMap](t)(maps.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
 	want["client-ca-file"], want["requestheader-allowed-names"] = others+clients, `["back","front"]`
 	equal(t, "combined", fmt.Sprint(published()), fmt.Sprint(want))
+}
+
+// Authorities change while a cluster runs: whoever writes their file sees it at the next request.
+func TestAuthoritiesAreReadAgain(t *testing.T) {
+	folder := t.TempDir()
+	var by [4]*auth.Authority
+	for i, name := range []string{"clients", "proxies", "new-clients", "new-proxies"} {
+		var err error
+		if by[i], err = auth.NewAuthority(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clients, proxies, newClients, newProxies := by[0], by[1], by[2], by[3]
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags(
+		"--client-ca-file="+put(t, folder, "ca.crt", string(clients.PEM())),
+		"--requestheader-client-ca-file="+put(t, folder, "proxies.crt", string(proxies.PEM())),
+		"--requestheader-username-headers=X-Remote-User"))
+	fork := c.Fork(t)
+	config := func(of *auth.Authority) func(*fakecluster.Cluster) *clientrest.Config {
+		certificate, key, err := of.ClientCertificate("jane")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(c *fakecluster.Cluster) *clientrest.Config {
+			cfg := anyone(c)
+			cfg.CertData, cfg.KeyData = certificate, key
+			return cfg
+		}
+	}
+	byClients, byNewClients, byNewProxies := config(clients), config(newClients), config(newProxies)
+	const jane, unknown = "jane  [system:authenticated]", "Unauthorized"
+	is := func(what string, cfg func(*fakecluster.Cluster) *clientrest.Config, want string) {
+		t.Helper()
+		expectText(t, what, whoIs(t, cfg(c)), want)
+		expectText(t, what+", in a fork", whoIs(t, cfg(fork)), want)
+	}
+	is("a user at first", byClients, jane)
+	is("one of the new authority", byNewClients, unknown)
+
+	put(t, folder, "ca.crt", string(newClients.PEM()))
+	is("a user whose authority is gone, on an open connection", byClients, unknown)
+	is("one of the new authority", byNewClients, jane)
+
+	if err := os.Remove(filepath.Join(folder, "proxies.crt")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, folder, "proxies.crt", string(newProxies.PEM()))
+	is("a user whom a proxy names", func(c *fakecluster.Cluster) *clientrest.Config {
+		cfg := byNewProxies(c)
+		cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(req *http.Request) (*http.Response, error) {
+				req = req.Clone(req.Context())
+				req.Header.Set("X-Remote-User", "joe")
+				return next.RoundTrip(req)
+			})
+		}
+		return cfg
+	}, "joe  [system:authenticated]")
+
+	names, err := certutil.GetClientCANamesForURL(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, c := range made[[]*x509.Certificate](t)(certutil.ParseCertsPEM(append(newClients.PEM(), newProxies.PEM()...))) {
+		want = append(want, string(c.RawSubject))
+	}
+	equal(t, "authorities that a handshake names", names, want)
+
+	put(t, folder, "ca.crt", "half of a certificate")
+	is("a file without authorities changes nothing", byNewClients, jane)
+	if err := os.Remove(filepath.Join(folder, "ca.crt")); err != nil {
+		t.Fatal(err)
+	}
+	is("nor does one that is gone", byNewClients, jane)
+
+	put(t, folder, "ca.crt", string(clients.PEM()))
+	for what, c := range map[string]*fakecluster.Cluster{"published": c, "published in a fork": fork} {
+		info := made[*corev1.ConfigMap](t)(clientOf(t, c.RESTConfig()).CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{}))
+		expectText(t, what, info.Data["client-ca-file"], string(clients.PEM())+string(newClients.PEM()))
+		expectText(t, what, info.Data["requestheader-client-ca-file"], string(proxies.PEM())+string(newProxies.PEM()))
+	}
 }
 
 // Without these flags the ConfigMap is empty, and it is there.

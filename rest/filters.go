@@ -26,6 +26,7 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		s.trail.audit(s.options.Now),
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),
+		s.publishTrust,
 		answerHealth(s.cluster.Users, counts),
 		authenticate(s.cluster.Users),
 		s.explainWrites,

@@ -28,10 +28,12 @@ type Options struct {
 	Token string
 	// Users are the users that the server knows besides those of its own credentials.
 	Users Users
-	// AuthenticationInfo is the data that the server adds to the ConfigMap
+	// AuthenticationInfo returns the data that the server adds to the ConfigMap
 	// extension-apiserver-authentication in kube-system, by the keys of kube-apiserver, so that
-	// servers of aggregated APIs trust the same authorities as this one; nil: nothing.
-	AuthenticationInfo map[string]string
+	// servers of aggregated APIs trust the same authorities as this one. It is called at the start
+	// and for each request, which is served once the ConfigMap has what is new. The caller must not
+	// change what it has returned. Nil: nothing is added.
+	AuthenticationInfo func() map[string]string
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts
 	// Modes decide what users may do; nil: Roles and their bindings do.

@@ -13,10 +13,10 @@ import (
 // Users says which users a server knows besides those of the credentials that it makes
 // itself.
 type Users struct {
-	// ClientCA has further authorities for client certificates. The common name of a
-	// certificate is the user, and its organizations are the groups. Nil: only the server's own
-	// authority.
-	ClientCA *x509.CertPool
+	// ClientCA returns further authorities for client certificates, at each request those of
+	// that moment. The common name of a certificate is the user, and its organizations are the
+	// groups. Nil: only the server's own authority.
+	ClientCA func() *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
 	// OpenID makes what authenticates ID tokens of other issuers, for a context that ends with the

@@ -42,10 +42,10 @@ var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []stri
 // Options say which users a cluster knows besides those of the credentials that it makes
 // itself.
 type Options struct {
-	// ClientCA has further authorities for client certificates. The common name of a
-	// certificate is the user, and its organizations are the groups. Nil: only the cluster's
-	// own authority.
-	ClientCA *x509.CertPool
+	// ClientCA returns further authorities for client certificates, at each request those of
+	// that moment. The common name of a certificate is the user, and its organizations are the
+	// groups. Nil: only the cluster's own authority.
+	ClientCA func() *x509.CertPool
 	// Tokens authenticates further bearer tokens; nil: there are none.
 	Tokens authenticator.Token
 	// OpenID makes what authenticates ID tokens of other issuers, for a context that ends with the
@@ -130,7 +130,7 @@ func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o O
 	}
 	certificates := eitherAuthority{x509request.NewDynamic(trusted, x509request.UserConversionFunc(a.userOf))}
 	if o.ClientCA != nil {
-		certificates = append(certificates, x509request.New(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
+		certificates = append(certificates, x509request.NewDynamic(clientCertificates(o.ClientCA), x509request.CommonNameUserConversion))
 	}
 	requests = append(requests, certificates)
 	requests = append(requests, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
@@ -331,11 +331,14 @@ func trusted() (x509.VerifyOptions, bool) {
 	if err != nil {
 		return x509.VerifyOptions{}, false
 	}
-	return clientCertificates(authority.pool), true
+	return clientCertificates(authority.Pool)()
 }
 
-func clientCertificates(of *x509.CertPool) x509.VerifyOptions {
-	return x509.VerifyOptions{Roots: of, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+// clientCertificates returns what says how client certificates of some authorities are verified.
+func clientCertificates(of func() *x509.CertPool) x509request.VerifyOptionFunc {
+	return func() (x509.VerifyOptions, bool) {
+		return x509.VerifyOptions{Roots: of(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+	}
 }
 
 // eitherAuthority has an authenticator of requests for each authority of client certificates.

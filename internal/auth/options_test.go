@@ -75,11 +75,11 @@ func TestUsersOfOptions(t *testing.T) {
 		request *http.Request
 		want    string
 	}{
-		{"a certificate of the authority names the user and its groups", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, theirs), jane},
-		{"one of another authority is refused", auth.Options{ClientCA: theirs.Pool()}, clientOf(t, strangers), "refused"},
-		{"wrong credentials do not make a user anonymous", auth.Options{ClientCA: theirs.Pool(), Anonymous: true}, clientOf(t, strangers), "refused"},
+		{"a certificate of the authority names the user and its groups", auth.Options{ClientCA: theirs.Pool}, clientOf(t, theirs), jane},
+		{"one of another authority is refused", auth.Options{ClientCA: theirs.Pool}, clientOf(t, strangers), "refused"},
+		{"wrong credentials do not make a user anonymous", auth.Options{ClientCA: theirs.Pool, Anonymous: true}, clientOf(t, strangers), "refused"},
 		{"nor does a certificate for another cluster", auth.Options{Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
-		{"nor if others have an authority, too", auth.Options{ClientCA: theirs.Pool(), Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
+		{"nor if others have an authority, too", auth.Options{ClientCA: theirs.Pool, Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
 		{"without the option there is no other authority", auth.Options{}, clientOf(t, theirs), "refused"},
 		{"a token is looked up", auth.Options{Tokens: tokens}, request("of-jane"), jane},
 		{"an unknown token is refused", auth.Options{Tokens: tokens, Anonymous: true}, request("of-joe"), "refused"},
@@ -252,7 +252,7 @@ func TestCertificatesThatDoNotCount(t *testing.T) {
 		{"one that names nobody leaves who has it anonymous", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "system:anonymous of system:unauthenticated"},
 		{"one that was tampered with", tampered, "refused"},
 	} {
-		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: pool, Anonymous: true}, newWorld(t).store, time.Now, nil)
+		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: func() *x509.CertPool { return pool }, Anonymous: true}, newWorld(t).store, time.Now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

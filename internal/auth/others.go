@@ -13,8 +13,9 @@ import (
 
 // FrontProxy says which proxies may name the user of a request in headers.
 type FrontProxy struct {
-	// CA has the authorities for the certificates of the proxies.
-	CA *x509.CertPool
+	// CA returns the authorities for the certificates of the proxies, at each request those of that
+	// moment.
+	CA func() *x509.CertPool
 	// Names are the common names that the certificates may have; none: any.
 	Names []string
 	// The headers that name the user.
@@ -24,8 +25,7 @@ type FrontProxy struct {
 // Authenticator returns what authenticates the requests of the proxies.
 func (p FrontProxy) Authenticator() authenticator.Request {
 	return headerrequest.NewDynamicVerifyOptionsSecure(
-		func() (x509.VerifyOptions, bool) { return clientCertificates(p.CA), true },
-		headerrequest.StaticStringSlice(p.Names), headerrequest.StaticStringSlice(p.UserHeaders), headerrequest.StaticStringSlice(p.UIDHeaders),
+		clientCertificates(p.CA), headerrequest.StaticStringSlice(p.Names), headerrequest.StaticStringSlice(p.UserHeaders), headerrequest.StaticStringSlice(p.UIDHeaders),
 		headerrequest.StaticStringSlice(p.GroupHeaders), headerrequest.StaticStringSlice(p.ExtraPrefixes))
 }
 

@@ -40,24 +40,30 @@ type reloading struct {
 
 // stamp identifies the content of a file.
 type stamp struct {
-	info os.FileInfo
-	at   time.Time
-	size int64
+	info  os.FileInfo
+	at    time.Time
+	size  int64
+	taken time.Time
 }
+
+// coarsest is the longest time between two times of change that a file system tells apart.
+const coarsest = 2 * time.Second
 
 func stampOf(path string) stamp {
 	info, err := os.Stat(path)
 	if err != nil {
 		return stamp{}
 	}
-	return stamp{info, info.ModTime(), info.Size()}
+	return stamp{info, info.ModTime(), info.Size(), time.Now()}
 }
 
-func (s stamp) is(other stamp) bool {
-	if s.info == nil || other.info == nil {
-		return s.info == nil && other.info == nil
+// is tells whether a file has the content that it had when an earlier stamp was taken. One that
+// had just been written then may have been written again at the same time, as its clock shows it.
+func (s stamp) is(earlier stamp) bool {
+	if s.info == nil || earlier.info == nil {
+		return s.info == nil && earlier.info == nil
 	}
-	return s.at.Equal(other.at) && s.size == other.size && os.SameFile(s.info, other.info)
+	return earlier.taken.Sub(earlier.at) > coarsest && s.at.Equal(earlier.at) && s.size == earlier.size && os.SameFile(s.info, earlier.info)
 }
 
 func newReloading(m *Modes, of *authorizers, by Authorizer) *reloading {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,7 @@ import (
 type Options struct {
 	Token              string
 	Users              auth.Options
-	AuthenticationInfo map[string]string
+	AuthenticationInfo func() map[string]string // nil: nothing is published
 	Accounts           auth.IssuerOptions
 	Modes              *auth.Modes           // nil: roles and their bindings decide
 	Authorizer         authorizer.Authorizer // nil: the modes decide
@@ -95,6 +96,9 @@ type Cluster struct {
 	hooks     *hooks
 	rules     *auth.Rules
 	reactor   *lifecycle.Reactor
+
+	// published is what Options.AuthenticationInfo last returned.
+	published atomic.Pointer[map[string]string]
 }
 
 // builtinKinds are the kinds that every cluster has.
@@ -186,7 +190,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	quotas := newQuotas(known, own, kinds)
 	reactions := reactions{state: known, quotas: quotas, own: own, aggregate: c.Aggregate, tell: host.Tell}
 	c.reactor = lifecycle.NewReactor(reactions, kinds.acting,
-		append(controllers.New(forControllers{known, own, o.AuthenticationInfo}, kinds.acting), restorer{reactions, kinds.options})...)
+		append(controllers.New(forControllers{known, own, o.authenticationInfo}, kinds.acting), restorer{reactions, kinds.options})...)
 	*c.Writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
@@ -228,6 +232,7 @@ func (c *Cluster) Start() error {
 	if err := c.chain.refresh(); err != nil {
 		return err
 	}
+	c.informationChanged() // the ConfigMap has it once the controllers have begun
 	if err := c.begin(revision); err != nil {
 		return err
 	}
@@ -279,6 +284,7 @@ func (c *Cluster) Continue(origin *Cluster) error {
 	if err := c.Aggregate.Refresh(); err != nil {
 		return err
 	}
+	c.informationChanged()
 	c.reactor.Inherit(origin.reactor, revision)
 	return c.reactor.Resume(context.Background(), revision)
 }

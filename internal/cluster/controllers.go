@@ -19,7 +19,7 @@ type forControllers struct {
 	state state
 	own   *ownWrites
 	// authenticationInfo is Options.AuthenticationInfo.
-	authenticationInfo map[string]string
+	authenticationInfo func() map[string]string
 }
 
 func (c forControllers) Cluster() restadmission.Cluster          { return c.state }
@@ -53,7 +53,7 @@ func (c forControllers) Run(ctx context.Context, account, verb string, w write.R
 	return c.own.send(ctx, by, verb, w)
 }
 
-func (c forControllers) AuthenticationInfo() map[string]string { return c.authenticationInfo }
+func (c forControllers) AuthenticationInfo() map[string]string { return c.authenticationInfo() }
 
 func (c forControllers) RootCA() ([]byte, error) {
 	authority, err := auth.OfProcess()

@@ -73,6 +73,23 @@ func (r *Reactor) Begin(ctx context.Context) error {
 	return nil
 }
 
+// Again has a keeper look once more at all that there is, because something has changed that no
+// commit tells of.
+func (r *Reactor) Again(ctx context.Context, name Controller) {
+	k := r.keepers.byName[string(name)]
+	if k == nil {
+		return // it does not act
+	}
+	keys, err := k.All()
+	if err != nil {
+		r.server.Tell(string(name), "", err)
+		return
+	}
+	list := &tasks{}
+	list.add(string(name), keys...)
+	r.work(ctx, list)
+}
+
 func (r *Reactor) resumeKeepers(list *tasks) error {
 	for _, k := range r.keepers.all {
 		keys, err := k.All()

@@ -39,7 +39,7 @@ var (
 		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",
 	}
 	slow = []string{
-		"client", "client/metrics", "apimachinery", "apiserver/anonymous", "apiserver/apidefinitions", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
+		"client", "client/metrics", "apimachinery", "apiserver/anonymous", "apiserver/apidefinitions", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth", "apiserver/certreload",
 		// In these, controllers of Kubernetes run in the test and talk to the server.
 		"deployment", "replicaset", "replicationcontroller", "statefulset", "daemonset", "job", "cronjob", "podgc", "disruption", "evictions",
 		"endpoints", "endpointslice", "quota", "ttlcontroller", "volume", "volumescheduling", "serving",

@@ -1,6 +1,7 @@
 package seedtest
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,7 +55,13 @@ func TestTheGivenSeedRepeatsATest(t *testing.T) {
 	}
 }
 
-func TestWithoutAGivenSeedEachTestHasItsOwn(t *testing.T) {
+func TestTheSeedIsOneByDefault(t *testing.T) {
+	if f := flag.Lookup("seed"); f.DefValue != "1" {
+		t.Errorf("-seed is %s by default", f.DefValue)
+	}
+}
+
+func TestWithSeedZeroEachTestHasItsOwn(t *testing.T) {
 	give(t, 0)
 	if a, b := Seed(&recorder{TB: t}), Seed(&recorder{TB: t}); a == b {
 		t.Errorf("both tests have the seed %d", a)

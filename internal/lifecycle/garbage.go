@@ -53,7 +53,7 @@ func (r *Reactor) verifyOwners(list *tasks, key string) error {
 		list.add(collectGarbage, key)
 		return nil
 	}
-	r.graph.done(key, it.record.Revision)
+	r.graph.done(key, it.record.Revision, r.server.Revision())
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (r *Reactor) collectGarbage(ctx context.Context, list *tasks, key string) e
 	case !decided:
 		r.graph.postpone(key, it.record.Revision)
 	default:
-		r.graph.done(key, it.record.Revision)
+		r.graph.done(key, it.record.Revision, r.server.Revision())
 	}
 	return err
 }

@@ -26,6 +26,7 @@ type graph struct {
 	cursor *store.Cursor // nil: begin from the start
 	read   int64         // the revision that the last cursor reached; 0: there was none
 	copied bool          // the last cursor was that of the graph it was copied from
+	looked int64         // the newest revision by which the collector has judged a dependent
 
 	edges *btree.BTreeG[edge]
 	// gone has the uids of deleted owners that still have dependents, with the namespace
@@ -73,11 +74,13 @@ func newEdges() *btree.BTreeG[edge] {
 }
 
 // copy returns a graph for a fork of the store at a revision. If g has read further than that
-// revision, the copy is empty and begins from the start.
+// revision, the copy is empty and begins from the start. So it does if the collector has judged by newer
+// objects: a dependent that has got other owners since, or that is gone, is not due any more, but in the
+// fork it still has owners to look up.
 func (g *graph) copy(revision int64) *graph {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.cursor == nil || g.cursor.Revision() > revision {
+	if g.cursor == nil || max(g.cursor.Revision(), g.looked) > revision {
 		return newGraph()
 	}
 	return &graph{
@@ -306,12 +309,14 @@ func (g *graph) blockingDependentsOf(uid string) (remaining []string, blocked bo
 	return remaining, len(remaining) > 0 || g.has(uid, leavingBlocks, leavingBlocks)
 }
 
-// done records that the collector has looked at a dependent as it was at a revision.
-func (g *graph) done(key string, revision int64) {
+// done records that the collector has looked at a dependent as it was at a revision. What else it has
+// read is no newer than the revision now.
+func (g *graph) done(key string, revision, now int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d, ok := g.due[key]; ok && d.revision <= revision {
 		delete(g.due, key)
+		g.looked = max(g.looked, now)
 	}
 }
 

@@ -237,18 +237,18 @@ func TestWhatAChangeCallsFor(t *testing.T) {
 
 	expect("an object without owners: nothing", write("/o", object("o", false, nil)))
 	expect("an object with owners: a look at them", write("/a", object("a", false, nil, "o!")), verify("/a"))
-	g.done("/a", revision["/a"]-1)
+	g.done("/a", revision["/a"]-1, s.Revision())
 	expect("until a look has been done: again", write("/a", object("a", false, held, "o!")), verify("/a"))
-	g.done("/a", revision["/a"])
+	g.done("/a", revision["/a"], s.Revision())
 	expect("a change of something else: nothing", write("/a", object("a", false, nil, "o!")))
 	g.postpone("/a", revision["/a"])
 	expect("what was refused: again", write("/a", object("a", false, held, "o!")), collect("/a"))
-	g.done("/a", revision["/a"])
+	g.done("/a", revision["/a"], s.Revision())
 	expect("a change of the owners: a look", write("/a", object("a", false, held, "o!", "p")), verify("/a"))
-	g.done("/a", revision["/a"])
+	g.done("/a", revision["/a"], s.Revision())
 	for _, key := range []string{"/b", "/c", "/d"} {
 		write(key, object(key[1:], false, held, "o"))
-		g.done(key, revision[key])
+		g.done(key, revision[key], s.Revision())
 	}
 	write("/c", object("c", true, held, "o"))
 
@@ -281,18 +281,23 @@ func TestWhatAForkTakesUp(t *testing.T) {
 		rule    string
 		history int
 		ahead   bool // the graph has read what is not in the fork
+		judged  bool // the collector has
 		want    []task
 	}{
-		{"what the graph knows and what it reads of the history", 0, false, []task{
+		{"what the graph knows and what it reads of the history", 0, false, false, []task{
 			{collectGarbage, "/refused"}, {verifyOwners, "/unseen"}, // due
 			{collectGarbage, "/left"}, // of one that is gone
 			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
 		}},
-		{"everything, if the history does not go back that far", 1, false, []task{
+		{"everything, if the history does not go back that far", 1, false, false, []task{
 			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {collectGarbage, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
 			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
 		}},
-		{"everything, if the graph is ahead", 0, true, []task{
+		{"everything, if the graph is ahead", 0, true, false, []task{
+			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {verifyOwners, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
+			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		}},
+		{"everything, if the collector has judged by what is not in the fork", 0, false, true, []task{
 			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {verifyOwners, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
 			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
 		}},
@@ -315,7 +320,7 @@ func TestWhatAForkTakesUp(t *testing.T) {
 			create("/refused", object("refused", false, nil, "staying"))
 			g.check(t, s)
 			for _, key := range []string{"/left", "/of-the-waiting", "/seen", "/refused"} {
-				g.done(key, s.Revision())
+				g.done(key, s.Revision(), s.Revision())
 			}
 			g.postpone("/refused", s.Revision())
 
@@ -334,6 +339,13 @@ func TestWhatAForkTakesUp(t *testing.T) {
 			if tt.ahead {
 				create("/later", object("later", false, nil))
 				g.check(t, s)
+			}
+			if tt.judged { // the graph learns later that the object is another one now
+				r := s.record(t, "/refused")
+				if _, err := s.Update("/refused", r.Revision, made(object("refused", false, nil))); err != nil {
+					t.Fatal(err)
+				}
+				g.done("/refused", s.Revision(), s.Revision())
 			}
 			list := &tasks{}
 			if err := g.copy(forked.Revision()).resume(shelf{forked}, list, forked.Revision()); err != nil {

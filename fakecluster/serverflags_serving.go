@@ -14,6 +14,7 @@ import (
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
@@ -103,12 +104,26 @@ func (s *settings) readRequests(flags *serverflags.Flags) error {
 		of.MinRequestTimeout = flags.Int("min-request-timeout")
 		s.flags.minWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
 	}
-	// These have no effect on a cluster in memory, but may not be what a real server does not take.
+	// What follows has no effect on a cluster in memory, but may not be what a real server does not take.
 	of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight = flags.Int("max-requests-inflight"), flags.Int("max-mutating-requests-inflight")
 	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
 	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
 	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
-	return utilerrors.NewAggregate(of.Validate())
+	return utilerrors.NewAggregate(append(of.Validate(), validateUnused(flags)...))
+}
+
+// validateUnused checks flags about what a cluster in memory does not have: other servers, etcd and a log.
+func validateUnused(flags *serverflags.Flags) (all []error) {
+	if n := flags.Int("apiserver-count"); flags.Given("apiserver-count") && n <= 0 {
+		all = append(all, fmt.Errorf("--apiserver-count should be a positive number, but value '%d' provided", n))
+	}
+	if name := flags.Text("storage-backend"); name != "" && name != "etcd3" {
+		all = append(all, errors.New("--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"))
+	}
+	if format := flags.Value("logging-format"); format != "text" && format != "json" {
+		all = append(all, field.Invalid(field.NewPath("format"), format, "Unsupported log format"))
+	}
+	return all
 }
 
 // makeServingCertificate writes a certificate for the address and its key, unless both are there.

@@ -327,6 +327,10 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"services nowhere", []string{"--service-cluster-ip-range=ten"}, nil, "service-cluster-ip-range[0] is not a valid cidr"},
 		{"what would have no effect", []string{"--max-requests-inflight=-1", "--goaway-chance=0.5"}, nil,
 			"[--max-requests-inflight can not be negative value, --goaway-chance can not be less than 0 or greater than 0.02]"},
+		{"servers, a storage and a log that there are not", []string{"--apiserver-count=0", "--storage-backend=etcd2", "--logging-format=xml"}, nil,
+			"[--apiserver-count should be a positive number, but value '0' provided, --storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3', " +
+				`format: Invalid value: "xml": Unsupported log format]`},
+		{"levels of a log that cannot be read", []string{"--vmodule=a"}, nil, `invalid argument "a" for "--vmodule" flag: "a" does not have the pattern=N format`},
 		{"a mode that there is not", []string{"--authorization-mode=Node,Dice"}, nil, `authorization-mode "Dice" is not a valid mode`},
 		{"ABAC without policies", []string{"--authorization-mode=ABAC"}, nil, "authorization-mode ABAC's authorization policy file not passed"},
 		{"policies without ABAC", []string{"--authorization-policy-file=" + missing}, nil, "cannot specify --authorization-policy-file without mode ABAC"},

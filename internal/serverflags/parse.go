@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
 // Flags are what a command line says.
@@ -92,6 +94,10 @@ func (f Flag) define(set *pflag.FlagSet) {
 		set.StringToString(f.Name, nil, usage)
 	case "namedCertKey":
 		set.Var(newNamed(), f.Name, usage)
+	case "pattern=N,...":
+		set.Var(logsapi.VModuleConfigurationPflag(new(logsapi.VModuleConfiguration)), f.Name, usage)
+	case "quantity":
+		set.Var(new(resource.QuantityValue), f.Name, usage)
 	case "portRange":
 		var ports utilnet.PortRange
 		_ = ports.Set(f.Default) // the table has a valid one

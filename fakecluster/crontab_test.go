@@ -193,7 +193,7 @@ type event struct {
 
 // patience is how long the tests wait for what has to come at once. It never
 // decides between passing and failing, only between failing and hanging.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // next returns the next n events of a watch.
 func next(t testing.TB, w watch.Interface, n int) []event {

@@ -172,7 +172,7 @@ func TestAWebhookMayUseTheClusterWhileEventsAreHeld(t *testing.T) {
 				if err != nil {
 					return err
 				}
-			case <-time.After(5 * time.Second): // a hang becomes a failure
+			case <-time.After(patience): // a hang becomes a failure
 				stuck.Add(1)
 			}
 			return parts(ctx, u, apiVersion)

@@ -16,7 +16,7 @@ import (
 
 // grace is how long goroutines may take to end. That of a buntdb ends up to a second after
 // its Close, and nothing tells when it has ended.
-const grace = 5 * time.Second
+const grace = time.Minute
 
 // Main runs the tests of a package and ends the process.
 func Main(m *testing.M) { os.Exit(Check(m.Run())) }
@@ -35,7 +35,7 @@ func Check(code int) int {
 	return 1
 }
 
-// Left waits for goroutines to end, at most five seconds, and returns the stacks of those that
+// Left waits for goroutines to end, at most a minute, and returns the stacks of those that
 // do not.
 func Left() string {
 	left := Goroutines()

@@ -150,7 +150,7 @@ func TestTheEventsOfAKindBeginWithItsDefinition(t *testing.T) {
 	expired := func(t *testing.T, c *cluster, revision, since string) {
 		t.Helper()
 		message := "too old resource version: " + revision + " (" + since + ")"
-		w := c.serve("GET", widgetsPath+"?watch=1&timeoutSeconds=1&resourceVersion="+revision, nil, nil)
+		w := c.serve("GET", widgetsPath+"?watch=1&timeoutSeconds=60&resourceVersion="+revision, nil, nil)
 		expect(t, "code of a watch", w.code, 200)
 		expect(t, "a watch", w.body, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"`+message+`","reason":"Expired","code":410}}`+"\n")
 	}

@@ -32,7 +32,7 @@ func (w *headerWatcher) Write(p []byte) (int, error) {
 func TestAWatchHasWhatIsWrittenOnceItsHeaderIsThere(t *testing.T) {
 	c := startInProcess(t)
 	// A watch from now shows no state: what it misses it never shows.
-	const path = "/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=5"
+	const path = "/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=60"
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req := httptest.NewRequestWithContext(ctx, "GET", path, nil)

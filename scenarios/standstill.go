@@ -70,7 +70,8 @@ type waiting struct{ goroutine, stack string }
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
 // waitingOutside returns a goroutine of a bubble whose waiting keeps its time from passing. There is none as
-// long as another of them runs, or waits for a lock: whoever has the lock runs, perhaps in another bubble.
+// long as another of them runs, helps the garbage collector, or waits for a lock: whoever has the lock runs, perhaps in
+// another bubble.
 func waitingOutside(all, bubble string) (found waiting) {
 	for stack := range strings.SplitSeq(all, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
@@ -79,7 +80,8 @@ func waitingOutside(all, bubble string) (found waiting) {
 		}
 		switch state, since, _ := strings.Cut(header[2], ", "); {
 		case strings.HasSuffix(state, "(durable)"):
-		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || strings.HasPrefix(state, "sync."):
+		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || state == "preempted" || state == "copystack",
+			strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "GC "):
 			return waiting{}
 		case found.goroutine == "":
 			if since != "" {

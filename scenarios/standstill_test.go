@@ -46,6 +46,7 @@ func TestWhatWaitsOutsideOfABubble(t *testing.T) {
 		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
 		runs    = "goroutine 11 [runnable, locked to thread, synctest bubble 3]:\nmain.main()"
 		locked  = "goroutine 13 [sync.Mutex.Lock, synctest bubble 3]:\nsync.(*Mutex).Lock()"
+		assists = "goroutine 14 [GC assist wait, synctest bubble 3]:\nmain.main()"
 		writes  = "goroutine 12 [syscall, synctest bubble 3]:\nsyscall.Write()"
 	)
 	for _, test := range []struct {
@@ -56,6 +57,7 @@ func TestWhatWaitsOutsideOfABubble(t *testing.T) {
 		{"also if it began just now", "7", []string{strings.Replace(socket, ", 2 minutes", "", 1)}},
 		{"time passes in a moment if another goroutine runs", "", []string{socket, runs}},
 		{"or writes to the log", "", []string{socket, writes}},
+		{"or helps the garbage collector", "", []string{socket, assists}},
 		{"or waits for a lock, which somebody gives back", "", []string{socket, locked}},
 		{"what waits for the bubble does not", "", []string{durable, other, outside}},
 	} {

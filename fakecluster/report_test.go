@@ -130,9 +130,13 @@ func browse(t *testing.T, url string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	// Not a folder of the test, which would fail: processes of the browser that outlive its first one write there while it is removed.
+	profile, err := os.MkdirTemp("", "fakecluster-browser-")
+	must(t, err)
+	defer os.RemoveAll(profile)
 	cmd := exec.CommandContext(ctx, browser(t), append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-		"--disable-sync", "--user-data-dir=" + t.TempDir(), "--allow-file-access-from-files", "--virtual-time-budget=5000", "--window-size=1300,800",
+		"--disable-sync", "--user-data-dir=" + profile, "--allow-file-access-from-files", "--virtual-time-budget=5000", "--window-size=1300,800",
 	}, append(args, url)...)...)
 	out, err := cmd.Output()
 	must(t, err)

@@ -140,7 +140,7 @@ func TestWhatIsMissingIsRefusedInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/debug/pprof": "fakecluster does not serve /debug: the process is that of the test, and can be looked into there",
+		"/debug/flags/v": "fakecluster does not serve /debug/flags: the verbosity of logs is that of the process, which is the test's",
 	} {
 		err := client.CoreV1().RESTClient().Get().AbsPath(path).Do(t.Context()).Error()
 		status, ok := err.(apierrors.APIStatus)

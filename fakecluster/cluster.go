@@ -120,6 +120,7 @@ func New(opts ...Option) (*Cluster, error) {
 		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.origins, RequestTimeout: s.flags.requestTimeout, MinWatchTimeout: s.flags.minWatchTimeout,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: users, AuthenticationInfo: s.flags.publishedInfo(), Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
+		Flags: s.commandLine, WithoutProfiling: s.flags.unprofiled,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {

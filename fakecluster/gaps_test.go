@@ -24,17 +24,17 @@ func TestTheLogSaysOnceWhatFakeclusterDoesNotServe(t *testing.T) {
 	ask := func(c *fakecluster.Cluster, path string) string {
 		return c.Discovery().RESTClient().Get().AbsPath(path).Do(context.Background()).Error().Error()
 	}
-	const flags = "fakecluster does not serve /flagz: a cluster in a test has options and no flags"
-	const debug = "fakecluster does not serve /debug: the process is that of the test, and can be looked into there"
+	const logs = "fakecluster does not serve /debug/flags: the verbosity of logs is that of the process, which is the test's"
+	const queues = "fakecluster does not serve /debug/api_priority_and_fairness: no request waits in a queue"
 	for range 2 {
-		equal(t, "flags", ask(c, "/flagz"), flags)
-		equal(t, "profiles", ask(c, "/debug/pprof"), debug)
+		equal(t, "logs", ask(c, "/debug/flags/v"), logs)
+		equal(t, "queues", ask(c, "/debug/api_priority_and_fairness/dump_queues"), queues)
 		equal(t, "what nobody serves", ask(c, "/apis/apps/v1/deploymints"), "the server could not find the requested resource")
 	}
-	equal(t, "the log", of.lines, []string{flags, debug})
+	equal(t, "the log", of.lines, []string{logs, queues})
 
 	ofFork := &logged{TB: t}
-	ask(c.Fork(ofFork), "/flagz")
-	equal(t, "the log of a fork", ofFork.lines, []string{flags})
+	ask(c.Fork(ofFork), "/debug/flags")
+	equal(t, "the log of a fork", ofFork.lines, []string{logs})
 	equal(t, "the log", len(of.lines), 2)
 }

@@ -63,6 +63,7 @@ type flagged struct {
 	certificate     *certificateFile    // nil: the cluster's own
 	named           []*certificateFile  // for some names of the server
 	http1           bool                // HTTP/1.1 alone
+	unprofiled      bool                // rest.Options.WithoutProfiling
 	hsts            []string            // directives of the header Strict-Transport-Security
 	origins         []string            // patterns of those whose web pages may read answers
 	requestTimeout  time.Duration       // 0: the usual one

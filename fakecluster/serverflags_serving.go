@@ -108,6 +108,7 @@ func (s *settings) readRequests(flags *serverflags.Flags) error {
 	of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight = flags.Int("max-requests-inflight"), flags.Int("max-mutating-requests-inflight")
 	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
 	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
+	s.flags.unprofiled = !flags.Bool("profiling")
 	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
 	return utilerrors.NewAggregate(append(of.Validate(), validateUnused(flags)...))
 }

@@ -7,7 +7,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"path/filepath"
@@ -19,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -212,5 +216,84 @@ func TestFlagsSayHowLongRequestsMayTake(t *testing.T) {
 		if _, err := fakecluster.New(fakecluster.WithAPIServerFlags(flag)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", flag, err, want)
 		}
+	}
+}
+
+// answerTo sends a GET as a user, and returns the code and the body of the answer.
+func answerTo(t *testing.T, cfg *clientrest.Config, path, accept string) (int, string) {
+	t.Helper()
+	client, err := clientrest.HTTPClientFor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(cfg.Host, "/")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", accept)
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+func TestFlagzShowsTheFlags(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		options []fakecluster.Option
+		want    []string
+	}{
+		{"the defaults are those of a cluster", nil, []string{"authorization-mode [RBAC]", "anonymous-auth false", "event-ttl 1h0m0s", "disable-admission-plugins []", "runtime-config ", "help false"}},
+		{"flags are as they are given", []fakecluster.Option{fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC", "--anonymous-auth", "--max-requests-inflight=7", "--service-account-max-token-expiration=5h")},
+			[]string{"authorization-mode [Node,RBAC]", "anonymous-auth true", "max-requests-inflight 7", "service-account-max-token-expiration 5h0m0s"}},
+		{"options are told by the flags that do the same", []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")},
+			[]string{"authorization-mode [AlwaysAllow]", "disable-admission-plugins [NamespaceLifecycle]", "runtime-config resource.k8s.io/v1beta2=true"}},
+	} {
+		of := fakecluster.Start(t, append(c.options, fakecluster.InProcess())...)
+		code, text := answerTo(t, of.RESTConfig(), "/flagz", "application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
+		equal(t, c.rule, code, http.StatusOK)
+		var shown struct{ Flags map[string]string }
+		must(t, json.Unmarshal([]byte(text), &shown))
+		equal(t, c.rule+": there are all flags", len(shown.Flags), 177)
+		for _, want := range c.want {
+			name, _, _ := strings.Cut(want, " ")
+			equal(t, c.rule, name+" "+shown.Flags[name], want)
+		}
+	}
+	of := fakecluster.Start(t, fakecluster.InProcess())
+	code, _ := answerTo(t, of.ConfigFor("jane"), "/flagz", "text/plain")
+	equal(t, "of somebody else", code, http.StatusForbidden)
+	code, text := answerTo(t, of.RESTConfig(), "/flagz", "text/plain")
+	if code != http.StatusOK || !strings.HasPrefix(text, "\napiserver flagz\nWarning: ") {
+		t.Errorf("as text: %d %s", code, text)
+	}
+}
+
+func TestProfilesOfTheProcess(t *testing.T) {
+	served := fakecluster.Start(t, fakecluster.InProcess())
+	for path, want := range map[string]string{
+		"/debug/pprof":                   "<title>/debug/pprof/</title>",
+		"/debug/pprof/":                  "<title>/debug/pprof/</title>",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile: total ",
+		"/debug/pprof/symbol":            "num_symbols: 1\n",
+	} {
+		if code, text := answerTo(t, served.RESTConfig(), path, "*/*"); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	code, _ := answerTo(t, served.RESTConfig(), "/debug/pprof/cmdline", "*/*")
+	equal(t, "what a real server leaves out", code, http.StatusNotFound)
+	code, _ = answerTo(t, served.ConfigFor("jane"), "/debug/pprof/", "*/*")
+	equal(t, "of somebody else", code, http.StatusForbidden)
+	without := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--profiling=false"))
+	for _, path := range []string{"/debug/pprof/", "/debug/flags/v"} {
+		code, text := answerTo(t, without.RESTConfig(), path, "*/*")
+		equal(t, "without profiling", fmt.Sprint(code, " ", text), "404 404 page not found\n")
 	}
 }

@@ -22,8 +22,8 @@ func (e *missingError) Status() metav1.Status {
 // missingPaths are paths outside the API that a real server has, with the reason why this one
 // does not.
 var missingPaths = map[string]string{
-	"flagz": "a cluster in a test has options and no flags",
-	"debug": "the process is that of the test, and can be looked into there",
+	"debug/flags":                     "the verbosity of logs is that of the process, which is the test's",
+	"debug/api_priority_and_fairness": "no request waits in a queue",
 }
 
 // gaps reports what clients have asked for and only a real server serves, each thing once.

@@ -27,6 +27,8 @@ type paths struct {
 	tokens    *auth.Issuer
 	gaps      *gaps
 	counts    *requestCounts
+	flags     commandLine
+	profiling bool
 }
 
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
@@ -68,8 +70,13 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
 	case parts[0] == "api" || parts[0] == "apis":
 		p.serveDiscovery(w, req, c, parts)
-	case missingPaths[parts[0]] != "":
-		err := notServed("/"+parts[0], missingPaths[parts[0]])
+	case req.URL.Path == "/flagz":
+		serveFlagz(w, req, p.flags)
+	case p.profiling && isProfilePath(req.URL.Path):
+		profiles().ServeHTTP(w, req)
+	case p.profiling && len(parts) > 1 && missingPaths[parts[0]+"/"+parts[1]] != "":
+		path := parts[0] + "/" + parts[1]
+		err := notServed("/"+path, missingPaths[path])
 		p.gaps.note(err)
 		writeError(w, req, err)
 	default:
@@ -90,8 +97,7 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 	}
 }
 
-// pathsOf returns the paths that a real server names, except those of objects. All of them answer;
-// /flagz says that there are no flags (missingPaths).
+// pathsOf returns the paths that a real server names, except those of objects. All of them answer.
 func pathsOf(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
 	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)
 	return discovery.Paths(c, registered, others...)

@@ -91,6 +91,11 @@ type Options struct {
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
 	// answered with status 429, which asks the client to try again after a second.
 	MaxWatches int
+	// Flags returns the flags of kube-apiserver that would configure a server as this one is, each with
+	// its value, for /flagz; nil: there are none.
+	Flags func() map[string]string
+	// WithoutProfiling serves no profiles of the process under /debug/pprof.
+	WithoutProfiling bool
 	// Controllers are the controllers of kube-controller-manager that act, by the names of its
 	// flag --controllers. [ControllerNames] lists them. Nil: none.
 	Controllers []string
@@ -198,6 +203,8 @@ func (s *Server) serve(of *cluster.Cluster) {
 		tokens:    of.Tokens,
 		gaps:      s.gaps,
 		counts:    counts,
+		flags:     s.options.Flags,
+		profiling: !s.options.WithoutProfiling,
 	})
 }
 

@@ -155,6 +155,18 @@ func (f *Flags) Text(name string) string {
 // Value returns the value of a flag that has one value, or the default of a real server.
 func (f *Flags) Value(name string) string { return text(f.set.Lookup(name).Value) }
 
+// All returns the values of all flags, in the form in which a real server prints them.
+func (f *Flags) All() map[string]string {
+	all := map[string]string{"help": "false", "version": "false"}
+	for _, flag := range Table {
+		all[flag.Name] = flag.Default
+		if is := f.set.Lookup(flag.Name); is.Changed {
+			all[flag.Name] = is.Value.String()
+		}
+	}
+	return all
+}
+
 // List returns the values of a flag that may have several.
 func (f *Flags) List(name string) []string {
 	return f.set.Lookup(name).Value.(pflag.SliceValue).GetSlice()

@@ -85,3 +85,19 @@ func TestEveryBuiltInVerbHasAPathInOpenAPI(t *testing.T) {
 		t.Errorf("only %d verbs have been looked up", verbs)
 	}
 }
+
+// A real server merges its document of OpenAPI v2 of those that it has read from its parts, so that
+// the keys of some extensions are in alphabetical order. They are not for its own kinds.
+func TestTheOrderOfKeysInOpenAPIV2(t *testing.T) {
+	c := defined(t, fakecluster.InProcess())
+	_, text := answerTo(t, c.RESTConfig(), "/openapi/v2", "application/json")
+	for _, want := range []string{
+		`"x-kubernetes-group-version-kind":{"group":"","kind":"ConfigMap","version":"v1"}`,
+		`"x-kubernetes-group-version-kind":{"group":"stable.example.com","kind":"CronTab","version":"v1"}`,
+		`"x-kubernetes-group-version-kind":{"group":"apiregistration.k8s.io","version":"v1","kind":"APIService"}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in the document", want)
+		}
+	}
+}

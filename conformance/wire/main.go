@@ -45,9 +45,8 @@ var list = verdict.List{
 	Path: "wire.txt",
 	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver 1.37.1. All others of
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
-"-" is the real server, "+" fakecluster. The causes: flags and profiles are not served; a definition
-without objects ends at once; keys of OpenAPI v2 have another order for methods that do not read; a list
-of objects of which one cannot be read says so at once, while the cache of a real server cannot begin and
+"-" is the real server, "+" fakecluster. The causes: a definition without objects ends at once; a list of
+objects of which one cannot be read says so at once, while the cache of a real server cannot begin and
 has its clients come again later.
 Which of several bindings a review names, how far a definition has got with its end, whether the condition
 of a new FlowSchema is there yet, and the order of component statuses in YAML, is a matter of chance on a

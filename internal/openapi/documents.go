@@ -294,7 +294,7 @@ func (d *Documents) customsV2() ([]*spec.Swagger, error) {
 					return nil, fmt.Errorf("OpenAPI of %s: %w", v.GroupVersionResource(), err)
 				}
 				pruned := *document
-				pruned.Definitions = handler.PruneDefaults(document.Definitions)
+				pruned.Definitions, pruned.Paths = handler.PruneDefaults(document.Definitions), readBack(document.Paths)
 				if one == nil {
 					one = &spec.Swagger{}
 				}

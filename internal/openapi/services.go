@@ -27,6 +27,7 @@ import (
 type server struct {
 	*resource.OpenAPIServer
 	services []*service
+	merges   bool // it merges the documents of the others into its own
 }
 
 // service is what a server serves below one path: a version of a group, or a discovery document.
@@ -62,7 +63,8 @@ func servers(c *resource.Catalogue) []*server {
 	}
 	slices.SortFunc(all, func(a, b *server) int { return cmp.Compare(a.Order, b.Order) })
 	for i, s := range all {
-		s.addRoots(i == 0)
+		s.merges = i == 0
+		s.addRoots(s.merges)
 	}
 	return all
 }

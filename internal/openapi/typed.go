@@ -76,6 +76,9 @@ func (s *server) v2(types *resource.OpenAPITypes) (*spec.Swagger, error) {
 				return nil, err
 			}
 			document.Definitions = handler.PruneDefaults(document.Definitions)
+			if !s.merges {
+				document.Paths = readBack(document.Paths)
+			}
 			return document, nil
 		}), 1)
 	}

@@ -62,7 +62,7 @@ func start() []Request {
 	all = append(all, Request{Group: "start", Name: "namespace", Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + namespace + `"}}`, Needed: true})
 	for _, path := range []string{"/", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/apps/v2", "/apis/nope", "/apis/nope/v1", "/apis/nope/v1/things", "/version", "/version/", "/nope",
 		"/healthz", "/livez", "/readyz", "/healthz?verbose", "/livez?verbose", "/readyz?verbose", "/readyz/ping", "/readyz/nope", "/openapi", "/openapi/v3", "/openapi/v3/nope", "/metrics/nope",
-		"/api/v1/nope", "/api/v1/namespaces/wire/nope", "/api/v1/namespaces/wire/nope/a", "/api/v2", "/api/v1/", "/apis/", "/logs", "/swagger.json", "/debug/pprof", "/statusz", "/flagz", "/.well-known/openid-configuration", "/openid/v1/jwks"} {
+		"/api/v1/nope", "/api/v1/namespaces/wire/nope", "/api/v1/namespaces/wire/nope/a", "/api/v2", "/api/v1/", "/apis/", "/logs", "/swagger.json", "/debug/pprof/symbol", "/statusz", "/flagz", "/.well-known/openid-configuration", "/openid/v1/jwks"} {
 		add(path, path, nil)
 	}
 	v2 := map[string]string{"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}

@@ -1,0 +1,44 @@
+package openapi
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// kindExtension is the extension of an operation that names the kind that it is about.
+const kindExtension = "x-kubernetes-group-version-kind"
+
+// sortedKind is a kind with its keys in alphabetical order.
+type sortedKind struct {
+	Group   string `json:"group"`
+	Kind    string `json:"kind"`
+	Version string `json:"version"`
+}
+
+// readBack returns paths as a real server has them in OpenAPI v2: its document is merged of those of
+// its servers, which the aggregator has read as text, so that keys of extensions are in alphabetical order. The given
+// paths stay as they are.
+func readBack(paths *spec.Paths) *spec.Paths {
+	if paths == nil {
+		return nil
+	}
+	all := *paths
+	all.Paths = make(map[string]spec.PathItem, len(paths.Paths))
+	for path, item := range paths.Paths {
+		for _, o := range []**spec.Operation{&item.Get, &item.Put, &item.Post, &item.Delete, &item.Options, &item.Head, &item.Patch} {
+			if *o == nil {
+				continue
+			}
+			if kind, ok := (*o).Extensions[kindExtension].(metav1.GroupVersionKind); ok {
+				read := **o
+				read.Extensions = maps.Clone(read.Extensions)
+				read.Extensions[kindExtension] = sortedKind{kind.Group, kind.Kind, kind.Version}
+				*o = &read
+			}
+		}
+		all.Paths[path] = item
+	}
+	return &all
+}

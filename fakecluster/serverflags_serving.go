@@ -3,7 +3,6 @@ package fakecluster
 import (
 	cryptotls "crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -127,32 +126,21 @@ func validateUnused(flags *serverflags.Flags) (all []error) {
 	return all
 }
 
-// makeServingCertificate writes a certificate for the address and its key, unless both are there.
+// makeServingCertificate writes a certificate for the address and its key, unless both are there. The
+// key is one of RSA, as a real server makes it, so that all ciphers can be used.
 func makeServingCertificate(certificate, key, host string) error {
 	there, err := certutil.CanReadCertAndKey(certificate, key)
 	if there || err != nil {
 		return err
 	}
-	authority, err := auth.NewAuthority(host + "-ca")
+	chain, encoded, err := certutil.GenerateSelfSignedCertKey(host, nil, []string{"kubernetes.default.svc", "kubernetes.default", "kubernetes", "localhost"})
 	if err != nil {
 		return err
-	}
-	pair, err := authority.ServerCertificate("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-	if err != nil {
-		return err
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		return err
-	}
-	var chain []byte
-	for _, der := range pair.Certificate {
-		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der})...)
 	}
 	if err := certutil.WriteCert(certificate, chain); err != nil {
 		return err
 	}
-	return keyutil.WriteKey(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+	return keyutil.WriteKey(key, encoded)
 }
 
 // loopbackName is the server name with which the cluster's own clients get the certificate that

@@ -40,6 +40,9 @@ type Suite struct {
 	// is well, and what ends these.
 	Timeout time.Duration
 	Patient map[string]time.Duration
+	// Beyond are tests of what fakecluster is not to have, with the reason. Their fixtures cannot
+	// know it.
+	Beyond map[string]string
 }
 
 // Run runs the tests whose names match and returns their results by name: one for each
@@ -71,8 +74,26 @@ func (s Suite) Run(ctx context.Context, match *regexp.Regexp) ([]verdict.Result,
 		}
 	}()
 	results, err := runAll(ctx, tests)
+	results = beyond(results, s.Beyond)
 	slices.SortFunc(results, func(a, b verdict.Result) int { return cmp.Compare(a.Name, b.Name) })
 	return results, cmp.Or(built, err)
+}
+
+// beyond makes tests that fail not applicable for their reasons. Their subtests are left out.
+func beyond(results []verdict.Result, reasons map[string]string) []verdict.Result {
+	var judged []verdict.Result
+	for _, r := range results {
+		reason := reasons[Function(r.Name)]
+		switch {
+		case r.Verdict == verdict.Pass || reason == "":
+		case Function(r.Name) != r.Name:
+			continue
+		case r.Verdict == verdict.Fail:
+			r.Verdict, r.Reason = verdict.NotApplicable, reason
+		}
+		judged = append(judged, r)
+	}
+	return judged
 }
 
 // test is a test function in a test binary.

@@ -39,7 +39,10 @@ var (
 		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",
 	}
 	slow = []string{
-		"client", "client/metrics", "apimachinery", "apiserver/anonymous", "apiserver/apidefinitions", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth", "apiserver/certreload",
+		"client", "client/metrics", "apimachinery", "apiserver/anonymous", "apiserver/apidefinitions", "apiserver/discovery", "serviceaccount", "garbagecollector", "apiserver/cel", "apiserver/admissionwebhook", "auth",
+		"apimachinery/apply", "apiserver", "apiserver/cel/authorizerselector/selectorenabled", "apiserver/certreload", "apiserver/coordinatedleaderelection", "apiserver/flowcontrol", "apiserver/httpproxy",
+		"apiserver/podlogs", "apiserver/portforward", "apiserver/tracing", "certificates", "controlplane", "defaulttolerationseconds", "examples", "metrics", "metrics/nativehistograms", "pvc",
+		"servicecidr", "staleness", "storageversionmigrator", "tls",
 		// In these, controllers of Kubernetes run in the test and talk to the server.
 		"deployment", "replicaset", "replicationcontroller", "statefulset", "daemonset", "job", "cronjob", "podgc", "disruption", "evictions",
 		"endpoints", "endpointslice", "quota", "ttlcontroller", "volume", "volumescheduling", "serving",
@@ -59,6 +62,7 @@ var Suite = integration.Suite{
 		fixture("app.go", "cmd/kube-apiserver/app/fakecluster.go"),
 		fixture("testserver.go", "cmd/kube-apiserver/app/testing/fakecluster.go"),
 		fixture("framework.go", "test/integration/framework/fakecluster.go"),
+		fixture("admission.go", "test/integration/framework/fakecluster_admission.go"),
 		crds.Fixture,
 		integration.Insert(module, "cmd/kube-apiserver/app/testing/testserver.go",
 			integration.Insertion{
@@ -122,7 +126,33 @@ var Suite = integration.Suite{
 	// Some tests wait for a minute before they fail.
 	Timeout: 120 * time.Second,
 	// Its informer backs off for up to a minute between attempts, several times.
+	Beyond:  beyond,
 	Patient: map[string]time.Duration{"client/TestExecPluginRotationViaInformer": 10 * time.Minute},
+}
+
+// beyond are tests of what fakecluster does not have, and is not to have.
+var beyond = map[string]string{
+	"apimachinery/apply/TestApply":                                         "builds a group of its own into the server",
+	"apiserver/TestHealthHandler":                                          "checks whether several etcds are healthy",
+	"apiserver/TestRequestObjectConvertibleToUnstructured":                 "expects a panic of the server, where fakecluster answers with 400",
+	"apiserver/TestWatchCacheUpdatedByEtcd":                                "compares a cache with etcd",
+	"apiserver/flowcontrol/TestConfigConsumerFight":                        "runs the controllers of two servers that queue requests",
+	"apiserver/flowcontrol/TestPriorityLevelIsolation":                     "has requests wait in queues",
+	"apiserver/podlogs/TestInsecurePodLogs":                                "asks a kubelet",
+	"apiserver/podlogs/TestPodLogsKubeletClientCertReload":                 "asks a kubelet",
+	"apiserver/portforward/TestPortforward":                                "asks a kubelet",
+	"certificates/TestCSRDuration":                                         "reads metrics of the server's storage",
+	"controlplane/TestCreateLeaseOnStart":                                  "looks for the leases by which several servers know each other",
+	"controlplane/TestGenericControlplaneStartUp":                          "starts another server, with etcd",
+	"controlplane/TestGracefulShutdown":                                    "expects that a server that ends waits for its requests: Close ends them",
+	"controlplane/TestLeaseGarbageCollection":                              "looks for the leases by which several servers know each other",
+	"metrics/TestAPIServerMetrics":                                         "reads metrics of etcd",
+	"metrics/TestAPIServerMetricsLabelsWithAllowList":                      "reads metrics of queues and of latency",
+	"metrics/TestAPIServerStorageMetrics":                                  "reads metrics of etcd",
+	"metrics/TestWatchCacheConsistencyCheckMetrics":                        "reads metrics of the cache of etcd",
+	"metrics/nativehistograms/TestAPIServerNativeHistogramMetrics":         "reads metrics of latency",
+	"metrics/nativehistograms/TestControllerManagerNativeHistogramMetrics": "asks kube-controller-manager before its controllers have begun",
+	"servicecidr/TestServiceCIDRMigrationScenarios":                        "starts two servers on one etcd",
 }
 
 // Fast is the part of the suite that every change has to pass.

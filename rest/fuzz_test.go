@@ -259,7 +259,8 @@ func FuzzRequest(f *testing.F) {
 			f.Add(method, target, "application/json;as=Table;g=meta.k8s.io;v=v1", "application/json")
 		}
 	}
-	base := startInProcess(f)
+	// A profile takes as long as its request says.
+	base := startInProcess(f, func(o *rest.Options, _ *store.Options) { o.WithoutProfiling = true })
 	base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets")))
 	f.Add("GET", "/apis/example.com/v1/widgets?a b", "*/*", "") // no HTTP server would hand it on
 	for _, query := range []string{

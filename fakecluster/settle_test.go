@@ -126,7 +126,7 @@ func TestSettleSaysWhatIsLeftToDo(t *testing.T) {
 		must(t, c.Settle(t.Context()))
 
 		// A client that asks all the time, though it writes nothing.
-		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute+250*time.Millisecond) // between two requests
 		defer cancel()
 		go func() {
 			for ctx.Err() == nil {

@@ -125,8 +125,8 @@ var Suite = integration.Suite{
 	},
 	// Some tests wait for a minute before they fail.
 	Timeout: 120 * time.Second,
-	// Its informer backs off for up to a minute between attempts, several times.
 	Beyond:  beyond,
+	// Its informer backs off for up to a minute between attempts, several times.
 	Patient: map[string]time.Duration{"client/TestExecPluginRotationViaInformer": 10 * time.Minute},
 }
 

@@ -135,6 +135,7 @@ var beyond = map[string]string{
 	"apimachinery/apply/TestApply":                         "builds a group of its own into the server",
 	"apiserver/TestHealthHandler":                          "checks whether several etcds are healthy",
 	"apiserver/TestRequestObjectConvertibleToUnstructured": "expects a panic of the server, where fakecluster answers with 400",
+	"apiserver/TestTransform":                              "watches one server from a revision of another, which is on the same etcd",
 	"apiserver/TestWatchCacheUpdatedByEtcd":                "compares a cache with etcd",
 	"apiserver/flowcontrol/TestConfigConsumerFight":        "runs the controllers of two servers that queue requests",
 	"apiserver/flowcontrol/TestPriorityLevelIsolation":     "has requests wait in queues",

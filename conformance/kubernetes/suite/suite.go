@@ -143,6 +143,7 @@ var beyond = map[string]string{
 	"apiserver/podlogs/TestPodLogsKubeletClientCertReload": "asks a kubelet",
 	"apiserver/portforward/TestPortforward":                "asks a kubelet",
 	"certificates/TestCSRDuration":                         "reads metrics of the server's storage",
+	"client/TestClient":                                    "expects the version that the libraries are stamped with, v1.37.2, of a server that is v1.37.1",
 	"controlplane/TestCreateLeaseOnStart":                  "looks for the leases by which several servers know each other",
 	"controlplane/TestGenericControlplaneStartUp":          "starts another server, with etcd",
 	"controlplane/TestGracefulShutdown":                    "expects that a server that ends waits for its requests: Close ends them",

@@ -62,10 +62,19 @@ func TestManyDefinitions(t *testing.T) {
 	inCaches := (cached - empty) / float64(n)
 	t.Logf("%d definitions: %.1f KB each, of which the caches of the process keep %.1f KB and nobody %.2f KB; creating one took %v at first and %v at last",
 		n, each/1000, inCaches/1000, left/1000, first, last)
-	// These are 17 to 21, 82 and 0: what a run happens to allocate besides is far less than the distance to the limits.
-	if own := each - inCaches; own > 30e3 || inCaches > 100e3 || left > 2e3 {
-		t.Errorf("a definition holds %.1f KB in its cluster, want at most 30, %.1f KB in the caches of the process, want at most 100, and %.2f KB after Close, want at most 2",
-			own/1000, inCaches/1000, left/1000)
+	if left > 2e3 {
+		t.Errorf("a definition holds %.2f KB after Close, want at most 2", left/1000)
+	}
+	if n >= 2000 {
+		if each > 100e3 {
+			t.Errorf("a definition holds %.1f KB, want at most 100", each/1000)
+		}
+		return
+	}
+	// Of a few definitions the caches, which are bounded, keep the larger part: 82 KB, and the cluster 17 to 21.
+	// What a run happens to allocate besides is far less than the distance to these limits.
+	if own := each - inCaches; own > 30e3 || inCaches > 100e3 {
+		t.Errorf("a definition holds %.1f KB in its cluster, want at most 30, and %.1f KB in the caches of the process, want at most 100", own/1000, inCaches/1000)
 	}
 }
 

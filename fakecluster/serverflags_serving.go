@@ -90,7 +90,7 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 	return nil
 }
 
-// readRequests says what headers all answers have, and how long requests may take.
+// readRequests says what headers all answers have, how long requests may take, and whether there are profiles.
 func (s *settings) readRequests(flags *serverflags.Flags) error {
 	of := genericoptions.NewServerRunOptions()
 	of.HSTSDirectives = flags.List("strict-transport-security-directives")
@@ -103,12 +103,12 @@ func (s *settings) readRequests(flags *serverflags.Flags) error {
 		of.MinRequestTimeout = flags.Int("min-request-timeout")
 		s.flags.minWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
 	}
+	s.flags.unprofiled = !flags.Bool("profiling")
+	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
 	// What follows has no effect on a cluster in memory, but may not be what a real server does not take.
 	of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight = flags.Int("max-requests-inflight"), flags.Int("max-mutating-requests-inflight")
 	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
 	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
-	s.flags.unprofiled = !flags.Bool("profiling")
-	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
 	return utilerrors.NewAggregate(append(of.Validate(), validateUnused(flags)...))
 }
 

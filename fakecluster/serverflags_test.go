@@ -331,6 +331,8 @@ func TestFlagsThatCannotBe(t *testing.T) {
 			"[--apiserver-count should be a positive number, but value '0' provided, --storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3', " +
 				`format: Invalid value: "xml": Unsupported log format]`},
 		{"levels of a log that cannot be read", []string{"--vmodule=a"}, nil, `invalid argument "a" for "--vmodule" flag: "a" does not have the pattern=N format`},
+		{"a buffer of a log that is no quantity", []string{"--log-text-info-buffer-size=x"}, nil,
+			`invalid argument "x" for "--log-text-info-buffer-size" flag: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
 		{"a mode that there is not", []string{"--authorization-mode=Node,Dice"}, nil, `authorization-mode "Dice" is not a valid mode`},
 		{"ABAC without policies", []string{"--authorization-mode=ABAC"}, nil, "authorization-mode ABAC's authorization policy file not passed"},
 		{"policies without ABAC", []string{"--authorization-policy-file=" + missing}, nil, "cannot specify --authorization-policy-file without mode ABAC"},

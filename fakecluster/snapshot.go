@@ -11,6 +11,8 @@ import (
 	"io"
 	"strconv"
 
+	"k8s.io/klog/v2"
+
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/store"
@@ -66,9 +68,11 @@ type dataFile struct {
 //
 // It is an error if another running cluster uses the file, if it is not a data file or is a symbolic
 // link, if a newer fakecluster has written it, or if it is damaged. A tail that was incomplete when
-// the power failed is cut off. A fork of the cluster is in memory only. With WithSnapshot, a new file
-// begins with the snapshot. The file grows until more than half of it is history that the cluster has
-// forgotten; then it is rewritten. If the disk is full, writes are answered with 500.
+// the power failed is cut off; klog says so, and where a copy of it is. A fork of the cluster is in
+// memory only. With WithSnapshot, a new file begins with the snapshot. The file grows until more than
+// half of it is history that the cluster has forgotten; then it is rewritten. If the disk is full,
+// writes are answered with 500. If the file is deleted, moved or replaced while the cluster runs, all
+// later writes are answered with 500, klog says so, and Close returns an error.
 //
 // The option works on systems that can lock files: Linux, macOS, the BSDs. It can be given once.
 //
@@ -205,7 +209,7 @@ func newToken() (string, error) {
 
 // open opens the file, and writes the credentials of the cluster into it.
 func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (*store.Store, about, error) {
-	o := store.FileOptions{From: from}
+	o := store.FileOptions{From: from, Report: func(err error) { klog.Error(err) }}
 	switch f.fsync {
 	case "", FsyncAlways:
 	case FsyncEverySecond:

@@ -36,6 +36,10 @@
 // [ReadFile] makes a snapshot of a file. The events are in the file in the order of the log; those that the log has
 // forgotten stay in it until the file is rewritten.
 //
+// A file has a mark besides: the offset up to which it was complete at the last sync. It separates two ends of a file that
+// look alike. Behind the mark, a frame that is damaged or missing is a write that a power failure has cut short; the tail
+// is cut off, with a copy and a report. Before the mark it is damage, and the file is refused.
+//
 // # What stays true
 //
 //   - Every successful write, also a delete, has the next revision, and no other write has the same. A write may have
@@ -44,6 +48,8 @@
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
 //   - A commit comes before its notification: a watcher that is told of a revision can read it.
 //   - What a file has is what some reader could have seen: a commit is in it as a whole or not at all.
+//   - What was synced, or in a file when it was closed, is there when the file is opened again, or the file is refused.
+//   - A store renames a file over its own only, and writes to its file only while that is at its path.
 //   - A reader of the log holds no lock, and a writer does not wait for readers of it.
 //   - Reads of the present hold buntdb's read lock for the time it takes to collect strings, never to parse them.
 //

@@ -83,7 +83,8 @@ func (e *FutureError) Error() string {
 type FileError struct {
 	Path string
 	Err  error
-	// Final says that the file takes no more writes, because it is not known what is on the disk. Opening it again settles that.
+	// Final says that the file takes no more writes, because it is not known what is on the disk, or because the file is
+	// not at its path any more. Opening it again settles that.
 	Final bool
 }
 

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -31,10 +34,13 @@ type handle interface {
 // file is an open data file. The lock of writers guards it; mu guards what the timer uses as
 // well.
 type file struct {
-	path  string
-	sync  Sync
-	slack int64 // how many bytes of forgotten history the file may always have
-	whole int64 // the estimated size of a new file, when that was last computed
+	path   string // as the caller names it
+	at     string // the absolute path
+	is     os.FileInfo
+	sync   Sync
+	report func(error)
+	slack  int64 // how many bytes of forgotten history the file may always have
+	whole  int64 // the estimated size of a new file, when that was last computed
 
 	mu     sync.Mutex
 	handle handle
@@ -61,39 +67,67 @@ func (f *file) safe() int64 {
 func (f *file) append(fr frame) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken != nil {
-		return f.broken
+	if err := f.inPlace(); err != nil {
+		return err
 	}
 	whole, err := fr.close(f.size)
 	if err != nil {
 		return err
 	}
+	size := f.size + int64(len(whole))
 	if _, err = f.handle.WriteAt(whole, f.size); err == nil && f.sync == SyncAlways {
-		if err = f.handle.Sync(); err != nil {
-			// What is on the disk now is unknown, even of what an earlier sync has
-			// promised.
-			f.breaks(err)
-		}
+		err = f.settle(size)
 	}
 	if err != nil {
-		if undo := f.handle.Truncate(f.size); undo != nil && f.broken == nil {
+		if undo := f.handle.Truncate(f.size); undo != nil {
 			f.breaks(fmt.Errorf("%w, after %w", causeOf(undo), causeOf(err)))
+		}
+		if f.broken != nil {
+			return f.broken
 		}
 		return &FileError{Path: f.path, Err: causeOf(err)}
 	}
-	f.size += int64(len(whole))
-	switch {
-	case f.sync == SyncAlways:
-		f.synced = f.size
-	case f.timer == nil:
+	f.size = size
+	if f.sync == SyncEverySecond && f.timer == nil {
 		f.timer = time.AfterFunc(syncAfter, func() { _ = f.syncNow() }) // the next write says why
 	}
 	return nil
 }
 
-// breaks notes why nothing can be written any more.
+// settle syncs the file and marks it as complete up to its size.
+func (f *file) settle(size int64) error {
+	err := f.handle.Sync()
+	if err == nil {
+		f.synced = size
+		_, err = f.handle.WriteAt(markOf(size), markOffset)
+	}
+	if err != nil {
+		// What is on the disk now is unknown, even of what an earlier sync has promised.
+		return f.breaks(err)
+	}
+	return nil
+}
+
+// errGone is the error of a file that is not at its path any more. What would be written to it could not be found.
+var errGone = errors.New("it has been deleted, moved or replaced while it was open")
+
+// inPlace returns why nothing can be written to the file; nil: it can.
+func (f *file) inPlace() error {
+	if f.broken != nil {
+		return f.broken
+	}
+	if there, err := os.Lstat(f.at); err != nil || !os.SameFile(there, f.is) {
+		return f.breaks(errGone)
+	}
+	return nil
+}
+
+// breaks notes and reports why nothing can be written any more, once.
 func (f *file) breaks(why error) error {
-	f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}
+	if f.broken == nil {
+		f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}
+		f.report(f.broken)
+	}
 	return f.broken
 }
 
@@ -109,24 +143,61 @@ func (f *file) syncNow() error {
 	}
 	f.timer.Stop()
 	f.timer = nil
-	if err := f.handle.Sync(); err != nil {
-		return f.breaks(err)
-	}
-	f.synced = f.size
-	return nil
+	return f.settle(f.size)
 }
 
-// close syncs the file and lets others open it.
+// close syncs the file and its mark, and lets others open it.
 func (f *file) close() error {
 	err := f.syncNow()
+	if err == nil {
+		err = f.inPlace()
+	}
+	if err == nil {
+		if err = f.handle.Sync(); err != nil {
+			err = f.breaks(err)
+		}
+	}
 	return errors.Join(err, f.handle.Close())
 }
 
-// cut drops what follows an offset.
-func (f *file) cut(size int64) error {
-	err := f.handle.Truncate(size)
-	if err == nil {
-		err = f.handle.Sync()
+// cut drops what follows the size of the file, and keeps a copy of it. The store goes on at a revision.
+func (f *file) cut(from io.ReaderAt, revision int64) error {
+	n := f.is.Size() - f.size
+	kept, err := f.keep(io.NewSectionReader(from, f.size, n))
+	if err != nil {
+		return fmt.Errorf("the last %d bytes are incomplete, from byte %d on, and cannot be copied: %w; nothing has been cut off", n, f.size, err)
 	}
-	return err
+	if err := f.handle.Truncate(f.size); err != nil {
+		return err
+	}
+	f.report(fmt.Errorf("data file %s: the last %d bytes are incomplete, from byte %d on, and have been cut off; a copy of them is in %s; the data goes on at revision %d",
+		f.path, n, f.size, kept, revision))
+	return nil
+}
+
+// keep writes the tail of the file to a new file beside it, and returns the path of that.
+func (f *file) keep(tail io.Reader) (path string, err error) {
+	for i := 1; ; i++ {
+		path = fmt.Sprintf("%s.cut-%d", f.at, f.size)
+		if i > 1 {
+			path = fmt.Sprintf("%s-%d", path, i)
+		}
+		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if _, err = io.Copy(copied, tail); err == nil {
+			err = copied.Sync()
+		}
+		if err = errors.Join(err, copied.Close()); err == nil {
+			err = syncFolder(filepath.Dir(path))
+		}
+		if err != nil {
+			return "", errors.Join(err, os.Remove(path))
+		}
+		return path, nil
+	}
 }

@@ -231,7 +231,8 @@ func survives(t testing.TB, o Options, memory *Store) {
 	closed(t, loaded)
 }
 
-// written is a file of a small history, where each of its frames begins, and the revision before each.
+// written is a file of a small history, where each of its frames begins, and the revision before each. Its mark is as
+// old as the file: what has been written since is not certain to be on the disk.
 func written(t *testing.T, sync Sync) (content []byte, begins []int, revisions []int64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
@@ -249,6 +250,7 @@ func written(t *testing.T, sync Sync) (content []byte, begins []int, revisions [
 		t.Fatal(err)
 	}
 	closed(t, s)
+	copy(content[markOffset:], markOf(int64(begins[0])))
 	return content, begins, revisions
 }
 
@@ -333,9 +335,9 @@ func TestWhichFilesAreRefused(t *testing.T) {
 	}
 	for _, err := range []error{
 		os.WriteFile(at("precious"), []byte("my thesis"), 0o644),
-		os.WriteFile(at("newer"), []byte(formatName+"2\nand more"), 0o644),
+		os.WriteFile(at("newer"), []byte(formatName+"3\nand more"), 0o644),
 		os.WriteFile(at("numberless"), []byte(formatName+"x\n"), 0o644),
-		os.WriteFile(at("truncated"), []byte(formatLine()), 0o644),
+		os.WriteFile(at("truncated"), []byte(formatLine(streamFormat)), 0o644),
 		os.Symlink(at("nothing"), at("dangling")), os.Symlink(at("precious"), at("link")),
 		os.Mkdir(at("folder"), 0o700), syscall.Mkfifo(at("pipe"), 0o600),
 	} {
@@ -347,7 +349,7 @@ func TestWhichFilesAreRefused(t *testing.T) {
 		"open":        "another fakecluster has it open",
 		"rewritten":   "another fakecluster has it open",
 		"precious":    "this is no data of fakecluster (at byte 0)",
-		"newer":       "a newer fakecluster has written this data, in format 2; this one reads format 1 (at byte 0)",
+		"newer":       "a newer fakecluster has written this data, in format 3; this one reads formats up to 2 (at byte 0)",
 		"numberless":  "the format of this data of fakecluster has no number (at byte 0)",
 		"truncated":   "the data is damaged, or not all of it is there (at byte 27)",
 		"dangling":    "it is a symbolic link, which is not followed",
@@ -522,6 +524,21 @@ func TestAfterAFailedSyncNothingIsWritten(t *testing.T) {
 	}
 }
 
+// The mark that was written after the last sync is synced when the store is closed.
+func TestCloseSyncsTheMark(t *testing.T) {
+	for name, sync := range bothSyncs {
+		s := inFile(t, filepath.Join(t.TempDir(), "data"), Options{}, FileOptions{Sync: sync})
+		put(t, s, "/a", "one")
+		if err := s.file.syncNow(); err != nil {
+			t.Fatal(err)
+		}
+		s.file.handle = &troubled{File: s.file.handle.(*os.File), sync: syscall.EIO}
+		if err := s.Close(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: close: %v", name, err)
+		}
+	}
+}
+
 // With SyncEverySecond a burst is synced once, a second after its first write, and an idle store never.
 func TestSyncEverySecond(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
@@ -613,6 +630,7 @@ func FuzzReadSnapshot(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
+	f.Add([]byte(formatLine(fileFormat) + string(markOf(0))))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		snap, err := ReadSnapshot(strings.NewReader(string(resealed(content))))
 		if err != nil {
@@ -642,7 +660,7 @@ func FuzzReadSnapshot(f *testing.F) {
 // resealed gives the frames of a content the checksums that they ought to have, so that a fuzzer gets past these.
 func resealed(content []byte) []byte {
 	content = append([]byte(nil), content...)
-	for at := len(formatLine()); at+frameHead <= len(content); {
+	for at := len(formatLine(fileFormat)); at+frameHead <= len(content); {
 		length, _, ok := readFrameHead(content[at:])
 		if !ok || length > len(content)-at-frameHead {
 			break

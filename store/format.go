@@ -13,16 +13,17 @@ import (
 	"strings"
 )
 
-// A data file, and a snapshot that is written to a stream, are a line that says the version of the format, and frames:
+// A data file, and a snapshot that is written to a stream, are a line with the version of the format, and frames:
 //
 //	magic (4 bytes) | length of the payload (4) | checksum (4) | payload
 //
 // The checksum is the CRC-32C of the frame's offset in the file, as eight bytes, and of the payload,
 // so that a frame at another offset, left from an earlier file, does not pass. Numbers of a fixed
 // length are little endian. A payload is a letter and what the letter stands for. Every number in it
-// is a uvarint, and every text has its length before it:
+// is a uvarint, except for that of the mark, and every text has its length before it:
 //
-//	h  oldest, newest, number of records, meta                the first frame
+//	s  complete, in eight bytes                               the mark: format 2 only, and first
+//	h  oldest, newest, number of records, meta                the head
 //	r  number, records                                        the state at the oldest revision, in the order of the keys
 //	e  synced, number, events                                 what one commit has done
 //	c  synced, revision                                       the history before the revision is forgotten
@@ -34,16 +35,23 @@ import (
 // "newest" is a revision that the file has in any case: it was written before anybody could read the
 // file, so a file that ends before it is incomplete. Events after it belong to the log.
 //
-// "synced" is the offset up to which the file was synced when the frame was written. If a later frame
-// says that a damaged frame was synced, it has been damaged since. If no later frame says so, the
+// "complete" is the offset up to which the file was synced last. The mark is overwritten in its place after each
+// sync and when the file is closed. It lies within the first sector of the disk, which a power failure leaves with
+// the old mark or with the new one. So a file that is damaged before that offset, or ends before it, has been damaged
+// since. A stream has no mark; it is format 1, as were data files before there was a mark.
+//
+// "synced" is the offset up to which the file was synced when the frame was written. It serves where the mark is older:
+// if a later frame says that a damaged frame was synced, it has been damaged since. If neither says so, the
 // damaged frame is the beginning of a tail that was not completely written before a power failure.
 const (
-	formatName    = "fakecluster data, format "
-	formatVersion = 1
+	formatName   = "fakecluster data, format "
+	streamFormat = 1
+	fileFormat   = 2
 
 	frameMagic = "\xfcfrm"
 	frameHead  = len(frameMagic) + 8
 
+	markFrame    = 's'
 	headFrame    = 'h'
 	recordsFrame = 'r'
 	eventsFrame  = 'e'
@@ -65,7 +73,16 @@ func checksum(offset int64, payload []byte) uint32 {
 }
 
 // formatLine returns the first line.
-func formatLine() string { return formatName + strconv.Itoa(formatVersion) + "\n" }
+func formatLine(version int) string { return formatName + strconv.Itoa(version) + "\n" }
+
+// markOffset is where the mark of a data file begins.
+var markOffset = int64(len(formatLine(fileFormat)))
+
+// markOf returns the mark of a file that is complete up to an offset.
+func markOf(complete int64) []byte {
+	whole, _ := frame(binary.LittleEndian.AppendUint64(newFrame(markFrame), uint64(complete))).close(markOffset) // it is not too large
+	return whole
+}
 
 // frame is a frame under construction. Its first bytes are reserved for the head.
 type frame []byte
@@ -125,26 +142,26 @@ func (f *frames) wrong(format string, args ...any) error {
 	return &FormatError{f.offset, fmt.Sprintf(format, args...)}
 }
 
-// begin reads the first line.
-func (f *frames) begin() error {
+// begin reads the first line and returns the version of the format.
+func (f *frames) begin() (version int, err error) {
 	line, err := f.from.Peek(len(formatName) + 12)
 	if err != nil && err != io.EOF {
-		return err
+		return 0, err
 	}
 	text, named := strings.CutPrefix(string(line), formatName)
 	digits, _, ended := strings.Cut(text, "\n")
-	version, err := strconv.Atoi(digits)
+	version, err = strconv.Atoi(digits)
 	switch {
 	case !named:
-		return f.wrong("this is no data of fakecluster")
+		return 0, f.wrong("this is no data of fakecluster")
 	case !ended || err != nil || version < 1:
-		return f.wrong("the format of this data of fakecluster has no number")
-	case version > formatVersion:
-		return f.wrong("a newer fakecluster has written this data, in format %d; this one reads format %d", version, formatVersion)
+		return 0, f.wrong("the format of this data of fakecluster has no number")
+	case version > fileFormat:
+		return 0, f.wrong("a newer fakecluster has written this data, in format %d; this one reads formats up to %d", version, fileFormat)
 	}
 	n, err := f.from.Discard(len(formatName) + len(digits) + 1)
 	f.offset += int64(n)
-	return err
+	return version, err
 }
 
 // next reads the payload of the next frame: io.EOF if there is none, errFrame if it is damaged.
@@ -203,6 +220,20 @@ func (p *payload) number() int64 {
 	return int64(n)
 }
 
+// fixed returns a number of eight bytes.
+func (p *payload) fixed() int64 {
+	if len(p.left) < 8 {
+		p.left, p.bad = nil, true
+		return 0
+	}
+	n := binary.LittleEndian.Uint64(p.left)
+	p.left = p.left[8:]
+	if n > math.MaxInt64 {
+		p.bad = true
+	}
+	return int64(n)
+}
+
 func (p *payload) letter() byte {
 	if len(p.left) == 0 {
 		p.bad = true
@@ -234,5 +265,5 @@ func (p *payload) item() item {
 	return i
 }
 
-// done tells whether everything has been read and nothing was bad.
+// done reports whether everything has been read and nothing was bad.
 func (p *payload) done() bool { return !p.bad && len(p.left) == 0 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"path/filepath"
 )
 
 // FileOptions say how a store is kept in a file. The zero value is useful.
@@ -15,6 +17,11 @@ type FileOptions struct {
 	// From is what the store begins with if the file is new; nil: nothing. A file with data ignores
 	// it.
 	From *Snapshot
+	// Report is called with what happens to the file, beside the error of the call that meets it, if any: that
+	// OpenFile has cut off an incomplete tail, and where a copy of it is; that a file that counts as new was there
+	// and empty; that the file takes no more writes (a [*FileError]). It must not call the store. Nil: nothing is
+	// reported.
+	Report func(error)
 }
 
 // OpenFile returns a store that is kept in a file: every write that succeeds is in the file, and the
@@ -22,13 +29,16 @@ type FileOptions struct {
 // it.
 //
 // OpenFile creates a file that does not exist, with the right to read it for its owner only. An empty
-// file counts as new. If a power failure has left the last writes incomplete, OpenFile cuts them off.
-// It refuses a file that another store has open, that does not have the data of a store, that a newer
-// version has written, or that was complete once and has been damaged since. It does not follow a
+// file counts as new. If a power failure has left the last writes incomplete, OpenFile cuts them off and
+// keeps a copy of what it cuts in a new file beside it, whose name ends in ".cut-" and the offset.
+// OpenFile refuses a file that another store has open, that does not have the data of a store, that a newer
+// version has written, or that has been damaged: what was there at the last sync, or when the file was
+// closed, has to be there still. It does not follow a
 // symbolic link. The file must not be in a folder that other users can write to.
 //
 // The file grows with every write. When more than half of it is forgotten history, the store writes a
-// new file beside it and renames that.
+// new file beside it and renames that. If the file is deleted, moved or replaced while the store has it open, writes
+// fail with a [*FileError], and so does Close.
 func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -36,6 +46,9 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	}
 	if f.Sync != SyncAlways && f.Sync != SyncEverySecond {
 		return nil, fmt.Errorf("data file %s: there is no way %d of syncing", path, f.Sync)
+	}
+	if f.Report == nil {
+		f.Report = func(error) {}
 	}
 	s, err := openFile(path, o, f)
 	if err != nil {
@@ -45,51 +58,66 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 }
 
 func openFile(path string, o Options, options FileOptions) (*Store, error) {
-	locked, err := openLocked(path)
+	at, err := filepath.Abs(path) // the folder of the process may change
 	if err != nil {
 		return nil, err
 	}
-	s, err := goOn(path, locked, o, options)
+	before, _ := os.Lstat(at)
+	locked, err := openLocked(at)
 	if err != nil {
-		_ = locked.Close()
+		return nil, err
+	}
+	is, err := locked.Stat()
+	if err != nil {
+		return nil, errors.Join(err, locked.Close())
+	}
+	if before != nil && is.Size() == 0 {
+		options.Report(fmt.Errorf("data file %s: it was there and is empty, so it begins anew", path))
+	}
+	f := &file{path: path, at: at, is: is, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
+	s, err := goOn(f, locked, o, options.From)
+	if err != nil {
+		_ = f.handle.Close()
 	}
 	return s, err
 }
 
 // goOn makes the store of a locked file.
-func goOn(path string, locked *os.File, o Options, options FileOptions) (*Store, error) {
-	info, err := locked.Stat()
-	if err != nil {
-		return nil, err
+func goOn(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error) {
+	if from == nil {
+		from = &Snapshot{revision: FirstRevision}
 	}
-	snap, size := options.From, int64(0)
-	if snap == nil {
-		snap = &Snapshot{revision: FirstRevision}
-	}
-	isNew := info.Size() == 0
-	if !isNew {
-		if snap, size, err = readData(locked); err != nil {
+	b := &building{}
+	if f.is.Size() > 0 {
+		var err error
+		if b, err = readData(locked); err != nil {
 			return nil, err
 		}
+		from, f.size = b.snapshot(), b.frames.offset
 	}
-	s, err := Load(snap, o)
+	s, err := Load(from, o)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: path, sync: options.Sync, slack: usualSlack, handle: locked, size: size, synced: size}
 	s.file = f
-	if isNew {
+	f.whole = wholeSize(from, s.log.bytes)
+	torn := f.size > 0 && f.size < f.is.Size()
+	if torn {
+		err = f.cut(locked, s.Revision())
+	}
+	switch {
+	case err != nil:
+	case b.version < fileFormat: // it is new, or has no mark
 		err = s.writeAnew()
-	} else {
-		f.whole = wholeSize(snap, s.log.bytes)
-		if size < info.Size() {
-			err = f.cut(size)
-		}
-		if err == nil && f.wasteful() {
-			s.rewrite()
-			if f.broken != nil {
-				err = f.broken
-			}
+	case torn || b.complete < f.size:
+		err = f.settle(f.size)
+	default:
+		f.synced = f.size
+	}
+	if err == nil && f.wasteful() {
+		s.rewrite()
+		if f.broken != nil {
+			err = f.broken
 		}
 	}
 	if err != nil {
@@ -107,38 +135,37 @@ func ReadFile(path string) (*Snapshot, error) {
 		return nil, fmt.Errorf("data file %s: %w", path, err)
 	}
 	defer handle.Close()
-	snap, _, err := readData(handle)
+	b, err := readData(handle)
+	if format := (*FormatError)(nil); errors.As(err, &format) {
+		b, err = readData(handle) // a store that has the file open may have been writing its mark
+	}
 	if err != nil {
 		return nil, fmt.Errorf("data file %s: %w", path, err)
 	}
-	return snap, nil
+	return b.snapshot(), nil
 }
 
-// readData reads a file up to its end or to an incomplete tail, and returns how many bytes
-// it has read.
-func readData(handle *os.File) (*Snapshot, int64, error) {
-	b, err := build(&frames{from: bufio.NewReaderSize(handle, 1<<20)})
-	if err == nil {
-		return b.snapshot(), b.frames.offset, nil
-	}
+// readData reads a file up to its end or to an incomplete tail.
+func readData(handle *os.File) (*building, error) {
+	b, err := build(&frames{from: bufio.NewReaderSize(io.NewSectionReader(handle, 0, math.MaxInt64), 1<<20)})
 	if !errors.Is(err, errFrame) {
-		return nil, 0, err
+		return b, err
 	}
 	if !b.begun || b.newest < b.promised {
-		return nil, 0, b.frames.wrong("the data is damaged, or not all of it is there")
+		return nil, b.frames.wrong("the data is damaged, or not all of it is there")
 	}
 	info, err := handle.Stat()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	tail := make([]byte, info.Size()-b.frames.offset)
+	tail := make([]byte, max(0, info.Size()-b.frames.offset))
 	if _, err := handle.ReadAt(tail, b.frames.offset); err != nil && err != io.EOF {
-		return nil, 0, err
+		return nil, err
 	}
-	if later := syncedLater(tail, b.frames.offset); later > b.frames.offset {
-		return nil, 0, b.frames.wrong("the data is damaged, and was on the disk up to byte %d; nothing has been cut off", later)
+	if later := max(b.complete, syncedLater(tail, b.frames.offset)); later > b.frames.offset {
+		return nil, b.frames.wrong("the data is damaged, and was on the disk up to byte %d; nothing has been cut off", later)
 	}
-	return b.snapshot(), b.frames.offset, nil
+	return b, nil
 }
 
 // syncedLater returns up to which offset the file was synced, according to the frames that follow a

@@ -11,14 +11,17 @@ import (
 // Write writes the snapshot, with meta in place of its own text. The same snapshot and text give the
 // same bytes. [ReadSnapshot] reads them, and [OpenFile] accepts a file with them.
 func (s *Snapshot) Write(w io.Writer, meta string) error {
-	_, err := s.write(w, meta)
+	_, err := s.write(w, streamFormat, meta)
 	return err
 }
 
-// write returns how many bytes it has written.
-func (s *Snapshot) write(w io.Writer, meta string) (int64, error) {
+// write returns how many bytes it has written. The mark of a data file says that none of them is complete yet.
+func (s *Snapshot) write(w io.Writer, version int, meta string) (int64, error) {
 	out := &output{to: bufio.NewWriterSize(w, 64<<10)}
-	out.bytes([]byte(formatLine()))
+	out.bytes([]byte(formatLine(version)))
+	if version == fileFormat {
+		out.bytes(markOf(0))
+	}
 	records := s.beginning()
 	out.frame(newFrame(headFrame).number(s.oldest()).number(s.revision).number(int64(len(records))).text(meta))
 	for rest := records; len(rest) > 0; {
@@ -124,6 +127,8 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 // building is a snapshot under construction.
 type building struct {
 	frames   *frames
+	version  int   // of the format
+	complete int64 // the offset up to which the data was complete once; 0: it is not known
 	meta     string
 	oldest   int64 // that the history begins after
 	newest   int64
@@ -136,8 +141,18 @@ type building struct {
 // build reads all frames. If one of them is damaged, the error is errFrame, and what comes before it has been built.
 func build(from *frames) (*building, error) {
 	b := &building{frames: from, items: map[string]item{}}
-	if err := from.begin(); err != nil {
+	var err error
+	if b.version, err = from.begin(); err != nil {
 		return b, err
+	}
+	if b.version == fileFormat {
+		mark, err := b.next(markFrame)
+		if err != nil {
+			return b, err
+		}
+		if b.complete = mark.fixed(); !mark.done() {
+			return b, from.wrong("the mark makes no sense")
+		}
 	}
 	head, err := b.next(headFrame)
 	if err != nil {
@@ -164,6 +179,9 @@ func build(from *frames) (*building, error) {
 		if err := b.play(p); err != nil {
 			return b, err
 		}
+	}
+	if from.offset < b.complete {
+		return b, from.wrong("the data ends here, and was on the disk up to byte %d; nothing has been cut off", b.complete)
 	}
 	if b.newest < b.promised {
 		return b, from.wrong("the data ends at revision %d, and has to go on to %d at least", b.newest, b.promised)

@@ -2,68 +2,85 @@ package store
 
 import (
 	"errors"
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// wasteful tells whether the file should be rewritten.
+// wasteful reports whether the file should be rewritten.
 func (f *file) wasteful() bool { return f.size > f.slack+2*f.whole }
 
 // rewrite replaces the file by one without forgotten history. If that fails, the file stays as it is
 // until it is much larger.
 func (s *Store) rewrite() {
+	f := s.file
 	if err := s.writeAnew(); err != nil {
-		s.file.whole = s.file.size
+		f.whole = f.size
+		if f.broken == nil {
+			f.report(fmt.Errorf("data file %s: it cannot be rewritten without its forgotten history, and grows: %w", f.path, causeOf(err)))
+		}
 	}
 }
 
 // writeAnew replaces the file by one of the present and its history. It writes the new file beside
-// the old one and renames it, so that there is a complete file at any time. It locks the new file
-// before anybody can find it.
+// the old one and renames it, so that there is a complete file at any time. It locks the new file before it writes
+// to it, so that no two processes write the same one. It replaces no file but its own: another process may serve a
+// new one at the path.
 func (s *Store) writeAnew() error {
 	snap, err := s.snapshot()
 	if err != nil {
 		return err
 	}
 	f := s.file
-	folder, name := filepath.Split(f.path)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	folder, name := filepath.Split(f.at)
 	beside := filepath.Join(folder, "."+name+".fakecluster-new")
-	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // what a process has left that ended while it wrote
-	}
-	next, err := openRegular(beside, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	next, err := openLocked(beside) // which may be there: what a process has left that was killed while it wrote
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", beside, err)
 	}
-	size := int64(0)
-	if err = lock(next); err == nil {
-		size, err = snap.write(next, s.meta)
+	is, size, err := writeTo(next, snap, s.meta)
+	if err == nil {
+		err = f.inPlace()
 	}
 	if err == nil {
-		err = next.Sync()
-	}
-	if err == nil {
-		err = os.Rename(beside, f.path)
+		err = os.Rename(beside, f.at)
 	}
 	if err != nil {
 		_ = os.Remove(beside)
 		return errors.Join(err, next.Close())
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.timer != nil {
 		f.timer.Stop()
 		f.timer = nil
 	}
 	_ = f.handle.Close() // nothing of it is needed any more
-	f.handle, f.size, f.whole = next, size, size
+	f.handle, f.is, f.size, f.whole = next, is, size, size
 	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
 		return f.breaks(err)
 	}
 	f.synced = size
 	return nil
+}
+
+// writeTo makes a file one of the snapshot, which is complete on the disk. It returns its size.
+func writeTo(next *os.File, snap *Snapshot, meta string) (is os.FileInfo, size int64, err error) {
+	if err = errors.Join(next.Chmod(0o600), next.Truncate(0)); err != nil {
+		return nil, 0, err
+	}
+	if size, err = snap.write(next, fileFormat, meta); err != nil {
+		return nil, 0, err
+	}
+	if _, err = next.WriteAt(markOf(size), markOffset); err != nil {
+		return nil, 0, err
+	}
+	if err = next.Sync(); err != nil {
+		return nil, 0, err
+	}
+	is, err = next.Stat()
+	return is, size, err
 }
 
 // wholeSize estimates the size of a new file of a store.

@@ -146,7 +146,11 @@ const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // open makes the listener or the transport of the clients, and the clients.
 func (c *Cluster) open() (err error) {
-	c.transport = clientgo.InProcess(c.handler())
+	handler, err := c.handler()
+	if err != nil {
+		return err
+	}
+	c.transport = clientgo.InProcess(handler)
 	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
 	if !c.settings.inProcess {
 		if c.access, err = c.listen(c.settings.tls, c.settings.flags.address); err != nil {

@@ -46,9 +46,12 @@ const (
 // any port.
 func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	access := clientgo.Access{Token: c.token}
+	handler, err := c.handler()
+	if err != nil {
+		return access, err
+	}
 	var own secure
 	if tls {
-		var err error
 		if own, err = secured(); err != nil {
 			return access, err
 		}
@@ -66,7 +69,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	}
 	connections := &connections{most: bounds.connections}
 	listener.Config = &http.Server{
-		Handler:           connections.limit(refuseBrowsers(c.settings.flags, c.handler())),
+		Handler:           connections.limit(refuseBrowsers(c.settings.flags, handler)),
 		ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle,
 		ConnContext: connections.begin, ConnState: connections.changed,
 	}

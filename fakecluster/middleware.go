@@ -3,13 +3,16 @@ package fakecluster
 import (
 	"errors"
 	"net/http"
+
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // WithMiddleware puts a handler of your own around the server, for example one that counts requests
 // or writes them down. wrap gets the server and returns what is called in its place, over sockets as
 // in process, also for forks; it is called once for each way in. The handler must let watches stream: it passes on the flushes of the
 // ResponseWriter, or has a method Unwrap, as [http.ResponseController] wants it. It sees requests
-// before anybody has asked who makes them.
+// before anybody has asked who makes them. If it panics, the request is answered with 500, as when the
+// server panics, and the log of a failed test has the panic; [http.ErrAbortHandler] ends the connection.
 //
 // Default: none.
 func WithMiddleware(wrap func(http.Handler) http.Handler) Option {
@@ -24,10 +27,14 @@ func (s *settings) checkMiddleware() error {
 	return nil
 }
 
-// handler is what serves requests.
-func (c *Cluster) handler() http.Handler {
+// handler returns what serves requests.
+func (c *Cluster) handler() (http.Handler, error) {
 	if c.settings.middleware == nil {
-		return c.server
+		return c.server, nil
 	}
-	return c.settings.middleware(c.server)
+	wrapped := c.settings.middleware(c.server)
+	if wrapped == nil {
+		return nil, errors.New("WithMiddleware: the function returned nil instead of a handler")
+	}
+	return rest.RecoverPanics(c.services.panics.noting("WithMiddleware: ", wrapped)), nil
 }

@@ -79,10 +79,12 @@ func TestOptionsThatContradictOrMakeNoSenseAreRefused(t *testing.T) {
 			fakecluster.WithWatchHistory(-1, 0)},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
 			fakecluster.WithWatchHistory(0, -1)},
-		"WithSeed is given 2 times: which one counts?":          {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
-		"WithControllers is given 3 times: which one counts?":   {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
-		"WithAuthorization is given 2 times: which one counts?": {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
-		"WithClock: the function is nil":                        {fakecluster.WithClock(nil)},
+		"WithSeed is given 2 times: which one counts?":                   {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
+		"WithControllers is given 3 times: which one counts?":            {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
+		"WithAuthorization is given 2 times: which one counts?":          {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
+		"WithClock: the function is nil":                                 {fakecluster.WithClock(nil)},
+		"WithMiddleware: the function is nil":                            {fakecluster.WithMiddleware(nil)},
+		"WithMiddleware: the function returned nil instead of a handler": {fakecluster.WithMiddleware(func(http.Handler) http.Handler { return nil })},
 	} {
 		equal(t, "error", refused(t, opts...), rule)
 	}

@@ -69,7 +69,7 @@ const aTest = 10 * 365 * 24 * time.Hour
 // maxPanics is how many panics of handlers are remembered.
 const maxPanics = 20
 
-// panics are what has panicked while a cluster was there: the handlers of its services, and what
+// panics are what has panicked while a cluster was there: the handlers of its services, its middleware, and what
 // client-go and controller-runtime have recovered from, such as a Reconciler. They are the last ones.
 type panics struct {
 	now func() time.Time // the clock of the cluster
@@ -95,8 +95,9 @@ func (p *panics) list() []rest.Panic {
 	return append([]rest.Panic(nil), p.all...)
 }
 
-// noting returns the handler of a service, whose panics are noted before net/http deals with them.
-func (p *panics) noting(service string, h http.Handler) http.Handler {
+// noting returns a handler whose panics are noted, by a name and the path of the request, before another one deals with
+// them.
+func (p *panics) noting(name string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		defer func() {
 			what := recover()
@@ -104,7 +105,7 @@ func (p *panics) noting(service string, h http.Handler) http.Handler {
 				return
 			}
 			if what != http.ErrAbortHandler {
-				p.note(service+req.URL.Path, fmt.Sprint(what, placeOfPanic()))
+				p.note(name+req.URL.Path, fmt.Sprint(what, placeOfPanic()))
 			}
 			panic(what)
 		}()

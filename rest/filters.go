@@ -16,7 +16,7 @@ type filter func(next http.Handler) http.Handler
 // it asks who the user is, so a timeout that cannot be read is refused whoever sends it.
 func (s *Server) filters(counts *requestCounts) []filter {
 	return []filter{
-		recoverPanics,
+		RecoverPanics,
 		refuseOnceClosed(s.closing),
 		forbidCaching,
 		demandHTTPS(s.options.StrictTransportSecurity),

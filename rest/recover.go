@@ -7,9 +7,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// recoverPanics answers a request whose handler has panicked. A panic is a bug in the
-// server; the process of the test survives it and can report it.
-func recoverPanics(next http.Handler) http.Handler {
+// RecoverPanics returns a handler that answers a request for which next panics, as a real server does, and logs
+// the panic. The process of the test survives it and can report it. [http.ErrAbortHandler] is passed on.
+func RecoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		defer func() {
 			switch err := recover(); err {

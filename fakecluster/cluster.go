@@ -92,9 +92,6 @@ func New(opts ...Option) (*Cluster, error) {
 	if err := s.checkPort(); err != nil {
 		return nil, err
 	}
-	if s.given["WithClock"] > 0 && s.now == nil {
-		return nil, errors.New("WithClock: the function is nil")
-	}
 	for _, one := range s.conversions {
 		s.services = append(s.services, one.service())
 	}

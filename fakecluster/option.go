@@ -100,6 +100,9 @@ func (s *settings) check() error {
 	if err := s.checkMiddleware(); err != nil {
 		return err
 	}
+	if err := s.checkClock(); err != nil {
+		return err
+	}
 	if err := s.checkConversions(); err != nil {
 		return err
 	}
@@ -234,12 +237,27 @@ func WithTLS() Option { return func(s *settings) { s.tls = true } }
 // deletionTimestamps and times in managedFields of objects, the times of audit events, and the
 // time by which tokens expire. When a controller has to act at a certain time, it acts at the next
 // write after that time. Timeouts of requests and watches go by the time of the process. Several
-// goroutines may call the function at the same time. A nil function is an error. The option can be
-// given once.
+// goroutines may call the function at the same time. A nil function is an error, and so is the zero
+// time or one outside of the years 0 to 9999, which objects cannot have; while the clock says such a
+// time later, requests are answered with 500. The option can be given once.
 //
 // Default: time.Now, which is the bubble's time in a testing/synctest bubble.
 func WithClock(now func() time.Time) Option {
 	return once("WithClock", func(s *settings) { s.now = now })
+}
+
+// checkClock returns an error for a clock that is none.
+func (s *settings) checkClock() error {
+	switch {
+	case s.given["WithClock"] == 0:
+		return nil
+	case s.now == nil:
+		return errors.New("WithClock: the function is nil")
+	}
+	if err := rest.CheckTime(s.now()); err != nil {
+		return fmt.Errorf("WithClock: %w", err)
+	}
+	return nil
 }
 
 // WithScheme adds a scheme by which WithObjects finds the apiVersion and kind of typed

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -327,6 +328,41 @@ func TestWithClockStampsWithTheTestsTime(t *testing.T) {
 	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 	must(t, err)
 	equal(t, "what there is from the start", namespace.CreationTimestamp.UTC(), at)
+}
+
+// Times that objects cannot have are refused at the start and later, and those that they can have are stored and read.
+func TestAClockSaysTimesThatObjectsCanHave(t *testing.T) {
+	year := func(y int) time.Time { return time.Date(y, 12, 31, 23, 59, 59, 0, time.UTC) }
+	const outside = " is outside of the years 0 to 9999, which the times of objects have to be in"
+	wrong := map[time.Time]string{
+		year(10000): "10000-12-31T23:59:59Z" + outside, year(-1): "-0001-12-31T23:59:59Z" + outside, year(292277022399): "292277022399-12-31T23:59:59Z" + outside,
+		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -7200)): "10000-01-01T01:00:00Z" + outside,
+		time.Time{}.Add(time.Millisecond):                                   "the zero time.Time is no time for objects: they would have none",
+	}
+	at := year(2030)
+	var mu sync.Mutex
+	set := func(to time.Time) { mu.Lock(); at = to; mu.Unlock() }
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return at }
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(clock), fakecluster.WithAudit(auditv1.LevelMetadata))
+	for _, c := range []*fakecluster.Cluster{c, c.Fork(t)} {
+		configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+		for at, want := range wrong {
+			equal(t, "start", refused(t, fakecluster.WithClock(func() time.Time { return at })), "WithClock: "+want)
+			set(at)
+			_, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+			if !apierrors.IsInternalError(err) || err.Error() != "Internal error occurred: the clock of the cluster: "+want {
+				t.Errorf("%s: %v", at, err)
+			}
+		}
+		for _, y := range []int{0, 1, 9999} {
+			set(year(y))
+			_, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("of-", y)}}, metav1.CreateOptions{})
+			must(t, err)
+			got, err := configMaps.Get(t.Context(), fmt.Sprint("of-", y), metav1.GetOptions{})
+			must(t, err)
+			equal(t, "created", got.CreationTimestamp.UTC(), year(y))
+		}
+	}
 }
 
 func TestAWebhookServerOnASocketIsRefusedInABubble(t *testing.T) {

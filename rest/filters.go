@@ -23,6 +23,7 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		giveContext(s.cluster.Kinds),
 		parsePath,
 		record(s.history),
+		checkClock(s.options.Now),
 		s.trail.audit(s.options.Now),
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),

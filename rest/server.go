@@ -40,7 +40,8 @@ type Options struct {
 	Modes *Modes
 	// Authorizer decides in place of the modes; nil: the modes do.
 	Authorizer authorizer.Authorizer
-	// Now is the clock that objects and events are stamped with; nil: time.Now.
+	// Now is the clock that objects and events are stamped with; nil: time.Now. Requests are refused while [CheckTime]
+	// returns an error for it.
 	Now func() time.Time
 	// Seed makes uids and generated names repeat from run to run, if the requests come in
 	// the same order; nil: they are random.

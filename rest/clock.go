@@ -1,0 +1,36 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// CheckTime returns why no object can have a time; nil: it can. Times of objects are RFC 3339, whose years have four
+// digits, and the zero time means that there is none.
+func CheckTime(at time.Time) error {
+	at = at.UTC()
+	if year := at.Year(); year < 0 || year > 9999 {
+		return fmt.Errorf("%s is outside of the years 0 to 9999, which the times of objects have to be in", at.Format(time.RFC3339))
+	}
+	if at.Truncate(time.Second).IsZero() {
+		return errors.New("the zero time.Time is no time for objects: they would have none")
+	}
+	return nil
+}
+
+// checkClock refuses all requests while the clock of the cluster says a time that no object can have.
+func checkClock(now func() time.Time) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if err := CheckTime(now()); err != nil {
+				writeError(w, req, apierrors.NewInternalError(fmt.Errorf("the clock of the cluster: %w", err)))
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+	}
+}

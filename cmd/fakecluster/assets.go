@@ -32,6 +32,7 @@ unchanged and whatever version of the Kubernetes libraries it is built with.
 
 The folder is in your cache folder, readable by you alone. There is one for each
 version of this command. Those that have not been asked for in 30 days are removed.
+A folder that belongs to another user, or that others can write to, is refused.
 
 kube-apiserver takes the flags of the real one; "kube-apiserver --help" says what it
 does with them. kubectl runs the kubectl on your PATH.`,
@@ -47,7 +48,7 @@ does with them. kubectl runs the kubectl on your PATH.`,
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			folder, err := assets(filepath.Join(cache, "fakecluster", "envtest"), self, time.Now())
+			folder, err := cachedAssets(cache, self, time.Now())
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
@@ -59,6 +60,18 @@ does with them. kubectl runs the kubectl on your PATH.`,
 
 // keptFor is how long an unused folder is kept.
 const keptFor = 30 * 24 * time.Hour
+
+// cachedAssets returns the assets in the user's cache folder.
+func cachedAssets(cache, executable string, now time.Time) (string, error) {
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	ours := filepath.Join(cache, "fakecluster")
+	if err := ownFolder(ours); err != nil {
+		return "", err
+	}
+	return assets(filepath.Join(ours, "envtest"), executable, now)
+}
 
 // assets returns the folder below the cache that has copies of an executable under the names of a
 // control plane. It makes the folder if it is not there. The folder is named after the content of
@@ -73,11 +86,14 @@ func assets(cache, executable string, now time.Time) (string, error) {
 	if _, err := io.Copy(sum, source); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(cache), 0o700); err != nil {
+		return "", err
+	}
+	if err := ownFolder(cache); err != nil {
 		return "", err
 	}
 	folder := filepath.Join(cache, hex.EncodeToString(sum.Sum(nil)[:16]))
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+	if err := checkOwn(folder); errors.Is(err, fs.ErrNotExist) {
 		if _, err := source.Seek(0, io.SeekStart); err != nil {
 			return "", err
 		}
@@ -116,10 +132,8 @@ func makeAssets(cache, folder string, source io.Reader) error {
 			return err
 		}
 	}
-	if err := os.Rename(unfinished, folder); err != nil {
-		if _, statErr := os.Stat(folder); statErr != nil {
-			return err
-		}
+	if err := os.Rename(unfinished, folder); err != nil && checkOwn(folder) != nil {
+		return err
 	}
 	return nil
 }

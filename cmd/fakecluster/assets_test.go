@@ -426,6 +426,81 @@ func TestAssets(t *testing.T) {
 	}
 }
 
+// The folder has a name that others can find out, and the test runs the programs in it: it has to be the user's own, all the
+// way from the cache folder.
+func TestEnvtestRefusesAFolderOfAnother(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	play := func() (status int, stdout, stderr string) {
+		var out, errs bytes.Buffer
+		status = execute(t.Context(), []string{"envtest"}, &out, &errs)
+		return status, strings.TrimSuffix(out.String(), "\n"), errs.String()
+	}
+	status, folder, _ := play()
+	if status != 0 {
+		t.Fatalf("status %d", status)
+	}
+	const elsewhere = ": remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own\n"
+	refused := func(what, want string) {
+		t.Helper()
+		if status, stdout, stderr := play(); status != 1 || stdout != "" || stderr != "fakecluster: envtest: "+want+elsewhere {
+			t.Errorf("%s: status %d, stdout %q, stderr %q, want %s", what, status, stdout, stderr, want)
+		}
+	}
+	for _, path := range []string{folder, filepath.Dir(folder), filepath.Dir(filepath.Dir(folder))} {
+		for _, mode := range []os.FileMode{0o720, 0o702, 0o777} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			refused("writable", fmt.Sprintf("%s has mode %#o, so that other users could change the programs in it", path, mode))
+		}
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() == 0 { // who alone can give folders to others
+			if err := os.Chown(path, 65534, -1); err != nil {
+				t.Fatal(err)
+			}
+			refused("owned", path+" belongs to another user (uid 65534; yours is 0), who could change the programs in it")
+			if err := os.Chown(path, 0, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		real := filepath.Join(t.TempDir(), "real")
+		if err := os.Rename(path, real); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(real, path); err != nil {
+			t.Fatal(err)
+		}
+		refused("linked", path+" is a symbolic link, which is not followed")
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("my thesis"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused("a file", path+" is not a folder")
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(real, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, again, stderr := play(); status != 0 || again != folder {
+		t.Errorf("its own again: status %d, %s, stderr %q", status, again, stderr)
+	}
+
+	// /usr is root's, or this test is root's.
+	if info, err := os.Lstat("/usr"); err == nil && os.Geteuid() != 0 {
+		if err := checkOwner("/usr", info); err == nil || !strings.Contains(err.Error(), "belongs to another user (uid 0") {
+			t.Errorf("a folder of root: %v", err)
+		}
+	}
+}
+
 func TestEnvtestPrintsAFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

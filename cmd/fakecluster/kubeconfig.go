@@ -27,25 +27,9 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	return func() { removeKubeconfig(path, content) }, nil
 }
 
-// writeOwn writes content to a file, and says whether the file is new. One that is there is replaced
-// if it is empty or what ours accepts.
+// writeOwn writes content to a file, and reports whether the file is new. One that is there is replaced
+// if it is empty or what ours accepts. It looks at the file last, right before it takes its place.
 func writeOwn(path string, content []byte, what string, ours func([]byte) bool) (isNew bool, err error) {
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		isNew = true
-	case err != nil:
-		return false, err
-	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
-	default:
-		before, err := os.ReadFile(path)
-		if err != nil {
-			return false, err
-		}
-		if len(before) > 0 && !ours(before) {
-			return false, fmt.Errorf("%s exists and is not %s: not overwriting it", path, what)
-		}
-	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return false, err
 	}
@@ -53,15 +37,38 @@ func writeOwn(path string, content []byte, what string, ours func([]byte) bool) 
 	if err != nil {
 		return false, err
 	}
+	defer os.Remove(file.Name()) // unless it has been renamed
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
+	if err = errors.Join(err, file.Close()); err != nil {
 		return false, err
 	}
-	return isNew, nil
+	if isNew, err = replaceable(path, what, ours); err != nil {
+		return false, err
+	}
+	if isNew {
+		// Unlike a rename, a link never replaces a file that another process has made since.
+		if err := os.Link(file.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+			return true, err
+		}
+	}
+	return isNew, os.Rename(file.Name(), path)
+}
+
+// replaceable returns an error for a file that must not be replaced, and reports whether there is none.
+func replaceable(path, what string, ours func([]byte) bool) (isNew bool, err error) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
+	}
+	before, err := os.ReadFile(path)
+	if err == nil && len(before) > 0 && !ours(before) {
+		err = fmt.Errorf("%s exists and is not %s: not overwriting it", path, what)
+	}
+	return false, err
 }
 
 // removeKubeconfig removes the file if it still has the content.

@@ -124,7 +124,7 @@ func (r *request) findVersion() error {
 		return errUnknownPath
 	}
 	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
-	if !group.Serves(r.info.APIVersion) || res == nil || !r.inScope(res) {
+	if !group.Serves(r.info.APIVersion) || res == nil || res.Routing.AnyPath && !r.inScope(res) {
 		return unknownPath(group.Routing)
 	}
 	if r.version = group.Routed(res, r.info.APIVersion); r.version == nil {
@@ -133,57 +133,37 @@ func (r *request) findVersion() error {
 	return nil
 }
 
-// inScope tells whether the path names a namespace if the resource is namespaced, and none
+// inScope reports whether the path names a namespace if the custom resource is namespaced, and none
 // if it is not. A list or watch may leave it out.
 func (r *request) inScope(res *resource.Resource) bool {
 	if !res.Namespaced {
-		return r.info.Namespace == "" || res.NamespaceOfItself
+		return r.info.Namespace == ""
 	}
 	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
 }
 
-// find returns the verb of the resource or subresource.
+// find returns the handler of the verb, for the resource or subresource.
 func (s resources) find(r *request) (verb, error) {
-	res, name := r.version.Resource, r.info.Verb
-	if r.info.Subresource == "" {
-		serve := s.verbs[name]
-		if r.version.Told != nil {
-			serve = toldVerbs[name]
-		}
-		routed := res.Routing.AnyPath || slices.Contains(res.Verbs, name) && fitsPath(name, r.info.Parts) || asksToWatch(r)
-		if !res.Routing.AnyPath && !slices.ContainsFunc(res.Verbs, func(verb string) bool { return verb != "watch" && fitsPath(verb, r.info.Parts) }) {
-			return nil, unknownPath(res.Routing)
-		}
-		if serve == nil || !routed || r.http.Method == http.MethodHead && !res.Routing.Head {
-			return nil, unknownVerb(r)
-		}
-		if r.info.Name == "" && (name == "update" || name == "patch") {
-			return nil, apierrors.NewBadRequest("name must be provided")
-		}
-		return serve, nil
+	if !r.version.Resource.Routing.AnyPath {
+		return s.route(r)
 	}
-	subresource := r.version.Subresource[r.info.Subresource]
-	if subresource == nil {
-		return nil, unknownSubresource(r)
+	name := r.info.Verb
+	serve := s.verbs[name]
+	if r.info.Subresource != "" {
+		subresource := r.version.Subresource[r.info.Subresource]
+		if subresource == nil {
+			return nil, apierrors.NewNotFound(r.version.Resource.GroupResource(), r.info.Name)
+		}
+		serve = s.subresources[name]
+		if !slices.Contains(subresource.Verbs, name) {
+			serve = nil
+		}
 	}
-	if subresource.Connection != nil && slices.Contains(subresource.Verbs, name) {
-		return connect, nil
-	}
-	serve := s.subresources[name]
-	if serve == nil || !slices.Contains(subresource.Verbs, name) {
+	if serve == nil {
 		return nil, unknownVerb(r)
 	}
-	return serve, nil
-}
-
-// fitsPath tells whether the verb is served at the path, of which parts begin with the
-// resource.
-func fitsPath(verb string, parts []string) bool {
-	switch verb {
-	case "create", "list", "deletecollection":
-		return len(parts) == 1
-	case "get", "update", "patch", "delete":
-		return len(parts) > 1
+	if r.info.Name == "" && (name == "update" || name == "patch") {
+		return nil, apierrors.NewBadRequest("name must be provided")
 	}
-	return true
+	return serve, nil
 }

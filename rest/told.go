@@ -3,7 +3,6 @@ package rest
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,12 +14,6 @@ import (
 
 // toldVerbs are the verbs of a kind whose objects are told of and not stored.
 var toldVerbs = map[string]verb{"get": getTold, "list": listTold, "watch": watchTold}
-
-// asksToWatch tells whether a list asks for a watch of a kind that has none. A real server refuses
-// it in the handler of the list, when it knows that all else is right.
-func asksToWatch(r *request) bool {
-	return r.version.Told != nil && r.info.Verb == "watch" && !strings.Contains(r.http.URL.Path, "/watch/")
-}
 
 // getTold answers with an object that is not stored.
 func getTold(r *request) error {

@@ -36,14 +36,6 @@ func unknownVerb(r *request) error {
 	return unknownMethod()
 }
 
-// unknownSubresource is the answer to a subresource that the version does not have.
-func unknownSubresource(r *request) error {
-	if res := r.version.Resource; res.Routing.NamedRefusals {
-		return apierrors.NewNotFound(res.GroupResource(), r.info.Name)
-	}
-	return unknownPath(resource.Routing{})
-}
-
 // unknownMediaType is the answer to a client that accepts no media type of the resource; err
 // is the answer of a handler. A real server routes requests to built-in kinds by their media
 // types without parameters. If no route matches, no handler is called. A Table in protobuf,

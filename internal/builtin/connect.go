@@ -46,7 +46,6 @@ import (
 // connection is a subresource that connects the client to something else.
 type connection struct {
 	options func() runtime.Object // an empty one, of upstream's internal type
-	proxy   bool                  // the path behind the subresource is one of the options
 	read    bool                  // it is a read, which admission is not asked about
 	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
 	storage registryrest.Storage // upstream's, which is never called: it says which methods there are
@@ -54,19 +53,16 @@ type connection struct {
 
 // of makes the connection of a version, at a subresource that speaks the kind.
 func (c *connection) of(v *resource.Version, kind schema.GroupVersionKind) *resource.Connection {
-	out := &resource.Connection{
-		Connect: c.connect,
-		Storage: c.storage,
-		Options: func(query url.Values, path string) (runtime.Object, error) {
-			if c.proxy {
-				query["path"] = []string{path}
-			}
-			options := c.options()
-			if err := legacyscheme.ParameterCodec.DecodeParameters(query, v.GroupVersion(), options); err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-			return options, nil
-		},
+	out := &resource.Connection{Connect: c.connect, Storage: c.storage}
+	out.Options = func(query url.Values, path string) (runtime.Object, error) {
+		if out.TakesPath() {
+			query["path"] = []string{path}
+		}
+		options := c.options()
+		if err := legacyscheme.ParameterCodec.DecodeParameters(query, v.GroupVersion(), options); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return options, nil
 	}
 	if !c.read {
 		out.View = viewAs(kind, v)
@@ -195,7 +191,7 @@ var (
 
 // proxy makes a connection to a pod, a service or a node.
 func proxy(storage registryrest.Storage, options func() runtime.Object, locate func(ctx context.Context, name string) (*url.URL, error)) *connection {
-	return &connection{storage: storage, proxy: true, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
+	return &connection{storage: storage, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
 		location, err := locate(ctx, name)
 		if err != nil {
 			return "", err

@@ -26,7 +26,7 @@ import (
 var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 
 // routing is the Routing of custom resources, for which a real server has a single handler.
-var routing = resource.Routing{AnyPath: true, Head: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
+var routing = resource.Routing{AnyPath: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
 
 // Priority is the priority of all custom resources.
 var Priority = resource.Priority{Group: 1000, Version: 100}

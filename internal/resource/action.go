@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,25 @@ type Connection struct {
 	// Connect returns the text that the connection sends, or an error that says why there is
 	// none. Upgrade says that the client asks for a stream.
 	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
-	// Storage is upstream's storage of such connections. It is only asked which methods and options
-	// it takes, for OpenAPI.
+	// Storage is upstream's storage of such connections. It is only asked which methods, options and
+	// paths it takes.
 	Storage registryrest.Storage
+}
+
+// Methods returns the HTTP methods that make the connection.
+func (c *Connection) Methods() []string {
+	if connecter, ok := c.Storage.(registryrest.Connecter); ok {
+		return connecter.ConnectMethods()
+	}
+	return []string{http.MethodGet}
+}
+
+// TakesPath reports whether the path may have more segments behind the subresource.
+func (c *Connection) TakesPath() bool {
+	connecter, ok := c.Storage.(registryrest.Connecter)
+	if !ok {
+		return false
+	}
+	_, takesPath, _ := connecter.NewConnectOptions()
+	return takesPath
 }

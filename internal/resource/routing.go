@@ -5,14 +5,10 @@ package resource
 // kinds, and one handler for all custom resources, and the two answer differently. The zero
 // value is for kinds with routes.
 type Routing struct {
-	// AnyPath serves each verb at whatever path it is sent to: a POST to the path of an
-	// object is a create. Otherwise the verbs of collections (create, list,
-	// deletecollection) are served at the path of the collection, those of objects at the
-	// path of an object, and none that Resource.Verbs does not have.
+	// AnyPath serves each verb at any path: a POST to the path of an object is a create, and
+	// segments behind a subresource are ignored. HEAD is served as GET. Otherwise there is a
+	// route for each verb of Resource.Verbs and Subresource.Verbs, at its own path.
 	AnyPath bool
-
-	// Head serves HEAD as GET. Otherwise HEAD is a verb that the resource does not have.
-	Head bool
 
 	// NamedRefusals says that a refusal names what was asked for. For a missing verb it is
 	// "delete is not supported on resources of kind …", for a missing subresource it says

@@ -145,14 +145,15 @@ func (s *Server) watchTimeout() time.Duration {
 }
 
 // untilWatchEnds returns the context of a watch. It ends with the request, after
-// timeoutSeconds or the timeout of the server, and when the server closes.
+// timeoutSeconds or the timeout of the server, and when the server closes. A negative timeout
+// ends it at once.
 func (w watches) untilWatchEnds(request context.Context, o *internalversion.ListOptions) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(request)
 	timedOut, timeout := func() {}, w.timeout()
-	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
-		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
+	if o.TimeoutSeconds != nil && *o.TimeoutSeconds != 0 {
+		timeout = time.Duration(*o.TimeoutSeconds) * time.Second // overflows as on a real server
 	}
-	if timeout > 0 {
+	if timeout != 0 {
 		ctx, timedOut = context.WithTimeout(ctx, timeout)
 	}
 	detach := context.AfterFunc(w.closing, cancel)

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -98,5 +99,22 @@ func TestAWatchWhoseObjectsHaveNotTheFormEndsWithoutAWord(t *testing.T) {
 	w := c.watchOnce(t, configMapsPath+"?watch=1&resourceVersion=0", http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}})
 	if w.Code != http.StatusOK || w.Body.Len() > 0 {
 		t.Errorf("the watch is answered with %d and %q", w.Code, w.Body)
+	}
+}
+
+func TestAWatchWithANegativeTimeoutEndsAtOnce(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	c.must("POST", widgetsPath, widget("a"))
+	c.must("POST", configMapsPath, `{"metadata":{"name":"a"}}`)
+	for _, path := range []string{widgetsPath, configMapsPath} {
+		for _, query := range []string{
+			"timeoutSeconds=-1", "timeoutSeconds=-1&resourceVersion=0", "timeoutSeconds=-1&resourceVersion=1",
+			"timeoutSeconds=-1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+			"timeoutSeconds=9223372037", // overflows
+		} {
+			a := c.do("GET", path+"?watch=1&"+query, nil, "")
+			expect(t, path+"?"+query, fmt.Sprint(a.code, " ", a.body), "200 ")
+		}
 	}
 }

@@ -47,6 +47,9 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	}
 	s.entry.Reached(store.FirstRevision) // until it knows better
 	s.out.begin(s.events.MediaType())
+	if ctx.Err() != nil {
+		return // a negative timeoutSeconds: no events, and no error either
+	}
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
 		faults.Tell(ctx, err)

@@ -87,6 +87,12 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (resource.Dec
 	return decoded, actual, nil
 }
 
+// DecodePatched implements resource.Codec. A custom object has to name its kind in any case.
+func (c *codec) DecodePatched(text []byte, serializer runtime.Serializer) (resource.Decoded, error) {
+	obj, _, err := c.Decode(text, serializer)
+	return obj, err
+}
+
 // parse reads a body without changing it. It reads strict JSON itself, which is the usual
 // case, with the same outcome as the serializer. The serializer reads other bodies, and
 // words the errors.

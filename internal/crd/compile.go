@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -177,7 +178,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		return nil, err
 	}
 	strategy := customStrategy{
-		ObjectTyper: typer{}, NameGenerator: names.SimpleNameGenerator,
+		ObjectTyper: crdserverscheme.NewUnstructuredObjectTyper(), NameGenerator: names.SimpleNameGenerator,
 		kind: kind, namespaced: r.Namespaced, schema: all.schemas[v.Name],
 	}
 	c := &codec{

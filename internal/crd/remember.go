@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +36,16 @@ func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (resource.De
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
 	remember(crd, len(body))
 	return resource.Decoded{Object: copyDefinition(readDefinitions.Put(id, crd, len(body)))}, kind, nil
+}
+
+// DecodePatched implements resource.Codec. Decode may have read the definition before if it names its kind.
+func (c *definitionCodec) DecodePatched(text []byte, s runtime.Serializer) (resource.Decoded, error) {
+	named := gjson.GetManyBytes(text, "apiVersion", "kind")
+	if schema.FromAPIVersionAndKind(named[0].Str, named[1].Str) != c.kind {
+		return c.TypedCodec.DecodePatched(text, s)
+	}
+	obj, _, err := c.Decode(text, s)
+	return obj, err
 }
 
 // DecodeStored implements resource.Codec.

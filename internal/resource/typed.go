@@ -112,12 +112,25 @@ func (c *TypedCodec) New() runtime.Object {
 // serializer. Any other text goes to the serializer, which also words the errors.
 func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error) {
 	kind := c.kind
+	return c.decode(body, serializer, &kind)
+}
+
+// DecodePatched implements Codec.
+func (c *TypedCodec) DecodePatched(text []byte, serializer runtime.Serializer) (Decoded, error) {
+	obj, _, err := c.decode(text, serializer, nil)
+	return obj, err
+}
+
+// decode reads an object of the kind that its text names; what the text leaves out is as in defaults, if
+// there are any, or else as in the internal version.
+func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults *schema.GroupVersionKind) (Decoded, *schema.GroupVersionKind, error) {
 	if serializer == c.json.StrictSerializer || serializer == c.json.Serializer {
-		if obj, ok := c.readPlain(string(body), kind, c.hub); ok {
+		kind := c.kind
+		if obj, ok := c.readPlain(string(text), kind, c.hub); ok {
 			return Decoded{Object: obj}, &kind, nil
 		}
 	}
-	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(body, &kind, c.New())
+	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(text, defaults, c.New())
 	return Decoded{Object: obj}, actual, err
 }
 

@@ -194,6 +194,12 @@ type Codec interface {
 	// object.
 	Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error)
 
+	// DecodePatched is Decode for the JSON that a patch has made of an object in this version. A
+	// body without apiVersion and kind is of this version. A patched object without apiVersion
+	// is not, as on a real server, which takes it for one of the internal version: the names of
+	// its fields are those of the Go type, and "metadata" is unknown.
+	DecodePatched(text []byte, serializer runtime.Serializer) (Decoded, error)
+
 	// DecodeStored reads an object of the store, in whichever version it was
 	// written, as this version sees it. Its resourceVersion is set. Others may
 	// be given the same object: it must not be altered. If the conversion fails, the error is

@@ -56,6 +56,11 @@ func (f forgetful) Decode(body []byte, s runtime.Serializer) (resource.Decoded, 
 	return resource.Decoded{Object: obj.Object}, kind, err
 }
 
+func (f forgetful) DecodePatched(text []byte, s runtime.Serializer) (resource.Decoded, error) {
+	obj, err := f.Codec.DecodePatched(text, s)
+	return resource.Decoded{Object: obj.Object}, err
+}
+
 func (f forgetful) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	encoded, err := f.Codec.EncodeToStore(resource.Decoded{Object: obj.Object.DeepCopyObject()})
 	encoded.Stored = resource.Decoded{}

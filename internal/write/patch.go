@@ -79,7 +79,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 	if asksForComplaints(p.Validation) {
 		serializer = info.StrictSerializer
 	}
-	obj, _, err := version.Codec.Decode(after, serializer)
+	obj, err := version.Codec.DecodePatched(after, serializer)
 	a.request.Explained.Read(after, version.Codec, obj.Object)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/apiserver/pkg/storage"
 )
 
 // What a request may take at most, as on a real server, unless the options of the server say
@@ -119,6 +120,26 @@ func orTimeout(ctx context.Context, err error) error {
 		return late
 	}
 	return errLate
+}
+
+// freshWait is how long the cache of a real server waits for a resourceVersion that is yet to come.
+const freshWait = 3 * time.Second
+
+// orOutwaited replaces the error of a read at a resourceVersion that is yet to come, if the request's timeout
+// is not longer than a real server waits for it. No read waits here: the revision is not there now, and the
+// response is the one that a real server gives if nothing is written in that time. Kinds without a cache
+// do not wait on a real server either; their error names no time to try again.
+func orOutwaited(req *http.Request, err error) error {
+	if !storage.IsTooLargeResourceVersion(err) {
+		return err
+	}
+	if _, cached := apierrors.SuggestsClientDelay(err); !cached {
+		return err
+	}
+	if timeout, late, invalid := limitOf(req); invalid == nil && timeout <= freshWait {
+		return late
+	}
+	return err
 }
 
 // writeAllotted answers a request with errAllotted. On a real server, a filter in front of

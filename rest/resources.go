@@ -68,7 +68,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
 	}
 	s.gaps.note(err)
-	if err = orTimeout(req.Context(), err); err != nil {
+	if err = orTimeout(req.Context(), orOutwaited(req, err)); err != nil {
 		writeError(r.w, req, err)
 	}
 }

@@ -204,7 +204,7 @@ func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 			obj.Known = schema.Parts{}
 		}
 	}
-	text, same, err := json.EncodeAndCompare(u.Object)
+	text, same, err := json.EncodeToStore(u.Object)
 	if encoded.Text = text; same && !converted {
 		encoded.Stored = obj
 	}

@@ -77,7 +77,31 @@ func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded,
 		recordStorageVersion(crd)
 	}
 	text, err := c.Encode(crd)
-	return resource.Encoded{Text: text, Stored: obj, Filled: filled}, err
+	if err != nil || !hasNegativeZero(text) {
+		return resource.Encoded{Text: text, Stored: obj, Filled: filled}, err
+	}
+	// As in custom objects, a default of -0.0 reads as 0. A minimum, which is a float64 in Go, does not.
+	read, err := c.TypedCodec.DecodeStored(store.Record{Value: string(text)})
+	if err != nil {
+		return resource.Encoded{}, err
+	}
+	text, err = c.TypedCodec.Encode(read)
+	return resource.Encoded{Text: text, Filled: filled}, err
+}
+
+// hasNegativeZero reports whether the JSON contains -0 as a value. It may be part of a string.
+func hasNegativeZero(text []byte) bool {
+	for {
+		at := bytes.Index(text, []byte("-0"))
+		if at < 0 {
+			return false
+		}
+		before, after := text[max(at-1, 0)], text[min(at+2, len(text)-1)]
+		if strings.ContainsRune(":,[", rune(before)) && strings.ContainsRune(",]}", rune(after)) {
+			return true
+		}
+		text = text[at+2:]
+	}
 }
 
 // Encode implements resource.Codec.

@@ -28,7 +28,7 @@ func TestWhatReadsAsItWasPrinted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			obj := map[string]any{"v": test.value}
-			text, same, err := EncodeAndCompare(obj)
+			text, same, err := EncodeToStore(obj)
 			if err != nil || same != test.want {
 				t.Errorf("got %v, %v", same, err)
 			}
@@ -36,6 +36,22 @@ func TestWhatReadsAsItWasPrinted(t *testing.T) {
 				t.Errorf("%#v became %#v", obj, got)
 			}
 		})
+	}
+}
+
+func TestMinusZeroIsStoredAsItReads(t *testing.T) {
+	obj := map[string]any{"v": []any{math.Copysign(0, -1), 0.0, -0.5}}
+	for _, c := range []struct {
+		name   string
+		encode func(map[string]any) ([]byte, error)
+		want   string
+	}{
+		{"stored", func(m map[string]any) ([]byte, error) { text, _, err := EncodeToStore(m); return text, err }, `{"v":[0,0,-0.5]}`},
+		{"as the library encodes it", Encode, `{"v":[-0,0,-0.5]}`},
+	} {
+		if text, err := c.encode(obj); err != nil || string(text) != c.want {
+			t.Errorf("%s: got %s, %v, want %s", c.name, text, err, c.want)
+		}
 	}
 }
 

@@ -13,20 +13,33 @@ import (
 )
 
 // convert converts u, which it may change, to the given version as its definition says, and
-// prunes it by the schema of that version.
+// prunes it by the schema of that version. It is for objects on their way from or to the store. There
+// they have no resourceVersion on a real server, so a webhook gets them without.
 func (c *codec) convert(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	if u.GetAPIVersion() == (schema.GroupVersion{Group: c.kind.Group, Version: version}).String() {
 		return u, nil
 	}
+	revision := c.withoutRevision(u)
 	u, err := c.reversion(u, version)
 	if err != nil {
 		return nil, err
 	}
+	u.SetResourceVersion(revision)
 	_, err = c.coerce(u, coerceOptions{})
 	return u, err
 }
 
-// reversion is convert that does not prune.
+// withoutRevision removes the resourceVersion of an object that a webhook will convert, and returns it.
+func (c *codec) withoutRevision(u *unstructured.Unstructured) string {
+	revision := u.GetResourceVersion()
+	if c.webhook != nil {
+		u.SetResourceVersion("")
+	}
+	return revision
+}
+
+// reversion is convert that neither prunes nor hides the resourceVersion: field management converts what is
+// in a request.
 func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstructured.Unstructured, error) {
 	to := schema.GroupVersion{Group: c.kind.Group, Version: version}
 	if u.GetAPIVersion() == to.String() {
@@ -83,11 +96,13 @@ func (c *codec) convertAll(items []*unstructured.Unstructured) error {
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(c.kind.GroupVersion().WithKind(c.kind.Kind + "List"))
 	var places []int
+	var revisions []string
 	for i, u := range items {
 		if u.GetAPIVersion() != to.String() {
 			if err := c.checkVersions(u, to); err != nil {
 				return err
 			}
+			revisions = append(revisions, c.withoutRevision(u))
 			list.Items, places = append(list.Items, *u), append(places, i)
 		}
 	}
@@ -101,6 +116,7 @@ func (c *codec) convertAll(items []*unstructured.Unstructured) error {
 	converted := out.(*unstructured.UnstructuredList)
 	for n, place := range places {
 		u := &converted.Items[n]
+		u.SetResourceVersion(revisions[n])
 		if _, err := c.coerce(u, coerceOptions{}); err != nil {
 			return err
 		}

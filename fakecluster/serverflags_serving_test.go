@@ -270,7 +270,8 @@ func TestFlagzShowsTheFlags(t *testing.T) {
 	code, _ := answerTo(t, of.ConfigFor("jane"), "/flagz", "text/plain")
 	equal(t, "of somebody else", code, http.StatusForbidden)
 	code, text := answerTo(t, of.RESTConfig(), "/flagz", "text/plain")
-	if code != http.StatusOK || !strings.HasPrefix(text, "\napiserver flagz\nWarning: ") {
+	if code != http.StatusOK || !strings.HasPrefix(text, "\napiserver flagz\nWarning: ") ||
+		!strings.Contains(text, " only.\nadmission-control:[]\n") || !strings.HasSuffix(text, "\nwatch-cache-sizes:[]\n") {
 		t.Errorf("as text: %d %s", code, text)
 	}
 }

@@ -58,7 +58,7 @@ func TestStatuszListsThePathsOutsideOfTheAPI(t *testing.T) {
 	c := start(t)
 	a := c.do(http.MethodGet, "/statusz", http.Header{"Accept": {"text/plain"}}, "")
 	expect(t, "code", a.code, 200)
-	for _, want := range []string{"\napiserver statusz\n", " 1.37\n", " /flagz /healthz /livez /metrics /readyz /statusz /version"} {
+	for _, want := range []string{"\napiserver statusz\n", "\nBinary version: 1.37.1\nEmulation version: 1.37\nPaths: /flagz /healthz /livez /metrics /readyz /statusz /version\n"} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%q is not in %s", want, a.body)
 		}

@@ -1,0 +1,75 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/server/flagz"
+	"k8s.io/apiserver/pkg/server/statusz"
+	"k8s.io/component-base/compatibility"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+)
+
+// commandLine are the flags that /flagz shows.
+type commandLine func() map[string]string
+
+// GetFlagz implements upstream's flagz.Reader.
+func (c commandLine) GetFlagz() map[string]string {
+	if c == nil {
+		return map[string]string{}
+	}
+	return c()
+}
+
+// serveFlagz serves /flagz by upstream's handler: all flags, and their values.
+func serveFlagz(w http.ResponseWriter, req *http.Request, of commandLine) {
+	flags := of.GetFlagz()
+	mux := http.NewServeMux()
+	flagz.Install(mux, "apiserver", commandLine(func() map[string]string { return flags }))
+	mux.ServeHTTP(colons{w, func(text []byte) []byte {
+		names := slices.Sorted(maps.Keys(flags))
+		if len(names) == 0 {
+			return text
+		}
+		header, _, _ := bytes.Cut(text, []byte("\n"+names[0]))
+		for _, name := range names {
+			header = fmt.Appendf(header, "\n%s:%s", name, flags[name])
+		}
+		return append(header, '\n')
+	}}, req)
+}
+
+// serveStatusz serves /statusz by upstream's handler: the version that runs, since when, and the paths
+// that it serves.
+func serveStatusz(w http.ResponseWriter, req *http.Request, paths []string) {
+	mux := http.NewServeMux()
+	version := compatibility.NewEffectiveVersionFromString(discovery.Version.GitVersion, "", "")
+	statusz.Install(mux, "apiserver", statusz.NewRegistry(version, statusz.WithListedPaths(paths)))
+	mux.ServeHTTP(colons{w, func(text []byte) []byte { return statuszNames.ReplaceAll(text, []byte("$1: ")) }}, req)
+}
+
+// statuszNames matches the names in the text of /statusz, and the delimiter behind each.
+var statuszNames = regexp.MustCompile(`(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)(?:: |:|=| ) `)
+
+// colons is a response whose text separates names from values by a colon. Upstream draws the delimiter at
+// random, so that nobody parses the text. Responses of a cluster do not depend on chance, so this
+// always chooses the first of upstream's delimiters.
+type colons struct {
+	http.ResponseWriter
+	delimit func(text []byte) []byte
+}
+
+// Write implements http.ResponseWriter. Upstream writes whole lines, and the flags at once.
+func (c colons) Write(text []byte) (int, error) {
+	if !strings.HasPrefix(c.Header().Get("Content-Type"), "text/plain") {
+		return c.ResponseWriter.Write(text)
+	}
+	_, err := c.ResponseWriter.Write(c.delimit(text))
+	return len(text), err
+}

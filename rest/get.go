@@ -52,7 +52,7 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 // refuseExport refuses a parameter that was removed from servers, so that no client thinks that it has an
 // effect.
 func (r *request) refuseExport() error {
-	if r.info.Subresource != "" || !strings.Contains(r.http.URL.RawQuery, "export") {
+	if !strings.Contains(r.http.URL.RawQuery, "export") {
 		return nil
 	}
 	asked := r.http.URL.Query()["export"]

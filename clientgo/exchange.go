@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -95,11 +94,6 @@ func newExchange(t *Transport, req *http.Request) *exchange {
 
 // serve runs the handler, on the exchange's own goroutine.
 func (x *exchange) serve() {
-	if m := x.request.Method; m == http.MethodGet || m == http.MethodHead {
-		growStack()
-	} else {
-		growStackMore()
-	}
 	defer x.transport.remove(x)
 	normal := false
 	defer func() {
@@ -120,24 +114,6 @@ func (x *exchange) serve() {
 	}()
 	x.transport.handler.ServeHTTP(responseWriter{x}, x.request)
 	normal = true
-}
-
-// growStack grows the stack of a new goroutine to what a handler usually needs, while there is
-// next to nothing on it to copy. A new goroutine begins with 2 KiB. Doubling that several times
-// in the depth of a handler takes a microsecond or more for each request.
-//
-//go:noinline
-func growStack() {
-	var room [8 << 10]byte
-	runtime.KeepAlive(&room)
-}
-
-// growStackMore is growStack for a write, whose handler goes deeper: it validates objects by reflection.
-//
-//go:noinline
-func growStackMore() {
-	var room [16 << 10]byte
-	runtime.KeepAlive(&room)
 }
 
 // failure is what the client gets when the handler panicked with v, or exited if

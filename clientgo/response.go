@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -37,10 +36,7 @@ func (w responseWriter) WriteHeader(code int) {
 
 func (w responseWriter) Write(p []byte) (int, error) { return w.x.write(p) }
 
-// WriteString does not copy the string; none of its readers changes the bytes.
-func (w responseWriter) WriteString(s string) (int, error) {
-	return w.x.write(unsafe.Slice(unsafe.StringData(s), len(s)))
-}
+func (w responseWriter) WriteString(s string) (int, error) { return w.x.write([]byte(s)) }
 
 func (w responseWriter) Flush() { w.FlushError() }
 

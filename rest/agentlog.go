@@ -29,9 +29,6 @@ type agentLog struct {
 	now     func() time.Time
 }
 
-// TakesObjects implements cluster.Log.
-func (l agentLog) TakesObjects() bool { return l.trail != nil }
-
 // Write implements cluster.Log.
 func (l agentLog) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -79,7 +80,6 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 
 	text, got := c.store(v, obj, body)
 	c.merge(v, resource.Decoded{Object: got}, text, model)
-
 	if bare := c.bare(v, tree); bare != nil {
 		c.store(v, resource.Decoded{Object: bare}, body)
 	}
@@ -151,14 +151,18 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 		c.Fatal(err)
 	}
 	c.same(v, "is read of the store", read, got)
-	if stored.Object != nil {
-		c.same(v, "is told to be read of the store", read, stored.Object)
+	// Protobuf makes empty bytes of none, which JSON does not show.
+	if stored.Object != nil && !equality.Semantic.DeepEqual(read, stored.Object) {
+		c.Errorf("%s is stored (-as it is read +stored):\n%s", v.Kind(), cmp.Diff(read, stored.Object))
 	}
 	return text, got
 }
 
 // merge compares what a merge patch makes of an object with what it makes of its text.
 func (c *codecCases) merge(v *resource.Version, current resource.Decoded, text []byte, model *spec.Schema) {
+	if v.Patches.Merge == nil {
+		return
+	}
 	var was map[string]any
 	if err := json.Unmarshal(text, &was); err != nil {
 		c.Fatal(err)

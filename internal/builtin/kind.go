@@ -207,7 +207,6 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Codec:            codec,
 		Serializer:       codec.Serializer(),
 		Strategy:         k.strategy,
-		Informed:         informed(scheme, k.strategy),
 		ContentFirst:     k.content,
 		Deletion:         k.deletion(),
 		Claims:           k.claims,
@@ -280,7 +279,6 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 		out.Projection = s.scale.projection(v)
 		out.FieldManager = scaleFields()
 	case s.strategy != nil:
-		out.Informed = informedStatus(g.typesOf(), s.strategy)
 		out.FieldManager = k.fields(g, v.Name, name, s.resets())
 	}
 	return out

@@ -70,8 +70,6 @@ type Log interface {
 	// Stage takes down a write that commits together with another one. It returns the context for
 	// its stages, and a function to call with its result once it has committed.
 	Stage(ctx context.Context, by Agent, verb string, w write.Request) (staging context.Context, committed func(result func() (write.Result, error)))
-	// TakesObjects tells whether it takes down the objects that writes end with.
-	TakesObjects() bool
 }
 
 // Cluster is an API server without HTTP. It is safe for concurrent use.

@@ -136,7 +136,7 @@ func (r reactions) DeleteContent(ctx context.Context, res *resource.Resource, na
 	w := namespaceController.write(res, namespace, name)
 	policy := metav1.DeletePropagationBackground
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}
-	w.Collection, w.Unanswered, w.SettlesLater = true, !r.own.log.TakesObjects(), true
+	w.Collection, w.SettlesLater = true, true
 	return r.own.carryOut(ctx, namespaceController, "delete", w)
 }
 
@@ -144,7 +144,7 @@ func (r reactions) DeleteInstance(ctx context.Context, res *resource.Resource, n
 	by := r.keeperOf(res)
 	w := by.write(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	w.SkipAdmission, w.Unanswered, w.SettlesLater = true, !r.own.log.TakesObjects(), true
+	w.SkipAdmission, w.SettlesLater = true, true
 	return r.own.carryOut(ctx, by, "delete", w)
 }
 
@@ -193,7 +193,7 @@ func orNull[T any](list []T) any {
 func (r reactions) Collect(ctx context.Context, res *resource.Resource, was store.Record, policy metav1.DeletionPropagation) error {
 	w := garbageCollector.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid, revision := types.UID(gjson.Get(was.Value, "metadata.uid").Str), formatRevision(was.Revision)
-	w.Revision, w.Unanswered = was.Revision, !r.own.log.TakesObjects()
+	w.Revision = was.Revision
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
 	}}
@@ -211,7 +211,7 @@ func (r reactions) Create(ctx context.Context, res *resource.Resource, obj runti
 func (r reactions) Delete(ctx context.Context, res *resource.Resource, was store.Record) error {
 	w := apiServer.write(res, res.NamespaceOf(was.Key), res.NameOf(was.Key))
 	uid := types.UID(gjson.Get(was.Value, "metadata.uid").Str)
-	w.Revision, w.Unanswered = was.Revision, !r.own.log.TakesObjects()
+	w.Revision = was.Revision
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}}
 	return r.own.carryOut(ctx, apiServer, "delete", w)
 }

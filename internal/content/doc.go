@@ -23,7 +23,6 @@
 //	internal/openapi           typesV2             the OpenAPI v2 of a server's Go types        16
 //	internal/openapi           typesV3             an OpenAPI v3 document of Go types           256
 //	internal/resource          factories           the codecs of a scheme                       16
-//	internal/typed             plans               what the JSON of a Go type looks like        4096
 //
 // A test compares this table with the code. Besides these caches, the process has values that
 // are made once, when they are first needed (sync.Once and its relatives), such as the CEL

@@ -32,7 +32,7 @@
 //
 // Objects are JSON trees: map[string]any, []any, string, int64, float64, bool, nil. For
 // objects with Go types, the caller makes trees of what differs only: see
-// [Engine.UpdateViews], package typed and resource.TypedFields. Their owners are read with
+// [Engine.UpdateViews] and resource.TypedFields. Their owners are read with
 // [ParseList] and written as [Managed.List].
 //
 // Invariants: the engine does not alter the objects that it is given, and its results share

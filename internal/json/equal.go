@@ -2,7 +2,6 @@ package json
 
 import (
 	"reflect"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 )
@@ -48,11 +47,11 @@ func Same(a, b any) bool {
 
 // IsSameMap tells whether two maps are one map, not only equal ones.
 func IsSameMap(a, b map[string]any) bool {
-	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b)) // a map is a pointer
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 func isSameList(a, b []any) bool {
-	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+	return len(a) == len(b) && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 func equal(a, b any, strict bool) bool {

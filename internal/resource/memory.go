@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -103,8 +102,8 @@ func (d Decoded) hasOwners(v *Version) bool {
 // is safe for concurrent use.
 //
 // An object is kept under the key of its record, together with the text that it was decoded
-// from. Memory returns it for a record that has the very same text in memory, so the object
-// cannot be out of date. The record must also have been written in the version that asks,
+// from. Memory returns it for a record that has the same text, so the object cannot be out of
+// date. The record must also have been written in the version that asks,
 // under its present schema, because only then the text alone decides what is read. When
 // there is too much, the objects that were used longest ago are dropped.
 type Memory struct {
@@ -138,7 +137,7 @@ func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok boo
 		return Decoded{}, false, nil
 	}
 	known, ok := m.objects.Get(record.Key)
-	if !ok || !isSameText(known.text, record.Value) {
+	if !ok || known.text != record.Value {
 		return Decoded{}, false, nil
 	}
 	if m.verify {
@@ -204,12 +203,6 @@ func (m *Memory) Remember(v *Version, record store.Record, stored Decoded) {
 
 func (m *Memory) put(record store.Record, decoded Decoded) {
 	m.objects.Replace(record.Key, remembered{record.Value, decoded}, bytesOfAnything+bytesOfDecoded*len(record.Value))
-}
-
-// isSameText tells whether two texts are the same memory. Comparing texts in different
-// places would take too long.
-func isSameText(a, b string) bool {
-	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
 // verify fails if an object no longer encodes to its text. It also accepts what reading the

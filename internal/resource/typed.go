@@ -2,22 +2,20 @@ package resource
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
-	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
 	"github.com/fakecluster/fakecluster/internal/content"
-	"github.com/fakecluster/fakecluster/internal/typed"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -28,20 +26,16 @@ type TypedCodec struct {
 	hub     schema.GroupVersion     // of the objects the strategy works on
 	scheme  *runtime.Scheme
 	codecs  serializer.CodecFactory
-	json    runtime.SerializerInfo
 	encoder runtime.Encoder
 	stored  runtime.Decoder
 	// read names the version that objects of the store are converted to, also if they are
 	// stored in another group.
 	read      runtime.GroupVersioner
 	convertor runtime.ObjectConvertor
-	// InProtobuf says that a real server stores the objects in protobuf, which knows neither empty lists nor null.
+	// InProtobuf says that a real server stores the objects in protobuf, which has neither empty lists nor null.
 	InProtobuf bool
 	// attributes are the labels and fields that selectors compare.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
-	// printed is the length of the text that was printed last. The next one gets about that much
-	// room from the beginning. It makes no other difference.
-	printed atomic.Int64
 }
 
 // NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
@@ -52,7 +46,7 @@ type TypedCodec struct {
 func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub schema.GroupVersion, storedIn string,
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)) *TypedCodec {
 	codecs := codecsOf(scheme)
-	plain := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
+	plain := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{})
 	groups := []schema.GroupKind{{Group: kind.Group}}
 	if storedIn != kind.Group {
 		groups = append(groups, schema.GroupKind{Group: storedIn})
@@ -66,7 +60,6 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 		hub:        hub,
 		scheme:     scheme,
 		codecs:     codecs,
-		json:       codecs.SupportedMediaTypes()[0],
 		encoder:    codecs.EncoderForVersion(plain, kind.GroupVersion()),
 		stored:     codecs.DecoderToVersion(plain, read),
 		read:       read,
@@ -108,8 +101,7 @@ func (c *TypedCodec) New() runtime.Object {
 	return obj
 }
 
-// Decode implements Codec. It reads plain JSON itself, with the same outcome as the
-// serializer. Any other text goes to the serializer, which also words the errors.
+// Decode implements Codec.
 func (c *TypedCodec) Decode(body []byte, serializer runtime.Serializer) (Decoded, *schema.GroupVersionKind, error) {
 	kind := c.kind
 	return c.decode(body, serializer, &kind)
@@ -124,40 +116,13 @@ func (c *TypedCodec) DecodePatched(text []byte, serializer runtime.Serializer) (
 // decode reads an object of the kind that its text names; what the text leaves out is as in defaults, if
 // there are any, or else as in the internal version.
 func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults *schema.GroupVersionKind) (Decoded, *schema.GroupVersionKind, error) {
-	if serializer == c.json.StrictSerializer || serializer == c.json.Serializer {
-		kind := c.kind
-		if obj, ok := c.readPlain(string(text), kind, c.hub); ok {
-			return Decoded{Object: obj}, &kind, nil
-		}
-	}
 	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(text, defaults, c.New())
 	return Decoded{Object: obj}, actual, err
 }
 
-// readPlain reads plain JSON of an object of the kind into one of the version, defaulted.
-func (c *TypedCodec) readPlain(text string, kind schema.GroupVersionKind, to runtime.GroupVersioner) (runtime.Object, bool) {
-	obj, err := c.scheme.New(kind)
-	if err != nil {
-		return nil, false
-	}
-	if _, nested := obj.(runtime.NestedObjectDecoder); nested {
-		return nil, false
-	}
-	if !typed.Decode(text, obj) || obj.GetObjectKind().GroupVersionKind() != kind {
-		return nil, false
-	}
-	c.scheme.Default(obj)
-	out, err := c.convertor.ConvertToVersion(obj, to)
-	return out, err == nil
-}
-
 // DecodeStored implements Codec.
 func (c *TypedCodec) DecodeStored(record store.Record) (runtime.Object, error) {
-	kind := schema.FromAPIVersionAndKind(gjson.Get(record.Value, "apiVersion").Str, gjson.Get(record.Value, "kind").Str)
-	if obj, ok := c.readPlain(record.Value, kind, c.read); ok {
-		return obj, nil
-	}
-	kind = c.kind
+	kind := c.kind
 	obj, _, err := c.stored.Decode([]byte(record.Value), &kind, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
@@ -183,8 +148,7 @@ func (c *TypedCodec) Encode(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := c.print(versioned)
-	return text, err
+	return c.print(versioned)
 }
 
 // Shallow returns a shallow copy of an object. A conversion may write to the TypeMeta of
@@ -201,56 +165,91 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 	return c.convertor.ConvertToVersion(obj, c.kind.GroupVersion())
 }
 
-// print returns the JSON of an object in the version of the codec, and whether AsProtobuf may change it. The
-// encoder prints what package typed does not know.
-func (c *TypedCodec) print(obj runtime.Object) (text []byte, hollow bool, err error) {
+// print returns the JSON of an object in the version of the codec, as upstream's serializer prints it.
+func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
-		const more, most = 1 << 10, 32 << 10 // an object after a very large one needs no such room
-		if text, hollow, err := typed.Encode(make([]byte, 0, min(c.printed.Load(), most)+more), obj); err == nil {
-			c.printed.Store(int64(len(text)))
-			return text, hollow, nil
-		}
+		return json.Marshal(obj)
 	}
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// EncodeToStore implements Codec. An object may have times to the nanosecond and empty lists,
-// which its JSON does not have; stored is a copy without them. Upstream fills in defaults
-// whenever it reads an object from the store, so a field that the strategy has cleared gets its
+// EncodeToStore implements Codec. The stored object is what a real server reads back from etcd: an
+// object may have times to the nanosecond and empty lists that the encoding does not have. Upstream
+// fills in defaults whenever it reads an object, so a field that the strategy has cleared gets its
 // default: a new PersistentVolumeClaim is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
 		return Encoded{}, err
 	}
-	settled := typed.Settle(versioned)
-	shape := typed.Shape(versioned)
-	c.scheme.Default(versioned)
-	text, hollow, err := c.print(versioned)
-	if err == nil && hollow && c.InProtobuf && typed.AsProtobuf(versioned) {
-		text, _, err = c.print(versioned)
-	}
+	stored, filled, err := c.throughStorage(versioned)
 	if err != nil {
 		return Encoded{}, err
 	}
-	encoded := Encoded{Text: text, Filled: typed.Shape(versioned) != shape}
+	if stored, err = c.convertor.ConvertToVersion(stored, c.hub); err != nil {
+		return Encoded{}, err
+	}
+	text, err := c.Encode(stored)
+	if err != nil {
+		return Encoded{}, err
+	}
+	encoded := Encoded{Text: text, Filled: filled}
 	if !utf8.Valid(text) {
-		// The encoder replaces bytes that are no UTF-8 in strings, but not in fields that
+		// The encoder replaces bytes that are not UTF-8 in strings, but not in fields that
 		// hold JSON, such as fieldsV1, where protobuf can send them.
 		encoded.Text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 		return encoded, nil
 	}
-	if !settled {
-		return encoded, nil
-	}
-	if obj.Object, err = c.convertor.ConvertToVersion(versioned, c.hub); err == nil {
-		encoded.Stored = obj
-	}
+	obj.Object = stored
+	encoded.Stored = obj
 	return encoded, nil
+}
+
+// throughStorage returns an object as a real server reads it back from etcd, and reports whether
+// reading has filled in defaults. The object is in the version of the codec.
+func (c *TypedCodec) throughStorage(obj runtime.Object) (stored runtime.Object, filled bool, err error) {
+	write, read := json.Marshal, json.Unmarshal
+	if c.InProtobuf {
+		write, read = marshalProto, unmarshalProto
+	}
+	text, err := write(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	if stored, err = c.scheme.New(c.kind); err != nil {
+		return nil, false, err
+	}
+	if err := read(text, stored); err != nil {
+		return nil, false, err
+	}
+	stored.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
+	c.scheme.Default(stored)
+	again, err := write(stored)
+	return stored, !bytes.Equal(text, again), err
+}
+
+// marshalProto returns an object in protobuf.
+func marshalProto(obj any) ([]byte, error) {
+	m, ok := obj.(runtime.ProtobufMarshaller)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be written in protobuf", obj)
+	}
+	text := make([]byte, m.(interface{ Size() int }).Size())
+	n, err := m.MarshalTo(text)
+	return text[:n], err
+}
+
+// unmarshalProto reads what marshalProto has written.
+func unmarshalProto(text []byte, obj any) error {
+	m, ok := obj.(interface{ Unmarshal([]byte) error })
+	if !ok {
+		return fmt.Errorf("%T cannot be read from protobuf", obj)
+	}
+	return m.Unmarshal(text)
 }
 
 // Fields implements Codec.

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fakecluster/fakecluster/internal/fields"
-	"github.com/fakecluster/fakecluster/internal/typed"
 )
 
 // Managing says how the fields of a kind with Go types are managed, in one version.
@@ -65,7 +64,7 @@ func (f *TypedFields) newEngine() (*fields.Engine, error) {
 		return nil, err
 	}
 	none.GetObjectKind().SetGroupVersionKind(f.Kind)
-	empty, err := typed.Tree(none)
+	empty, err := tree(none)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 		metadata.SetManagedFields(nil) // its fields are not managed yet
 		return obj, fields.Nobody, nil
 	}
-	result := e.UpdateViews(f.views(e, live, obj), before, manager, now.Time)
+	result := e.UpdateViews(f.views(live, obj), before, manager, now.Time)
 	if result.Declined != "" {
 		return declined()
 	}
@@ -114,7 +113,7 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 }
 
 // views shows two objects in any version.
-func (f *TypedFields) views(e *fields.Engine, live, obj runtime.Object) fields.Views {
+func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 	return func(apiVersion string) (map[string]any, map[string]any, error) {
 		a, err := f.versioned(live, apiVersion)
 		if err != nil {
@@ -125,16 +124,11 @@ func (f *TypedFields) views(e *fields.Engine, live, obj runtime.Object) fields.V
 			return nil, nil, err
 		}
 		if apiVersion == f.Kind.GroupVersion().String() {
-			return typed.Differ(a, b, e.Trees[apiVersion].Root())
+			return differ(a, b)
 		}
 		// Upstream refuses an object in another version if items of a list repeat, also if
 		// the list stays as it is.
-		was, err := typed.Tree(a)
-		if err != nil {
-			return nil, nil, err
-		}
-		is, err := typed.Tree(b)
-		return was, is, err
+		return treesAsRead(a, b)
 	}
 }
 
@@ -160,7 +154,7 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	if err != nil {
 		return nil, nil, err
 	}
-	was, err := typed.Tree(is)
+	was, err := tree(is)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,10 +167,8 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	}
 	obj := current.Object
 	if result.Object != nil {
-		changed := is.DeepCopyObject()
-		// Upstream goes through JSON, which loses what only the Go value has, such as an
-		// empty list. What is lost may then get a default.
-		if !typed.Settle(changed) || typed.Assign(changed, was, result.Object) != nil {
+		changed, err := f.object(result.Object)
+		if err != nil {
 			return declined()
 		}
 		f.Scheme.Default(changed)
@@ -215,8 +207,12 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 		return out, err
 	}
 	// Like upstream, convert it from its JSON in the version of the request.
-	if out = out.DeepCopyObject(); !typed.Settle(out) {
-		return nil, typed.ErrUnsettled
+	text, err := tree(out)
+	if err != nil {
+		return nil, err
+	}
+	if out, err = f.object(text); err != nil {
+		return nil, err
 	}
 	return f.convert(out, apiVersion)
 }
@@ -245,25 +241,32 @@ func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Ob
 	if err != nil {
 		return nil, err
 	}
-	out, err := f.objects.ConvertToVersion(hub, to)
-	if err != nil {
-		return nil, err
-	}
-	return out, typed.CheckLists(out)
+	return f.objects.ConvertToVersion(hub, to)
 }
 
 // convertTree returns a tree in another version.
 func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[string]any, error) {
-	of, err := f.Scheme.New(f.Kind)
+	of, err := f.object(obj)
 	if err != nil {
-		return nil, err
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, of); err != nil {
 		return nil, err
 	}
 	out, err := f.convert(of, apiVersion)
 	if err != nil {
 		return nil, err
 	}
-	return typed.Tree(out)
+	return tree(out)
+}
+
+// object returns the object of a tree in the version of the request.
+func (f *TypedFields) object(tree map[string]any) (runtime.Object, error) {
+	obj, err := f.Scheme.New(f.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj)
+}
+
+// tree returns the JSON of an object as maps and lists.
+func tree(obj runtime.Object) (map[string]any, error) {
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -25,10 +24,6 @@ type Quotas struct {
 	Always bool
 	// Account judges a write by the quotas of its namespace and says what it changes of them.
 	Account func(ctx context.Context, u Use, quotas []store.Record) (Account, error)
-
-	// unlimited is a revision at which the cluster had no quota; 0: no such revision is
-	// known.
-	unlimited atomic.Int64
 }
 
 // Use is a write that may change how much of its quotas a namespace uses.
@@ -59,8 +54,6 @@ type charge struct {
 	accounted bool   // quotas were asked, or there are none
 	quotas    string // what the keys of the namespace's quotas begin with; empty: none were asked
 	require   []store.Precondition
-	// unlimited is the revision since which there are no quotas; 0: there are, or may be.
-	unlimited int64
 }
 
 // use is a write that is about to commit. A create has no record, and a delete has no obj.
@@ -82,11 +75,6 @@ func (a attempt) charge(u use) (charge, error) {
 	}
 	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return charge{}, nil
-	}
-	if since := q.unlimited.Load(); since != 0 && !a.request.isDryRun() {
-		// If there is a quota by now, the commit fails, and the quota is asked.
-		prefix := q.Resource.Prefix
-		return charge{accounted: true, quotas: prefix, unlimited: since, require: []store.Precondition{{Key: prefix, Revision: since, Prefix: true}}}, nil
 	}
 	for {
 		c, err := a.chargeOnce(u)
@@ -119,8 +107,6 @@ func (a attempt) chargeOnce(u use) (charge, error) {
 			a.explainPlugin("ResourceQuota", err)
 			return c, err
 		}
-	} else if all, err := a.p.Store.Scan(q.Resource.Prefix, store.ListOptions{Limit: 1}); err == nil && all.Len() == 0 {
-		q.unlimited.Store(all.Revision)
 	}
 	if !updates || len(c.Charges) > 0 || q.Varies(a.version.Resource) {
 		// The controller that measures quotas relies on this: since a quota has had a limit, it
@@ -137,17 +123,7 @@ func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Recor
 	for {
 		record, err := commit(c)
 		if !c.isOutdated(err) {
-			if err == nil && c.unlimited != 0 {
-				since := record.Revision // so that the next commit looks at fewer changes
-				if strings.HasPrefix(record.Key, c.quotas) {
-					since = 0 // it is a quota
-				}
-				a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, since)
-			}
 			return record, c, keeping(err)
-		}
-		if c.unlimited != 0 {
-			a.p.Quotas.unlimited.CompareAndSwap(c.unlimited, 0)
 		}
 		if a.ctx.Err() != nil {
 			return record, c, a.ctx.Err()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -230,7 +229,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 	if size > maxObjectBytes {
 		return "", encoded, &tooLargeError{size}
 	}
-	return unsafe.String(unsafe.SliceData(encoded.Text), size), encoded, nil // no other code holds the bytes
+	return string(encoded.Text), encoded, nil
 }
 
 // toStore makes the store's write of an encoded object.

@@ -16,9 +16,6 @@ import (
 // remove carries out a Delete. If a finalizer, content or a grace period holds the object
 // back, remove marks it as being deleted, once. It alters the options.
 func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
-	if done, err := a.removeUnanswered(options); done || err != nil {
-		return Result{Deleted: done}, err
-	}
 	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
 		return a.removeUnreadable()
 	}

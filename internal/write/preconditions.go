@@ -83,3 +83,13 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), seen, "must be specified for an update"),
 	})
 }
+
+// unlessRedefined returns the preconditions of the request, and that the definition of the
+// kind is still the same when the write commits.
+func (a attempt) unlessRedefined() []store.Precondition {
+	definition := a.version.Resource.Definition
+	if definition.Key == "" {
+		return a.request.Require
+	}
+	return append(a.request.Require[:len(a.request.Require):len(a.request.Require)], definition)
+}

@@ -44,9 +44,6 @@ type Request struct {
 	// Collection says that the delete is part of a deletecollection: admission does not get
 	// the name of the object.
 	Collection bool
-	// Unanswered says that the caller does not look at the Result of a delete, so it need not
-	// have an object.
-	Unanswered bool
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 

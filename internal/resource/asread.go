@@ -1,0 +1,103 @@
+package resource
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// errNotAsRead is the error of objects that the field engine declines; see listsAreAsRead.
+var errNotAsRead = errors.New("a list has values that JSON does not show")
+
+// treesAsRead returns the JSON of two versions of an object as maps and lists. It fails with
+// errNotAsRead if upstream may see a difference between the two that their JSON does not have.
+func treesAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
+	if !listsAreAsRead(reflect.ValueOf(a), false) || !listsAreAsRead(reflect.ValueOf(b), false) {
+		return nil, nil, errNotAsRead
+	}
+	x, err := tree(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := tree(b)
+	return x, y, err
+}
+
+var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+
+// listsAreAsRead reports whether the items of all lists in a value are what reading their JSON gives.
+// Upstream's field management compares items of lists as Go values. An item with an empty list and one
+// without it are the same JSON and differ there. The same holds for fractions of a second and for two
+// forms of one quantity.
+func listsAreAsRead(v reflect.Value, inList bool) bool {
+	switch value := v.Interface().(type) {
+	case metav1.Time:
+		return !inList || value.IsZero() || value.Time == value.Truncate(time.Second).Local()
+	case metav1.MicroTime:
+		return !inList || value.IsZero() || value.Time == value.Truncate(time.Microsecond).Local()
+	case apiresource.Quantity:
+		return !inList || isQuantityAsRead(value)
+	case intstr.IntOrString:
+		return !inList || value.Type == intstr.Int && value.StrVal == "" || value.Type == intstr.String && value.IntVal == 0
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.IsNil() || listsAreAsRead(v.Elem(), inList)
+	case reflect.Struct:
+		if !isPlainStruct(v.Type()) {
+			return !inList
+		}
+		for i := range v.NumField() {
+			f := v.Field(i)
+			isEmptyList := (f.Kind() == reflect.Slice || f.Kind() == reflect.Map) && f.Len() == 0
+			if isEmptyList && !f.IsNil() && inList && strings.Contains(v.Type().Field(i).Tag.Get("json"), ",omitempty") {
+				return false
+			}
+			if !isEmptyList && !listsAreAsRead(f, inList) {
+				return false
+			}
+		}
+	case reflect.Slice:
+		if isScalar(v.Type().Elem()) {
+			return true
+		}
+		for i := range v.Len() {
+			if !listsAreAsRead(v.Index(i), true) {
+				return false
+			}
+		}
+	case reflect.Map:
+		if isScalar(v.Type().Elem()) {
+			return true
+		}
+		for entries := v.MapRange(); entries.Next(); {
+			if !listsAreAsRead(entries.Value(), inList) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isScalar reports whether values of a type have one JSON each.
+func isScalar(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map, reflect.Interface:
+		return false
+	}
+	return true
+}
+
+// isQuantityAsRead reports whether a quantity has the form that reading its text gives.
+func isQuantityAsRead(q apiresource.Quantity) bool {
+	own := q // String keeps the text in it
+	read, err := apiresource.ParseQuantity(own.String())
+	return err == nil && reflect.DeepEqual(q, read)
+}

@@ -193,13 +193,28 @@ func TestTheOperatorWhateverGoesWrong(t *testing.T) {
 	}, explore.With(fakecluster.WithCRDPaths("config/crd")))
 }
 
-func readme(t *testing.T) string {
+// page returns the text of a page of the documentation, such as docs/options.md.
+func page(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	text, err := os.ReadFile(filepath.Join(repository, path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// pages returns the paths of the README and of the pages in docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"README.md"}
+	for _, path := range docs {
+		all = append(all, filepath.Join("docs", filepath.Base(path)))
+	}
+	return all
 }
 
 // blocks are the fenced parts of a Markdown text in one language.
@@ -211,12 +226,12 @@ func blocks(text, language string) []string {
 	return all
 }
 
-// section is what stands under a heading of the second level.
+// section returns the part of a Markdown text below a heading of the second level.
 func section(t *testing.T, text, heading string) string {
 	t.Helper()
 	_, after, found := strings.Cut(text, "\n## "+heading+"\n")
 	if !found {
-		t.Fatalf("the README has no section %q", heading)
+		t.Fatalf("the page has no section %q", heading)
 	}
 	after, _, _ = strings.Cut(after, "\n## ")
 	return after
@@ -232,7 +247,7 @@ func firstColumn(text string) []string {
 	return all
 }
 
-func TestTheGoCodeOfTheREADMEIsCompiled(t *testing.T) {
+func TestTheGoCodeOfTheDocumentationIsCompiled(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(repository, "examples", "*", "*.go")) // compiled by the part examples of .ci/run
 	if err != nil {
 		t.Fatal(err)
@@ -245,15 +260,59 @@ func TestTheGoCodeOfTheREADMEIsCompiled(t *testing.T) {
 		}
 		source = append(source, text...)
 	}
-	code := blocks(readme(t), "go")
-	if len(code) == 0 {
-		t.Error("the README shows no code")
-	}
-	for _, c := range code {
-		if !bytes.Contains(source, []byte(c)) {
-			t.Errorf("this code of the README is neither in examples_test.go nor in examples:\n%s", c)
+	for _, path := range pages(t) {
+		code := blocks(page(t, path), "go")
+		if len(code) == 0 && path == "README.md" {
+			t.Error("the README shows no code")
+		}
+		for _, c := range code {
+			if !bytes.Contains(source, []byte(c)) {
+				t.Errorf("this code of %s is neither in examples_test.go nor in examples:\n%s", path, c)
+			}
 		}
 	}
+}
+
+// The README is a front page. What does not fit belongs into docs.
+func TestTheREADMEIsShort(t *testing.T) {
+	if size := len(page(t, "README.md")); size > 12<<10 {
+		t.Errorf("README.md has %d bytes, want at most %d", size, 12<<10)
+	}
+}
+
+// link matches the target of a Markdown link or image.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	for _, from := range append(pages(t), "CONTRIBUTING.md", filepath.Join("conformance", "README.md")) {
+		for _, m := range link.FindAllStringSubmatch(page(t, from), -1) {
+			target, heading, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			to := filepath.Join(filepath.Dir(from), target)
+			if target == "" {
+				to = from
+			}
+			if _, err := os.Stat(filepath.Join(repository, to)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", from, m[1])
+				continue
+			}
+			if heading != "" && !slices.Contains(anchors(page(t, to)), heading) {
+				t.Errorf("%s links to %s, but %s has no such heading", from, m[1], to)
+			}
+		}
+	}
+}
+
+// anchors returns the names by which links refer to the headings of a Markdown text.
+func anchors(text string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(text, -1) {
+		words := regexp.MustCompile("[^a-z0-9 -]").ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(words, " ", "-"))
+	}
+	return all
 }
 
 // exported are the names of a package's exported functions that return the given
@@ -287,40 +346,40 @@ func exported(t *testing.T, folder, result string) []string {
 	return all
 }
 
-func TestTheREADMEListsEveryOption(t *testing.T) {
+func TestDocsListEveryOption(t *testing.T) {
 	var listed []string
-	for _, o := range firstColumn(section(t, readme(t), "Options")) {
+	for _, o := range firstColumn(page(t, "docs/options.md")) {
 		name, _, _ := strings.Cut(o, "(")
 		listed = append(listed, name)
 	}
 	if diff := cmp.Diff(exported(t, "fakecluster", "Option"), listed); diff != "" {
-		t.Errorf("options (-code +README):\n%s", diff)
+		t.Errorf("options (-code +docs):\n%s", diff)
 	}
 }
 
-// The last column says which act by default.
-func TestTheREADMEListsEveryEffectOfAFault(t *testing.T) {
+func TestDocsListEveryEffectOfAFault(t *testing.T) {
 	var listed []string
-	for _, e := range firstColumn(section(t, readme(t), "Break it on purpose")) {
+	for _, e := range firstColumn(section(t, page(t, "docs/faults.md"), "Inject a fault")) {
 		name, _, _ := strings.Cut(e, "(")
 		listed = append(listed, name)
 	}
 	if diff := cmp.Diff(exported(t, "fakecluster", "Effect"), listed); diff != "" {
-		t.Errorf("effects (-code +README):\n%s", diff)
+		t.Errorf("effects (-code +docs):\n%s", diff)
 	}
 }
 
-func TestTheREADMEListsEveryController(t *testing.T) {
+// The last column says which controllers act by default.
+func TestDocsListEveryController(t *testing.T) {
 	byDefault := fakecluster.DefaultControllers()
 	want, listed := map[string]bool{}, map[string]bool{}
 	for _, c := range fakecluster.AllControllers() {
 		want[string(c)] = slices.Contains(byDefault, c)
 	}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*\\| (acts )?\\|$").FindAllStringSubmatch(section(t, readme(t), "Controllers"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*\\| (acts )?\\|$").FindAllStringSubmatch(page(t, "docs/controllers.md"), -1) {
 		listed[row[1]] = row[2] != ""
 	}
 	if diff := cmp.Diff(want, listed); diff != "" {
-		t.Errorf("controllers (-code +README):\n%s", diff)
+		t.Errorf("controllers (-code +docs):\n%s", diff)
 	}
 }
 
@@ -344,19 +403,19 @@ func TestEveryOptionHasAnExample(t *testing.T) {
 	}
 }
 
-func TestTheREADMEListsEveryScenarioStep(t *testing.T) {
+func TestDocsListEveryScenarioStep(t *testing.T) {
 	var steps []string
 	for _, s := range scenarios.Steps() {
 		steps = append(steps, s.Name+": "+s.Argument)
 	}
 	slices.Sort(steps)
-	if diff := cmp.Diff(steps, firstColumn(section(t, readme(t), "Scenarios"))); diff != "" {
-		t.Errorf("steps (-code +README):\n%s", diff)
+	if diff := cmp.Diff(steps, firstColumn(section(t, page(t, "docs/scenarios.md"), "Steps"))); diff != "" {
+		t.Errorf("steps (-code +docs):\n%s", diff)
 	}
 }
 
 // The second column ends with the subresources of the resource, as in "with scale and status".
-func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
+func TestDocsListEveryBuiltInResource(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	_, lists, err := c.Discovery().ServerGroupsAndResources()
 	if err != nil {
@@ -383,7 +442,7 @@ func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
 		}
 	}
 	listed := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*)\\|$").FindAllStringSubmatch(section(t, readme(t), "Built-in resources"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*)\\|$").FindAllStringSubmatch(page(t, "docs/built-in-kinds.md"), -1) {
 		notes := strings.Split(strings.TrimSpace(row[2]), "; ")
 		listed[row[1]] = ""
 		if last := notes[len(notes)-1]; strings.HasPrefix(last, "with ") {
@@ -391,7 +450,7 @@ func TestTheREADMEListsEveryBuiltInResource(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(served, listed); diff != "" {
-		t.Errorf("built-in resources and their subresources (-discovery +README):\n%s", diff)
+		t.Errorf("built-in resources and their subresources (-discovery +docs):\n%s", diff)
 	}
 }
 
@@ -402,7 +461,7 @@ func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
 	}
 	commands := []string{"go run ./cmd/fakecluster run ./scenarios", "go test ./..."}
 	for _, command := range commands {
-		if !slices.Contains(blocks(readme(t), "sh"), command+"\n") {
+		if !slices.Contains(blocks(page(t, "README.md"), "sh"), command+"\n") {
 			t.Errorf("the README does not show %q as a block of its own", command)
 		}
 		if !regexp.MustCompile("(?m)" + regexp.QuoteMeta(" "+command) + "$").MatchString(string(script)) {

@@ -2,7 +2,7 @@
 //
 //	go run ./plot
 //
-// measures all of them, and writes what the README shows: results.txt, life.svg,
+// measures all of them, and writes what docs/performance.md shows: results.txt, life.svg,
 // life.png and the tables.
 //
 // # Life

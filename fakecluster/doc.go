@@ -15,7 +15,7 @@
 //
 // The cluster answers as kube-apiserver 1.37 with its default feature gates: the same status
 // codes, messages, warnings, defaults and watch events. It refuses what it does not support,
-// in words that say so. The README of the project lists what is supported.
+// in words that say so. docs/features.md in the repository lists what is supported.
 //
 // The work that follows a write is done when the write returns. A definition is established
 // and served when its POST returns, and a namespace is empty and gone when its DELETE

@@ -41,7 +41,7 @@ func TestTheManualIsPublished(t *testing.T) {
 	printer := comment.Printer{HeadingLevel: 2, HeadingID: func(*comment.Heading) string { return "" }, DocLinkBaseURL: "https://pkg.go.dev"}
 	page := bytes.NewBufferString("# Scenario files\n\n<!-- Written by go test ./scenarios -run TheManualIsPublished -update. -->\n\n")
 	page.Write(printer.Markdown(parser.Parse(manualText(t))))
-	published(t, "../docs/scenarios.md", page.Bytes())
+	published(t, "../docs/scenario-language.md", page.Bytes())
 }
 
 // The schema knows the fields that the parser knows, no more and no less.

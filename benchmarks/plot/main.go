@@ -14,15 +14,15 @@ import (
 func main() {
 	from := flag.String("from", "", "read the results from this file instead of measuring")
 	turns := flag.Int("turns", 300, "how many turns each operation takes; a list takes a twentieth of them")
-	readme := flag.String("readme", filepath.Join("..", "README.md"), "the file whose tables are written anew")
+	page := flag.String("page", filepath.Join("..", "docs", "performance.md"), "the file whose tables are written anew")
 	flag.Parse()
-	if err := run(os.Stdout, *from, *turns, *readme); err != nil {
+	if err := run(os.Stdout, *from, *turns, *page); err != nil {
 		fmt.Fprintln(os.Stderr, "plot:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, from string, turns int, readme string) error {
+func run(out io.Writer, from string, turns int, page string) error {
 	var text []byte
 	var err error
 	if from != "" {
@@ -41,7 +41,7 @@ func run(out io.Writer, from string, turns int, readme string) error {
 		return err
 	}
 	tables := r.tables()
-	if err := replaceBetweenMarkers(readme, tables); err != nil {
+	if err := replaceBetweenMarkers(page, tables); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "%s\n%s", tables, r.verdicts())

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// detailed is the kind of which the README shows the times.
+// detailed is the kind of which docs/performance.md shows the times.
 const detailed = "Certificate"
 
-// tables returns the tables of the README, in Markdown.
+// tables returns the tables of docs/performance.md, in Markdown.
 func (r *results) tables() string {
 	var text strings.Builder
 	text.WriteString("| × the floor, HTTP / in process | budget | " + strings.Join(r.kinds, " | ") + " |\n")

@@ -89,7 +89,7 @@ func (f *file) append(fr frame) error {
 	}
 	f.size = size
 	if f.sync == SyncEverySecond && f.timer == nil {
-		f.timer = time.AfterFunc(syncAfter, func() { _ = f.syncNow() }) // the next write says why
+		f.timer = time.AfterFunc(syncAfter, func() { _ = f.syncNow() }) // a failure is reported
 	}
 	return nil
 }

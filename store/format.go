@@ -36,7 +36,7 @@ import (
 // file, so a file that ends before it is incomplete. Events after it belong to the log.
 //
 // "complete" is the offset up to which the file was synced last. The mark is overwritten in its place after each
-// sync and when the file is closed. It lies within the first sector of the disk, which a power failure leaves with
+// sync, and is on the disk with the next sync, or when the file is closed. It lies within the first sector of the disk, which a power failure leaves with
 // the old mark or with the new one. So a file that is damaged before that offset, or ends before it, has been damaged
 // since. A stream has no mark; it is format 1, as were data files before there was a mark.
 //

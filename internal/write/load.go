@@ -4,6 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -19,6 +20,9 @@ func (a attempt) load() (store.Record, resource.Decoded, error) {
 		return record, resource.Decoded{}, &store.ConflictError{Key: record.Key, Current: record, Expected: wanted}
 	}
 	current, err := a.p.Memory.Decode(a.version, record)
+	if err != nil && a.request.isDryRun() {
+		err = view.Corrupt(a.version, a.request.Namespace, a.request.Name, err) // a dry run reads as a get does
+	}
 	return record, current, err
 }
 

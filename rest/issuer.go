@@ -17,12 +17,6 @@ const (
 	keysPath   = "/openid/v1/jwks"
 )
 
-// isIssuerPath tells whether a path is one of the two. A slash may follow.
-func isIssuerPath(path string) bool {
-	path = strings.TrimSuffix(path, "/")
-	return path == issuerPath || path == keysPath
-}
-
 // serveIssuer serves the two documents. Clients may keep them, unlike other answers. Over TLS the keys
 // are to be found at the address that the client knows.
 func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) {

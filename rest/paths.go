@@ -48,8 +48,9 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	document := strings.TrimRight(req.URL.Path, "/") // of those that a real server routes as it does resources
 	switch {
-	case req.URL.Path == "/version" || req.URL.Path == "/version/":
+	case document == "/version":
 		switch {
 		case req.Method != http.MethodGet:
 			writeError(w, req, unknownMethod())
@@ -58,14 +59,16 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 		default:
 			discovery.ServeVersion(w, req)
 		}
-	case req.URL.Path == "/" || req.URL.Path == "/statusz":
+	case req.URL.Path == "/" || req.URL.Path == "/index.html" || req.URL.Path == "/statusz":
 		p.serveIndex(w, req, c)
 	case req.URL.Path == "/metrics":
 		p.counts.serveMetrics(w, req)
 	case isHealthCheck(req.URL.Path) || req.URL.Path == "/metrics/slis":
 		p.counts.health(w, req)
-	case isIssuerPath(req.URL.Path):
+	case document == issuerPath || document == keysPath:
 		serveIssuer(w, req, p.tokens)
+	case strings.HasPrefix(document, "/version/"), strings.HasPrefix(document, issuerPath+"/"), strings.HasPrefix(document, keysPath+"/"):
+		writeError(w, req, unknownPath(resource.Routing{}))
 	case parts[0] == "openapi":
 		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
 	case parts[0] == "api" || parts[0] == "apis":
@@ -90,10 +93,10 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 	switch {
 	case err != nil:
 		writeError(w, req, err)
-	case req.URL.Path == "/":
-		discovery.ServeIndex(w, pathsOf(c, registered))
-	default:
+	case req.URL.Path == "/statusz":
 		serveStatusz(w, req, pathsOf(c, registered))
+	default:
+		discovery.ServeIndex(w, pathsOf(c, registered))
 	}
 }
 

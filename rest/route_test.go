@@ -87,6 +87,10 @@ func TestRoutes(t *testing.T) {
 		{"/apis/example.com/v1/watch/namespaces/default/widgets/a", "200 200 200 200 200 200 200"},
 		{"/apis/example.com/v1/watch/namespaces/default/widgets/a/status", "405 405 405 405 405 405 405"},
 		{"/apis/example.com/v1/namespaces/default/widgets/a/status/b", "200 200 405 400 200 405 405"},
+		{"/version//", "200 405 405 405 405 405 405"},
+		{"/version/a", "404 404 404 404 404 404 404"},
+		{"/openid/v1/jwks/a", "404 404 404 404 404 404 404"},
+		{"/index.html", "200 200 200 200 200 200 200"},
 		{"/apis/example.com/v1/namespaces/default/widgets//status", "405 405 405 400 400 405 405"},
 	} {
 		t.Run(tt.path, func(t *testing.T) {

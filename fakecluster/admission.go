@@ -38,7 +38,8 @@ type AdmissionRequest struct {
 // is answered with 403 and the message RESOURCE "NAME" is forbidden: TEXT OF THE ERROR.
 //
 // To warn the client, call k8s.io/apiserver/pkg/warning.AddWarning with the context. The
-// context ends with the request.
+// context ends with the request, which is answered at its deadline even if the function ignores
+// the context; nothing is stored then.
 //
 // Several goroutines may call it at the same time, one for each write that is under way. It
 // may use the cluster's clients; it is then called for its own writes too.

@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,4 +147,62 @@ func TestClosedClusterCannotFork(t *testing.T) {
 	file, err := c.Kubeconfig()
 	equal(t, "no kubeconfig", len(file), 0)
 	equal(t, "error of the kubeconfig", fmt.Sprint(err), "kubeconfig: the cluster is closed")
+}
+
+// A function that ignores its context cannot be interrupted. Close ends its request all the same, and returns
+// after five seconds with an error that names it.
+func TestCloseWaitsFiveSecondsForWhatCannotBeInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, err := fakecluster.New(fakecluster.InProcess(), waitsFor(release))
+		must(t, err)
+		define(t, c, cronTabDefinition())
+		created := make(chan error)
+		go func() {
+			_, err := inDefault(c).Create(context.Background(), cronTab("a"), metav1.CreateOptions{})
+			created <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		go func() {
+			err := <-created
+			equal(t, "the client's error comes after", time.Since(began), time.Duration(0))
+			if err == nil {
+				t.Error("the create succeeds")
+			}
+		}()
+		fails(t, "close", c.Close(), "fakecluster.test create of crontabs.stable.example.com in default still computes, since 5s; nothing can interrupt it, and its result is dropped")
+		close(release)
+	})
+}
+
+// Over each transport, the client's request ends before the function does.
+func TestCloseEndsARequestThatCannotBeInterrupted(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		release, called := make(chan struct{}), make(chan struct{}, 1)
+		c, err := fakecluster.New(append(way, waitsFor(release, called))...)
+		must(t, err)
+		define(t, c, cronTabDefinition())
+		go func() {
+			<-called
+			must(t, c.Close())
+		}()
+		if _, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{}); err == nil {
+			t.Error("the create succeeds")
+		}
+		close(release)
+	})
+}
+
+// waitsFor calls a function for creates of CronTabs that ignores its context. It says that it is called, and waits.
+func waitsFor(release <-chan struct{}, called ...chan<- struct{}) fakecluster.Option {
+	return fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+		if r.Kind.Kind == "CronTab" {
+			for _, one := range called {
+				one <- struct{}{}
+			}
+			<-release
+		}
+		return nil
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -178,11 +179,18 @@ var secured = sync.OnceValues(func() (s secure, err error) {
 	return s, err
 })
 
+// drainTime is how long Close waits for computations of requests that have ended.
+const drainTime = 5 * time.Second
+
 // Close ends every request and watch and frees all that the cluster holds. When it returns,
 // no goroutine, socket or file of the cluster is left, except for one goroutine of the store
 // that ends within a second. Inside a testing/synctest bubble Close waits for that one, which
 // takes no real time. Further calls do nothing and return nil. For a cluster without a test, the
 // error also tells of faults that could not be injected or have never fired.
+//
+// A computation that nothing can interrupt goes on after its request has ended, for example a strategic
+// merge patch of a list with 25,000 items, or a function of WithAdmission that ignores its context. Close waits
+// five seconds for it, and then returns an error that names the request.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -205,6 +213,9 @@ func (c *Cluster) Close() error {
 	c.services.close()
 	if c.transport != nil {
 		_ = c.transport.Close() // always nil
+	}
+	if err := c.server.Drain(drainTime); err != nil {
+		errs = append(errs, err)
 	}
 	if c.test == nil {
 		errs = append(errs, c.unfired()...)

@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -206,5 +207,61 @@ func TestAConversionThatHangsEndsAtItsTimeoutOrWithTheCluster(t *testing.T) {
 		synctest.Wait()
 		must(t, c.Close())
 		<-done
+	})
+}
+
+// A request does not wait longer for its conversion than its client does.
+func TestAConversionThatHangsDoesNotDelayTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithConversion("crontabs.example.com",
+			fakecluster.ConversionFunc(func(context.Context, *unstructured.Unstructured, string) error {
+				time.Sleep(20 * time.Second)
+				return errors.New("too late")
+			})))
+		create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1234",
+		}})
+		client, err := clientrest.HTTPClientFor(c.RESTConfig())
+		must(t, err)
+		const all = "/apis/example.com/v1/namespaces/default/crontabs"
+		for _, of := range [][2]string{
+			{http.MethodGet, all}, {http.MethodGet, all + "/a"}, {http.MethodPatch, all + "/a"}, {http.MethodDelete, all + "/a"}, {http.MethodDelete, all},
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), of[0], c.URL()+of[1]+"?timeout=3s", strings.NewReader(`{}`))
+			must(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			if of[0] == http.MethodPatch {
+				req.Header.Set("Content-Type", "application/merge-patch+json")
+			}
+			began := time.Now()
+			res, err := client.Do(req)
+			must(t, err)
+			must(t, res.Body.Close())
+			equal(t, fmt.Sprint(of, " is answered after"), fmt.Sprint(res.StatusCode, " ", time.Since(began)), "504 3s")
+		}
+	})
+}
+
+// A webhook that is busy is asked again, after the time that it wants.
+func TestAConversionWaitsForABusyWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithConversion("crontabs.example.com",
+			http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if calls++; calls <= 2 {
+					w.Header().Set("Retry-After", "5")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				fakecluster.ConversionFunc(parts).ServeHTTP(w, req)
+			})))
+		create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1234",
+		}})
+		began := time.Now()
+		got, err := cronTabsIn(c, "v1").Get(t.Context(), "a", metav1.GetOptions{})
+		must(t, err)
+		equal(t, "host", got.Object["host"], any("localhost"))
+		equal(t, "calls and time", fmt.Sprint(calls, " ", time.Since(began)), "3 10s")
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -26,13 +27,16 @@ func act(r *request) error {
 		return err
 	}
 	action := r.action()
-	obj, err := r.decode(action.View, options.FieldValidation, action.Accepts...)
-	if err != nil {
-		return err
+	do := func() (runtime.Object, error) {
+		obj, err := r.decode(action.View, options.FieldValidation, action.Accepts...)
+		if err != nil {
+			return nil, err
+		}
+		return r.writes.Act(r.ctx, r.write(nil, write.Options{
+			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
+		}), action, obj.Object)
 	}
-	result, err := r.writes.Act(r.ctx, r.write(nil, write.Options{
-		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
-	}), action, obj.Object)
+	result, err := computeSent(r, r.hasLargeBody() || r.callsHooks(), do)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (r *request) answer(code int, text string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(code, v, func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) })
+	return r.show(code, v, len(text), func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) })
 }
 
 // answerList writes a list of objects of the requested version, given as JSON.
@@ -44,20 +44,27 @@ func (r *request) answerList(p view.Page, items []string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(http.StatusOK, v, func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) })
+	size := 0
+	for _, item := range items {
+		size += len(item)
+	}
+	return r.show(http.StatusOK, v, size, func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) })
 }
 
-// show writes what a view makes of the objects of an answer. The event of the request has it in JSON,
-// whatever the client accepts.
-func (r *request) show(code int, v *view.View, of func(*view.View) (view.Content, error)) error {
-	content, err := of(v)
+// show writes what a view makes of the objects of an answer, whose JSON has a size. The event of the request has
+// it in JSON, whatever the client accepts.
+func (r *request) show(code int, v *view.View, size int, of func(*view.View) (view.Content, error)) error {
+	contentOf := func(v *view.View) (view.Content, error) {
+		return computeIf(r, !r.form.Plain && size > largeAnswer, func() (view.Content, error) { return of(v) })
+	}
+	content, err := contentOf(v)
 	if err != nil {
 		return err
 	}
 	if a := answerFrom(r.ctx); a.hasObject() {
 		inJSON := content
 		if content.MediaType != runtime.ContentTypeJSON {
-			if inJSON, err = of(v.InJSON()); err != nil {
+			if inJSON, err = contentOf(v.InJSON()); err != nil {
 				return err
 			}
 		}

@@ -67,6 +67,18 @@ func (r *request) readBody() ([]byte, error) {
 	return r.body, nil
 }
 
+// receive reads the body of a request that has an object in it, if its media type is one that is served.
+func (r *request) receive() error {
+	if r.bodyRead {
+		return nil
+	}
+	if _, err := negotiation.NegotiateInputSerializer(r.http, false, r.viewed().Serializer); err != nil {
+		return err
+	}
+	_, err := r.readBody()
+	return err
+}
+
 // decode reads the body as an object of the version, by the rules of the
 // fieldValidation directive: Ignore, Warn or Strict. The body may be in the version, or in
 // one of the others that are given.

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -42,11 +43,13 @@ func (r *request) createOptions() (*metav1.CreateOptions, error) {
 
 // review answers the review in the body, such as a SubjectAccessReview.
 func (r *request) review(options *metav1.CreateOptions) error {
-	sent, err := r.decode(r.version, options.FieldValidation)
-	if err != nil {
-		return err
-	}
-	answered, err := r.writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
+	answered, err := computeSent(r, r.hasLargeBody(), func() (runtime.Object, error) {
+		sent, err := r.decode(r.version, options.FieldValidation)
+		if err != nil {
+			return nil, err
+		}
+		return r.writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
+	})
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 // refuses a timeout that cannot be read.
 //
 // Nothing interrupts a handler. What takes time looks at the context: webhooks, CEL, the
-// loops over objects, the steps of a write. What does not is bounded by the size of the body
-// and by schema.MaxDefaults.
+// loops over objects, the steps of a write. What does not and may take long runs on a goroutine
+// of its own (see compute). The rest is bounded by largeBytes and by schema.MaxDefaults.
 func limitTime(longest time.Duration) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

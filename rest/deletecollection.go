@@ -27,7 +27,7 @@ func deletecollection(r *request) error {
 		})
 	}
 	var found view.Records
-	p, err := view.ReadPage(r.ctx, r.store, r.namespace(), list, sel, &found)
+	p, err := r.readPage(list, sel, &found)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func deletecollection(r *request) error {
 	for _, record := range found {
 		shown.Add(record)
 	}
-	texts, err := shown.All()
+	texts, err := r.textsOf(shown)
 	if err != nil {
 		return err
 	}

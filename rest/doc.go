@@ -14,6 +14,8 @@
 //   - create.go reads the options. write.go makes a write.Request of them and hands it to package
 //     write, whose doc.go says how to read on. The pipeline calls back for the object in the
 //     body (body.go), once in each attempt.
+//   - compute.go decides whether the pipeline runs on a goroutine of its own. It does if it may
+//     compute for long, so that the request is answered at its deadline all the same.
 //   - write.go gets the result, and answer.go writes what package view makes of it.
 //
 // status.go is the one place where an error becomes a Status. unknown.go has the answers to
@@ -33,6 +35,8 @@
 //   - A verb that returns an error has sent no part of an answer: the caller answers with
 //     the Status of the error. The store may have changed all the same, for example if
 //     the answer cannot be encoded after the commit.
+//   - A request is answered at its deadline, whatever its computation does. What computes on then
+//     does not reach the answer and commits nothing.
 //   - The audit event of a request is recorded before the end of its answer leaves.
 //   - Two Servers share nothing that a client could see change, so that a fork and its
 //     origin do not see each other. They share records, compiled definitions and caches by

@@ -1,11 +1,16 @@
 package rest_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 const (
@@ -66,4 +71,77 @@ func TestConcurrentEvictionsStayInTheirBudget(t *testing.T) {
 	b := c.serve("GET", budgetsPath+"/b", nil, nil).body
 	expect(t, "disruptions allowed", gjson.Get(b, "status.disruptionsAllowed").Int(), int64(0))
 	expect(t, "disrupted pods", len(gjson.Get(b, "status.disruptedPods").Map()), allowed)
+}
+
+// TestAnEvictionWhosePreconditionNeverHoldsEnds: it conflicts each time, also where it ignores budgets.
+func TestAnEvictionWhosePreconditionNeverHoldsEnds(t *testing.T) {
+	c := startInProcess(t)
+	c.running("running")
+	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pending"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	if a := c.serve("POST", podsPath, jsonBody, []byte(pod)); a.code != 201 {
+		t.Fatal(a)
+	}
+	for _, name := range []string{"pending", "running"} {
+		before := c.serve("GET", podsPath+"/"+name, nil, nil).body
+		uid := gjson.Get(before, "metadata.uid").Str
+		for _, options := range []string{`{"preconditions":{"uid":"x"}}`, `{"preconditions":{"uid":"x"},"dryRun":["All"]}`} {
+			a := c.serve("POST", podsPath+"/"+name+"/eviction", jsonBody,
+				fmt.Appendf(nil, `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q},"deleteOptions":%s}`, name, options))
+			expect(t, name+" "+options, fmt.Sprint(a.code, " ", gjson.Get(a.body, "message").Str), fmt.Sprintf(
+				"409 Operation cannot be fulfilled on Pod %q: the UID in the precondition (x) does not match the UID in record (%s). The object might have been deleted and then recreated", name, uid))
+		}
+		expect(t, name, c.serve("GET", podsPath+"/"+name, nil, nil).body, before)
+	}
+}
+
+// TestAnEvictionEndsWithItsRequest: each of its attempts conflicts, because a function changes the budget each time.
+func TestAnEvictionEndsWithItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c *cluster
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		attempts := 0
+		c = startInProcess(t, withPlugin(budgetFunc(func(w rest.AdmissionWrite) {
+			if w.GetSubresource() != "status" || w.GetUserInfo().GetName() != "system:apiserver" {
+				return
+			}
+			attempts++
+			if attempts == 3 {
+				cancel()
+			}
+			if a := c.serve("PATCH", budgetsPath+"/b", mergePatch, fmt.Appendf(nil, `{"metadata":{"labels":{"attempt":"%d"}}}`, attempts)); a.code != 200 {
+				t.Error(a)
+			}
+		})))
+		c.running("p")
+		for _, step := range [][3]string{
+			{"POST", budgetsPath, `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":{"minAvailable":0,"selector":{}}}`},
+			{"PATCH", budgetsPath + "/b/status", `{"status":{"observedGeneration":1,"currentHealthy":1,"desiredHealthy":0,"expectedPods":1,"disruptionsAllowed":1}}`},
+		} {
+			header := jsonBody
+			if step[0] == "PATCH" {
+				header = mergePatch
+			}
+			if a := c.serve(step[0], step[1], header, []byte(step[2])); a.code >= 300 {
+				t.Fatal(a)
+			}
+		}
+		c.as(ctx, "POST", podsPath+"/p/eviction", "application/json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}`, "system:masters")
+		if err := c.server.Drain(time.Hour); err != nil {
+			t.Error(err)
+		}
+		expect(t, "attempts", attempts, 3)
+	})
+}
+
+// budgetFunc is an admission function for budgets.
+type budgetFunc func(rest.AdmissionWrite)
+
+func (budgetFunc) Mutate(context.Context, rest.AdmissionWrite) error { return nil }
+
+func (f budgetFunc) Validate(_ context.Context, w rest.AdmissionWrite) error {
+	if w.GetResource().Resource == "poddisruptionbudgets" {
+		f(w)
+	}
+	return nil
 }

@@ -27,7 +27,7 @@ func get(r *request) error {
 	if err != nil {
 		return r.readError(err)
 	}
-	text, err := view.Text(r.version, record)
+	text, err := computeIf(r, r.version.Resource.CallsOut, func() (string, error) { return view.Text(r.version, record) })
 	if err != nil {
 		return view.Corrupt(r.version, r.info.Namespace, r.info.Name, err)
 	}

@@ -20,15 +20,27 @@ func list(r *request) error {
 	}
 	r.listAsOf(options)
 	found := view.NewTexts(r.version)
-	page, err := view.ReadPage(r.ctx, r.store, r.namespace(), options, sel, found)
+	page, err := r.readPage(options, sel, found)
 	if err != nil {
 		return err
 	}
-	texts, err := found.All()
+	texts, err := r.textsOf(found)
 	if err != nil {
 		return err
 	}
 	return r.answerList(page, texts)
+}
+
+// readPage reads the records of a list. A selector may need objects that a webhook converts.
+func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
+	return computeIf(r, r.version.Resource.CallsOut, func() (view.Page, error) {
+		return view.ReadPage(r.ctx, r.store, r.namespace(), options, sel, into)
+	})
+}
+
+// textsOf returns the texts of the records of a list.
+func (r *request) textsOf(found *view.Texts) ([]string, error) {
+	return computeIf(r, r.version.Resource.CallsOut || found.Left() > largeAnswer, found.All)
 }
 
 // listOptions reads and checks the options of a list or watch. A name in the

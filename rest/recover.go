@@ -17,8 +17,12 @@ func RecoverPanics(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(err)
 			default:
+				stack := debug.Stack()
+				if p, ok := err.(*computePanic); ok {
+					err, stack = p.value, p.stack
+				}
 				klog.ErrorS(nil, "A request made the API server panic",
-					"method", req.Method, "path", req.URL.Path, "panic", err, "stack", string(debug.Stack()))
+					"method", req.Method, "path", req.URL.Path, "panic", err, "stack", string(stack))
 				http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
 			}
 		}()

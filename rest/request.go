@@ -24,8 +24,10 @@ type request struct {
 	info *apirequest.RequestInfo // what the path names
 
 	buffers *buffers
-	store   *store.Store
-	writes  *write.Pipeline
+	// computations are those of the server.
+	computations *computations
+	store        *store.Store
+	writes       *write.Pipeline
 	// catalogue is what is served, from the start of the request to its end.
 	catalogue *resource.Catalogue
 	version   *resource.Version

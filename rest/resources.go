@@ -54,11 +54,13 @@ type resources struct {
 	subresources map[string]verb // verbs of subresources
 	gaps         *gaps
 	counts       *requestCounts
+	computations *computations
 }
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue()}
+	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue(),
+		computations: s.computations}
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
 	known := contextOf(req)

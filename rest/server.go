@@ -126,6 +126,8 @@ type Server struct {
 	faults  *faults.Engine
 	watches atomic.Int64 // those that are running
 
+	computations *computations
+
 	// closing ends when the server closes, and with it every watch.
 	closing context.Context
 	close   context.CancelFunc
@@ -162,6 +164,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 		faults: &faults.Engine{Store: s, Seed: o.Seed},
 	}
 	server.closing, server.close = context.WithCancel(context.Background())
+	server.computations = &computations{closing: server.closing, collects: o.collectsGarbage()}
 	server.faults.Knows = server.knows
 	return server
 }
@@ -197,7 +200,7 @@ func (s *Server) serve(of *cluster.Cluster) {
 	s.cluster = of
 	counts := &requestCounts{}
 	s.handler = behind(s.filters(counts), paths{
-		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts},
+		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations},
 		catalogue: of.Catalogue,
 		openAPI:   &openAPI{},
 		aggregate: of.Aggregate,
@@ -218,8 +221,8 @@ func (s *Server) maxWatches() int64 {
 }
 
 // Close ends all watches and refuses further requests. It does not wait for requests in
-// flight: they end with the connection or transport that carries them. It waits for
-// controllers whose timer has gone off.
+// flight: they end with the connection or transport that carries them, except for what Drain
+// waits for. It waits for controllers whose timer has gone off.
 func (s *Server) Close() {
 	s.close()
 	s.cluster.Close()

@@ -54,6 +54,10 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		writeAllotted(w, req)
 		return
 	}
+	if errors.Is(err, errClosed) {
+		http.Error(w, errClosed.Error(), http.StatusServiceUnavailable)
+		return
+	}
 	if errors.Is(err, errTooManyWatches) {
 		writeTooMany(w, time.Second)
 		return

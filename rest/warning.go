@@ -27,6 +27,7 @@ type warnings struct {
 	given   []given
 	runes   int // in the header
 	cutting bool
+	ended   bool
 }
 
 type given struct{ agent, text string }
@@ -35,7 +36,7 @@ type given struct{ agent, text string }
 func (w *warnings) AddWarning(agent, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if text == "" || w.seen[text] || w.cutting && w.runes >= maxWarnings {
+	if w.ended || text == "" || w.seen[text] || w.cutting && w.runes >= maxWarnings {
 		return
 	}
 	if w.seen == nil {
@@ -54,6 +55,13 @@ func (w *warnings) AddWarning(agent, text string) {
 	for _, g := range w.given {
 		w.put(g.agent, g.text)
 	}
+}
+
+// end drops all further warnings, because the header is about to leave.
+func (w *warnings) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
 }
 
 // put adds one warning to the header.

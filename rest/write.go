@@ -41,8 +41,8 @@ func (r *request) carryOut(w write.Request) error {
 
 // run carries out a write, of which write.Pipeline.Run has the stages. The answer is in the
 // version that the result is in.
-func (r *request) run(w write.Request) (write.Result, error) {
-	result, err := r.writes.Run(r.ctx, w)
+func (r *request) run(w write.Request) (result write.Result, err error) {
+	result, err = computeSent(r, r.mayTakeLong(w), func() (write.Result, error) { return r.writes.Run(r.ctx, w) })
 	if err == nil {
 		r.version = result.Version
 	}

@@ -14,9 +14,10 @@ import (
 var podBudgets = policyapi.Resource("poddisruptionbudgets")
 
 // budgets are the PodDisruptionBudgets of a namespace, as evictions read and update them. It
-// implements only the methods that upstream's eviction calls.
+// implements only the methods that upstream's eviction calls, with a context that never ends.
 type budgets struct {
 	policyv1client.PodDisruptionBudgetInterface
+	ctx       context.Context // of the request; every method fails once it has ended
 	cluster   Cluster
 	namespace string
 }
@@ -29,6 +30,9 @@ func (b budgets) PodDisruptionBudgets(namespace string) policyv1client.PodDisrup
 
 // Get implements policyv1client.PodDisruptionBudgetInterface.
 func (b budgets) Get(_ context.Context, name string, _ metav1.GetOptions) (*policyv1.PodDisruptionBudget, error) {
+	if err := b.ctx.Err(); err != nil {
+		return nil, err
+	}
 	obj, err := b.cluster.Object(podBudgets, b.namespace, name)
 	if err != nil {
 		return nil, err
@@ -38,6 +42,9 @@ func (b budgets) Get(_ context.Context, name string, _ metav1.GetOptions) (*poli
 
 // List implements policyv1client.PodDisruptionBudgetInterface.
 func (b budgets) List(context.Context, metav1.ListOptions) (*policyv1.PodDisruptionBudgetList, error) {
+	if err := b.ctx.Err(); err != nil {
+		return nil, err
+	}
 	all, err := b.cluster.Objects(podBudgets, b.namespace)
 	if err != nil {
 		return nil, err
@@ -55,6 +62,9 @@ func (b budgets) List(context.Context, metav1.ListOptions) (*policyv1.PodDisrupt
 
 // UpdateStatus implements policyv1client.PodDisruptionBudgetInterface.
 func (b budgets) UpdateStatus(_ context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+	if err := b.ctx.Err(); err != nil {
+		return nil, err
+	}
 	return budget, b.cluster.UpdateStatus(podBudgets, budget)
 }
 

@@ -2,10 +2,13 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
 	clusterrolepolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased"
 	clusterrolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding/policybased"
 	rolepolicy "k8s.io/kubernetes/pkg/registry/rbac/role/policybased"
@@ -31,6 +34,9 @@ var (
 // mayGrant returns the check of a storage as a function.
 func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) error {
 	return func(ctx context.Context, obj, current runtime.Object) error {
+		if err := isBounded(obj); err != nil {
+			return err
+		}
 		if current == nil {
 			_, err := s.Create(ctx, obj, nil, &metav1.CreateOptions{})
 			return err
@@ -38,6 +44,32 @@ func mayGrant(s policed) func(ctx context.Context, obj, current runtime.Object) 
 		_, _, err := s.Update(context.WithValue(ctx, currentKey{}, current), "", registryrest.DefaultUpdatedObjectInfo(obj), nil, nil, false, &metav1.UpdateOptions{})
 		return err
 	}
+}
+
+// maxRights is the largest number of single rights that the rules of a role grant. Upstream's check makes a rule
+// of each combination of group, resource, verb and name, so without a limit a role of a few kilobytes would
+// fill the memory.
+const maxRights = 200_000
+
+// isBounded refuses a role that grants too many rights.
+func isBounded(obj runtime.Object) error {
+	var rules []rbacapi.PolicyRule
+	switch role := obj.(type) {
+	case *rbacapi.Role:
+		rules = role.Rules
+	case *rbacapi.ClusterRole:
+		rules = role.Rules
+	}
+	rights := 0.0 // the product of four lengths may not fit into an int
+	for _, r := range rules {
+		of := float64(len(r.APIGroups))*float64(len(r.Resources))*float64(max(len(r.ResourceNames), 1)) + float64(len(r.NonResourceURLs))
+		rights += of * float64(len(r.Verbs))
+	}
+	if rights > maxRights {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"the rules grant %.0f combinations of group, resource, verb and name, and fakecluster takes %d; use \"*\"", rights, maxRights))
+	}
+	return nil
 }
 
 // currentKey is the key of the current object in the context of an update of unstored.

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"math"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,10 +94,12 @@ func newResources(o Options) []*resource.Resource {
 // setUpstream allows privileged containers, because real clusters run kube-apiserver with
 // --allow-privileged. Upstream has this setting once for the whole process.
 //
-// setUpstream also makes evictions try again without a pause, and as often as necessary, while other
-// writes change the PodDisruptionBudget: each attempt fails only because another write has succeeded.
-// Upstream waits half a second each time, and has this setting once for the whole process, too.
+// setUpstream also makes evictions try again without a pause after a conflict. Upstream tries 20 times and
+// waits half a second each time; it has this setting once for the whole process, too. An eviction conflicts
+// with every other eviction at most once, and a budget takes MaxDisruptedPodSize of them, so more attempts
+// are not necessary. An eviction whose precondition never holds needs a limit: it conflicts each time.
+// Between two attempts, the storages of this package check whether the request has ended.
 var setUpstream = sync.OnceFunc(func() {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
-	podstorage.EvictionsRetry = wait.Backoff{Steps: math.MaxInt}
+	podstorage.EvictionsRetry = wait.Backoff{Steps: podstorage.MaxDisruptedPodSize}
 })

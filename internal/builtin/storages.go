@@ -51,8 +51,12 @@ type objects struct {
 // do not call them.
 var errSingleObjects = errors.New("fakecluster: upstream's storages reach single objects alone")
 
-// place returns the cluster, namespace and name of a key.
+// place returns the cluster, namespace and name of a key. It fails if the request has ended, so that
+// upstream's loops, which try again after a conflict, end with it.
 func (o objects) place(ctx context.Context, key string) (c Cluster, namespace, name string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", "", err
+	}
 	c, err = ClusterFrom(ctx)
 	return c, apirequest.NamespaceValue(ctx), key[strings.LastIndexByte(key, '/')+1:], err
 }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -66,6 +68,9 @@ func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
 		end = func() { detach(); cancel() }
 	}
 	res, err := c.to.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		err = c.pause(req.Context(), res)
+	}
 	if err != nil {
 		end()
 		return nil, err
@@ -73,6 +78,27 @@ func (c calls) RoundTrip(req *http.Request) (*http.Response, error) {
 	limit := int64(maxAnswer) + maxAnswerPerAsking*max(req.ContentLength, 0)
 	res.Body = &answer{ReadCloser: res.Body, limit: limit, left: limit, end: sync.OnceFunc(end)}
 	return res, nil
+}
+
+// pause waits as long as the answer of a webhook asks its client to wait before it tries again. client-go would
+// wait as long, but not end with the cluster.
+func (c calls) pause(ctx context.Context, res *http.Response) error {
+	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if c.closing == nil || err != nil || seconds <= 0 || res.StatusCode != http.StatusTooManyRequests && res.StatusCode < http.StatusInternalServerError {
+		return nil
+	}
+	timer := time.NewTimer(time.Duration(seconds) * time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		res.Header.Set("Retry-After", "0")
+		return nil
+	case <-ctx.Done():
+		return nil // client-go finds that out, and words the error
+	case <-c.closing.Done():
+		_ = res.Body.Close() // nobody reads it
+		return c.closing.Err()
+	}
 }
 
 // answer is the body of a webhook's answer.

@@ -87,6 +87,18 @@ func TestCallsOfWebhooksEndWithTheCluster(t *testing.T) {
 			t.Errorf("the call ended with %v", err)
 		}
 	})
+	t.Run("while it waits until it may try again", func(t *testing.T) {
+		closing, closes := context.WithCancel(t.Context())
+		_, err := call(t, closing, "", func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			w.(http.Flusher).Flush()
+			closes()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ended with %v", err)
+		}
+	})
 	t.Run("in the middle of the answer", func(t *testing.T) {
 		closing, closes := context.WithCancel(t.Context())
 		res, err := call(t, closing, "", halfway)

@@ -46,6 +46,9 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 		}
 		var failed []error
 		for _, record := range records {
+			if err := r.ended(); err != nil {
+				return left, err
+			}
 			if isDeleting(record.Value) {
 				continue
 			}

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -143,8 +144,17 @@ func NewReactor(s Server, acting Controllers, further ...Keeper) *Reactor {
 }
 
 // Close ends what the reactor does on its own when time has passed, and waits for what it is
-// doing.
+// doing. Reactions to commits end before their next step: the next server over the same objects
+// resumes them.
 func (r *Reactor) Close() { r.alarms.close() }
+
+// ended returns store.ErrClosed once the reactor is closed.
+func (r *Reactor) ended() error {
+	if r.alarms.ctx.Err() != nil {
+		return store.ErrClosed
+	}
+	return nil
+}
 
 // Inherit copies what another reactor knows. The store of r was forked from that of the other
 // reactor, at the given revision.
@@ -378,9 +388,16 @@ func (r *Reactor) alone(list *tasks, t task, do func() error) error {
 	return do()
 }
 
+// maxAttempts is how often a task is tried while other writers are faster. It ends a task that never
+// succeeds, because a hook of its own write, such as a webhook, changes the same object each time.
+const maxAttempts = 1_000
+
 // do does one task. It starts over when another writer was faster.
 func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
-	for {
+	for range maxAttempts {
+		if err := r.ended(); err != nil {
+			return err
+		}
 		var err error
 		switch t.kind {
 		case judgeDefinition:
@@ -419,4 +436,5 @@ func (r *Reactor) do(ctx context.Context, list *tasks, t task) error {
 		}
 		return err
 	}
+	return fmt.Errorf("another write came first in each of %d attempts", maxAttempts)
 }

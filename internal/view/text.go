@@ -73,6 +73,14 @@ func (t *Texts) Add(record store.Record) {
 	t.texts = append(t.texts, text)
 }
 
+// Left returns how many bytes of records All has to decode.
+func (t *Texts) Left() (size int) {
+	for _, record := range t.others {
+		size += len(record.Value)
+	}
+	return size
+}
+
 // All returns the texts in the order in which the records were added.
 func (t *Texts) All() ([]string, error) {
 	if len(t.others) == 0 {

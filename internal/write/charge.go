@@ -76,15 +76,16 @@ func (a attempt) charge(u use) (charge, error) {
 	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return charge{}, nil
 	}
-	for {
+	for range maxAttempts {
 		c, err := a.chargeOnce(u)
 		if !errors.Is(err, ErrObsolete) { // a quota has changed since it was read
 			return c, err
 		}
-		if a.ctx.Err() != nil {
-			return c, a.ctx.Err()
+		if err := a.inTime(); err != nil {
+			return c, err
 		}
 	}
+	return charge{}, errOvertaken
 }
 
 func (a attempt) chargeOnce(u use) (charge, error) {
@@ -117,21 +118,22 @@ func (a attempt) chargeOnce(u use) (charge, error) {
 }
 
 // commitCharged commits a write together with what it changes in quotas, and returns that. If a
-// quota has changed meanwhile, it asks the quotas again. It ends, because each further attempt
-// means that another write has succeeded.
+// quota has changed meanwhile, it asks the quotas again, maxAttempts times at most. It commits nothing
+// once the request has ended: its client may have another answer by now.
 func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Record, error)) (store.Record, charge, error) {
-	for {
+	for range maxAttempts {
+		if err := a.inTime(); err != nil {
+			return store.Record{}, c, err
+		}
 		record, err := commit(c)
 		if !c.isOutdated(err) {
 			return record, c, keeping(err)
-		}
-		if a.ctx.Err() != nil {
-			return record, c, a.ctx.Err()
 		}
 		if c, err = a.charge(u); err != nil {
 			return record, c, err
 		}
 	}
+	return store.Record{}, c, errOvertaken
 }
 
 // commitWith returns a write that commits together with the charge.

@@ -22,6 +22,15 @@ var ErrNotServed = errors.New("the resource is not served any more")
 // errModified is the text of every conflict over a resourceVersion.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
+// maxAttempts is how often a write is tried while others come first. Only the context ends such a write
+// on a real server. Here a write may come from a hook of this very write, such as a function that updates
+// the object that it is asked about, and in a synctest bubble no time passes until the deadline then.
+const maxAttempts = 10_000
+
+// errOvertaken is the error of a write that was tried maxAttempts times.
+var errOvertaken = apierrors.NewTimeoutError(
+	fmt.Sprintf("request did not complete within requested timeout - another write came first in each of %d attempts", maxAttempts), 0)
+
 // nameAttempts is how many generated names a create tries.
 const nameAttempts = 8
 
@@ -43,9 +52,9 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 //   - The object is too large for etcd: the next attempt stores it without its
 //     managedFields, unless the write is an apply, which needs them.
 //
-// In the first two cases another write has succeeded, so they need no limit but the context:
-// once it has ended, Run fails with its error instead of trying again. A request with a
-// Revision is tried once: in the first two cases Run fails with ErrObsolete.
+// In the first two cases another write has succeeded. They end with the context, whose error Run
+// returns then, or after maxAttempts. A request with a Revision is tried once: in the first two
+// cases Run fails with ErrObsolete.
 func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) { return p.run(ctx, r, nil) }
 
 // run is Run. If stage is not nil, it takes an update in place of the store.
@@ -54,7 +63,7 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
 	version, names, unmanaged := r.Version, 1, false
-	for {
+	for range maxAttempts {
 		a := p.attempt(ctx, &r, version)
 		a.unmanaged, a.stage = unmanaged, stage
 		result, err := a.run()
@@ -84,6 +93,7 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 			}
 		}
 	}
+	return Result{}, errOvertaken
 }
 
 func (r *Request) isApply() bool {

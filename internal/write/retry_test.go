@@ -270,3 +270,59 @@ func TestAnApplyThatCreatesMaySayAResourceVersion(t *testing.T) {
 	}
 	equal(t, "resourceVersion of the record", read(record.Value, "metadata.resourceVersion"), []string{fmt.Sprint(record.Revision)})
 }
+
+// A write whose own hook changes the object each time would be tried for ever, in an instant of a synctest bubble.
+func TestAWriteThatIsAlwaysOvertakenEnds(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	attempts, key := 0, b.key()
+	is, err := b.Store.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mutate = func(*admission.Write) error {
+		attempts++
+		b.put(key, is.Value)
+		return nil
+	}
+	merge := write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"xl"}}`)}
+	_, err = b.Run(t.Context(), b.request(merge))
+	equal(t, "error", fmt.Sprint(err), "Timeout: request did not complete within requested timeout - another write came first in each of 10000 attempts")
+	equal(t, "it is a timeout", apierrors.IsTimeout(err), true)
+	equal(t, "attempts", attempts, 10_000)
+}
+
+// Nothing is committed once the request has ended, however late the write finds out.
+func TestAWriteWhoseRequestHasEndedCommitsNothing(t *testing.T) {
+	merge := write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"xl"}}`)}
+	for name, test := range map[string]struct {
+		absent bool
+		change func(b *bench) write.Change
+	}{
+		"create": {true, func(b *bench) write.Change { return write.Create{Object: b.widget(`{"spec":{"size":"xl"}}`)} }},
+		"patch":  {false, func(*bench) write.Change { return merge }},
+		"delete": {false, func(*bench) write.Change { return write.Delete{Options: &metav1.DeleteOptions{}} }},
+		"put": {false, func(*bench) write.Change {
+			return write.Put{Make: func(obj runtime.Object) (runtime.Object, error) { return obj, setSize(obj, "xl") }}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if !test.absent {
+				b.make()
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			b.validate = func(*admission.Write) error {
+				cancel()
+				return nil
+			}
+			if name == "put" {
+				cancel() // admission does not see it
+			}
+			before := b.Store.Revision()
+			_, err := b.Run(ctx, b.request(test.change(b)))
+			equal(t, "it has ended", errors.Is(err, context.Canceled), true)
+			equal(t, "revision", b.Store.Revision(), before)
+		})
+	}
+}

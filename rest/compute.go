@@ -1,0 +1,257 @@
+package rest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/write"
+)
+
+// largeBytes is the size of a body, or of a stored object, from which a write computes on a goroutine of its
+// own. What upstream does with smaller ones takes a tenth of a second at most, even where its time grows
+// with the square of the size; strategic merge patches of lists are the slowest.
+const largeBytes = 16 << 10
+
+// largeAnswer is the size of stored objects from which an answer that shows them in another form is computed on
+// a goroutine of its own. YAML is the slowest.
+const largeAnswer = 128 << 10
+
+// computations are what the requests to a server compute without looking at their contexts, because the code
+// is upstream's or the user's.
+type computations struct {
+	closing context.Context // ends with the server
+	// collects says that the garbage collector acts, so that a delete may be followed by many others.
+	collects bool
+
+	mu   sync.Mutex
+	late map[*computation]bool // those whose requests have been answered already
+	// idle is closed when the last of late ends; nil: no goroutine waits for that.
+	idle chan struct{}
+}
+
+// computation is one of them.
+type computation struct {
+	of    string // the request, in words
+	began time.Time
+	done  chan struct{}
+
+	// These are set before done is closed.
+	returned bool
+	panicked *computePanic // nil: it has not panicked
+}
+
+// computePanic is a panic of a computation, with the stack of its goroutine.
+type computePanic struct {
+	value any
+	stack []byte
+}
+
+func (p *computePanic) String() string { return fmt.Sprint(p.value) }
+
+// compute returns what f returns, or an error if the request or the server ends first. Then f goes on,
+// because nothing can interrupt it, and its result is dropped. So f must not write to the answer, read
+// the body or change the request. The writes in it fail: a write.Pipeline commits nothing once its context
+// has ended.
+//
+// A goroutine costs a request some microseconds. It is worth it only for what may take long.
+func compute[T any](r *request, f func() (T, error)) (T, error) {
+	var (
+		result T
+		err    error
+	)
+	c := &computation{began: time.Now(), done: make(chan struct{})}
+	go func() {
+		defer r.computations.end(c)
+		defer func() {
+			if p := recover(); p != nil {
+				c.panicked = &computePanic{p, debug.Stack()}
+			}
+		}()
+		result, err = f()
+		c.returned = true
+	}()
+	select {
+	case <-c.done:
+	case <-r.ctx.Done():
+	case <-r.computations.closing.Done():
+	}
+	if r.leave(c) {
+		var none T
+		return none, cmp.Or(r.ctx.Err(), errClosed)
+	}
+	switch {
+	case c.returned:
+		return result, err
+	case c.panicked == nil:
+		runtime.Goexit() // as f has done, which a test's FailNow does
+	case c.panicked.value == http.ErrAbortHandler:
+		panic(http.ErrAbortHandler)
+	}
+	panic(c.panicked)
+}
+
+// computeIf is compute for what may take long. Anything else runs on the goroutine of the request.
+func computeIf[T any](r *request, long bool, f func() (T, error)) (T, error) {
+	if long {
+		return compute(r, f)
+	}
+	return f()
+}
+
+// computeSent is computeIf for a function that decodes the body, which is read first.
+func computeSent[T any](r *request, long bool, f func() (T, error)) (T, error) {
+	if !long {
+		return f()
+	}
+	if err := r.receive(); err != nil {
+		var none T
+		return none, err
+	}
+	return compute(r, f)
+}
+
+// leave reports whether a computation goes on although its request is about to be answered. Its warnings
+// come too late then.
+func (r *request) leave(c *computation) bool {
+	all := r.computations
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	select {
+	case <-c.done:
+		return false
+	default:
+	}
+	known := contextOf(r.http)
+	known.warnings.end()
+	c.of = r.String()
+	if all.late == nil {
+		all.late = map[*computation]bool{}
+	}
+	all.late[c] = true
+	return true
+}
+
+// end says that a computation has ended.
+func (all *computations) end(c *computation) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	close(c.done)
+	if !all.late[c] {
+		return
+	}
+	if p := c.panicked; p != nil && p.value != http.ErrAbortHandler {
+		klog.ErrorS(nil, "A request made the API server panic after it had been answered", "request", c.of, "panic", p.value, "stack", string(p.stack))
+	}
+	delete(all.late, c)
+	if len(all.late) == 0 && all.idle != nil {
+		close(all.idle)
+		all.idle = nil
+	}
+}
+
+// wait waits until no computation is late, for the given time at most, and returns those that are.
+func (all *computations) wait(longest time.Duration) []*computation {
+	all.mu.Lock()
+	if len(all.late) == 0 {
+		all.mu.Unlock()
+		return nil
+	}
+	if all.idle == nil {
+		all.idle = make(chan struct{})
+	}
+	idle := all.idle
+	all.mu.Unlock()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(all.late), func(a, b *computation) int { return a.began.Compare(b.began) })
+}
+
+// Drain waits until nothing computes for requests that have been answered already, because their time was over
+// or the server was closed meanwhile. It waits for the given time at most, and returns an error that names what
+// goes on then. None of it changes anything any more. Call Drain after Close.
+func (s *Server) Drain(longest time.Duration) error {
+	var errs []error
+	for _, c := range s.computations.wait(longest) {
+		errs = append(errs, fmt.Errorf("%s still computes, since %s; nothing can interrupt it, and its result is dropped", c.of, time.Since(c.began).Round(time.Millisecond)))
+	}
+	return errors.Join(errs...)
+}
+
+// String names the request: "kubectl strategic patch of pods default/web".
+func (r *request) String() string {
+	known := contextOf(r.http)
+	user := ""
+	if known.user != nil {
+		user = known.user.GetName()
+	}
+	verb := r.info.Verb
+	if verb == "patch" {
+		verb = strings.TrimSpace(patchWord(r.http.Header.Get("Content-Type")) + " " + verb)
+	}
+	object := Request{
+		Group: r.info.APIGroup, Resource: r.info.Resource, Subresource: r.info.Subresource, Namespace: r.info.Namespace, Name: r.info.Name,
+	}.Object()
+	return fmt.Sprintf("%s %s of %s", history.ClientOf(user, r.http.UserAgent()), verb, object)
+}
+
+// hasLargeBody reports whether the body may be large.
+func (r *request) hasLargeBody() bool {
+	return r.http.ContentLength < 0 || r.http.ContentLength > largeBytes
+}
+
+// callsHooks reports whether webhooks or functions are called for writes. The calls for the write of a client end
+// with its context. Those for the writes that follow from it do not.
+func (r *request) callsHooks() bool {
+	chain := r.writes.Chain()
+	return chain.Webhooks != nil || chain.Functions != nil
+}
+
+// mayTakeLong reports whether a write may take long without looking at its context. If it is false, the write
+// takes a fraction of a second.
+func (r *request) mayTakeLong(w write.Request) bool {
+	of := r.version.Resource
+	if r.hasLargeBody() || of.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
+		return true
+	}
+	switch change := w.Change.(type) {
+	case write.Create:
+		return false
+	case write.Delete:
+		if r.computations.collects {
+			return true
+		}
+	case write.Patch:
+		if change.Type == types.JSONPatchType && bytes.Contains(change.Body, []byte("copy")) {
+			return true // a few copies make a large object
+		}
+	}
+	current, err := r.store.Get(of.Key(w.Namespace, w.Name))
+	return err == nil && len(current.Value) > largeBytes
+}
+
+// collectsGarbage reports whether the garbage collector is among the controllers that act.
+func (o Options) collectsGarbage() bool {
+	return slices.Contains(o.Controllers, string(lifecycle.GarbageCollector))
+}

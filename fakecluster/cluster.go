@@ -116,6 +116,7 @@ func New(opts ...Option) (*Cluster, error) {
 		AdmissionConfigFile: s.flags.admissionConfig, StrictTransportSecurity: s.flags.hsts, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
 		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.origins, RequestTimeout: s.flags.requestTimeout, MinWatchTimeout: s.flags.minWatchTimeout,
+		CompactionInterval: s.compaction, FlowControl: s.flags.flowControl,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: users, AuthenticationInfo: s.flags.publishedInfo(), Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
 		Flags: s.commandLine, WithoutProfiling: s.flags.unprofiled,

@@ -20,6 +20,7 @@ func (s *settings) commandLine() map[string]string {
 	if !flags.Given("authorization-mode") && !flags.Given("authorization-config") && s.authorizer == nil {
 		all["authorization-mode"] = listed(string(cmp.Or(s.authorization, RBAC)))
 	}
+	all["etcd-compaction-interval"] = s.compaction.String()
 	all["anonymous-auth"] = strconv.FormatBool(s.flags.users.Anonymous)
 	all["enable-admission-plugins"] = listed(s.admissionPlugins...)
 	all["disable-admission-plugins"] = listed(s.noAdmissionPlugins...)

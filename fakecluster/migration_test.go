@@ -3,11 +3,16 @@ package fakecluster_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -88,4 +93,31 @@ func TestAMigrationIsCarriedOutWhateverVersionsAreServed(t *testing.T) {
 			t.Errorf("in %s: conditions %v", version, conditions)
 		}
 	}
+}
+
+// A migration of a resource that does not exist fails a minute after its creation, in a fork as well.
+func TestAMigrationWaitsAMinuteForItsResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		client := kubernetes.NewForConfigOrDie(c.RESTConfig()).StoragemigrationV1().StorageVersionMigrations()
+		_, err := client.Create(t.Context(), &storagemigrationv1.StorageVersionMigration{
+			ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: storagemigrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: "example.com", Resource: "hats"}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		time.Sleep(30 * time.Second)
+		fork := c.Fork(t)
+		for _, at := range []struct {
+			after  time.Duration
+			failed bool
+		}{{29 * time.Second, false}, {time.Second, true}} {
+			time.Sleep(at.after)
+			synctest.Wait()
+			for what, of := range map[string]*fakecluster.Cluster{"the cluster": c, "the fork": fork} {
+				m, err := kubernetes.NewForConfigOrDie(of.RESTConfig()).StoragemigrationV1().StorageVersionMigrations().Get(t.Context(), "m", metav1.GetOptions{})
+				must(t, err)
+				equal(t, what+": failed", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed)), at.failed)
+				equal(t, what+": runs", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationRunning)), !at.failed)
+			}
+		}
+	})
 }

@@ -43,6 +43,7 @@ type settings struct {
 	runtimeConfig      []string
 	controllers        []Controller // nil: the default ones
 	history            store.Options
+	compaction         time.Duration // 0: never
 	scheme             *runtime.Scheme
 	now                func() time.Time
 
@@ -96,6 +97,9 @@ func (s *settings) check() error {
 	}
 	if s.authorizer != nil && s.authorization != "" {
 		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+	}
+	if s.compaction < 0 {
+		return fmt.Errorf("WithCompactionInterval: %v is negative; 0 means never", s.compaction)
 	}
 	if err := s.checkMiddleware(); err != nil {
 		return err
@@ -306,4 +310,18 @@ func WithWatchHistory(revisions int, bytes int64) Option {
 	return once("WithWatchHistory", func(s *settings) {
 		s.history = store.Options{HistoryRevisions: revisions, HistoryBytes: bytes}
 	})
+}
+
+// WithCompactionInterval compacts the history as a real server does, by its flag
+// --etcd-compaction-interval, which is five minutes by default: at the end of each interval, lists of
+// before its beginning expire. So a list at a resourceVersion that is older than two intervals is
+// answered with 410, and so is a continue token, together with one that goes on in the present state.
+// Watches may still begin there, as from the cache of a real server, and [Cluster.History] has it all. The time
+// is that of the process, or of the bubble. An interval of 0 means never; a negative one is an error. The option
+// can be given once.
+//
+// Default: never. The commands fakecluster serve and fakecluster envtest compact every five minutes.
+// [Cluster.Compact] forgets the history at once, for watches as well.
+func WithCompactionInterval(interval time.Duration) Option {
+	return once("WithCompactionInterval", func(s *settings) { s.compaction = interval })
 }

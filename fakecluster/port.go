@@ -9,7 +9,7 @@ import (
 
 // WithPort says on which port of 127.0.0.1 the cluster listens. It is an error if the port is in
 // use. A fork listens on a port of its own. The option cannot be combined with InProcess or with
-// the flag --secure-port.
+// the flags --secure-port and --bind-address.
 //
 // Default: a port that the system chooses.
 func WithPort(port int) Option {

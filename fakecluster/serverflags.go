@@ -21,8 +21,8 @@ import (
 //
 //	fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16", "--client-ca-file=ca.crt")
 //
-// A flag does what it does on a real server. Flags about etcd, caches, limits and logs are
-// accepted and have no effect. A flag that would change what clients see, but that fakecluster
+// A flag does what it does on a real server. Flags about etcd (except --etcd-compaction-interval), caches,
+// limits and logs are accepted and have no effect. A flag that would change what clients see, but that fakecluster
 // does not have, is an error that says what is missing, unless it has its default value. An
 // unknown flag is an error. What no flag says comes from the other options and their defaults.
 //
@@ -68,6 +68,7 @@ type flagged struct {
 	origins         []string            // patterns of those whose web pages may read answers
 	requestTimeout  time.Duration       // 0: the usual one
 	minWatchTimeout time.Duration       // 0: watches do not end by themselves
+	flowControl     rest.FlowControl
 }
 
 // readFlags makes settings of the flags. After an error nothing is open.
@@ -80,7 +81,7 @@ func (s *settings) readFlags() error {
 		return fmt.Errorf("WithAPIServerFlags: %w", err)
 	}
 	for _, read := range []func(*serverflags.Flags) error{
-		s.readServing, s.readRequests, s.readAccounts, s.readUsers, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit,
+		s.readServing, s.readRequests, s.readAccounts, s.readUsers, s.readNetwork, s.readAdmission, s.readVersions, s.readAudit, s.readCompaction,
 	} {
 		if err := read(flags); err != nil {
 			return fmt.Errorf("WithAPIServerFlags: %w", err)
@@ -160,6 +161,21 @@ func (s *settings) readAudit(flags *serverflags.Flags) error {
 	}
 	s.flags.auditLog = log
 	return nil
+}
+
+func (s *settings) readCompaction(flags *serverflags.Flags) error {
+	const name = "etcd-compaction-interval"
+	switch interval := flags.Duration(name); {
+	case !flags.Given(name):
+		return nil
+	case s.given["WithCompactionInterval"] > 0:
+		return errors.New("WithCompactionInterval and --etcd-compaction-interval say the same; give one of them")
+	case interval < 0:
+		return fmt.Errorf("--etcd-compaction-interval=%v is negative; 0 means never", interval)
+	default:
+		s.compaction = interval
+		return nil
+	}
 }
 
 // appended is the path of a file that each write opens and appends to, so that forks can write to

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // serving are the flags with which a cluster serves HTTPS.
@@ -49,7 +50,9 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 			return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0", port)
 		}
 	}
-	s.flags.address = net.JoinHostPort(host, strconv.Itoa(port))
+	if flags.Given("bind-address") || flags.Given("secure-port") {
+		s.flags.address = net.JoinHostPort(host, strconv.Itoa(port))
+	}
 	s.flags.http1 = flags.Bool("disable-http2-serving")
 	var err error
 	if s.flags.minVersion, err = cliflag.TLSVersion(flags.Text("tls-min-version")); err != nil {
@@ -105,11 +108,23 @@ func (s *settings) readRequests(flags *serverflags.Flags) error {
 	}
 	s.flags.unprofiled = !flags.Bool("profiling")
 	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
+	for name, to := range map[string]*int{"max-requests-inflight": &of.MaxRequestsInFlight, "max-mutating-requests-inflight": &of.MaxMutatingRequestsInFlight} {
+		if flags.Given(name) {
+			*to = flags.Int(name)
+		}
+	}
+	s.flags.flowControl = rest.FlowControl{Off: !flags.Bool("enable-priority-and-fairness"), Seats: of.MaxRequestsInFlight + of.MaxMutatingRequestsInFlight}
 	// What follows has no effect on a cluster in memory, but may not be what a real server does not take.
-	of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight = flags.Int("max-requests-inflight"), flags.Int("max-mutating-requests-inflight")
 	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
 	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
-	return utilerrors.NewAggregate(append(of.Validate(), validateUnused(flags)...))
+	if wrong := append(of.Validate(), validateUnused(flags)...); len(wrong) > 0 {
+		return utilerrors.NewAggregate(wrong)
+	}
+	if flow := s.flags.flowControl; !flow.Off && flow.Seats <= 0 {
+		return fmt.Errorf("invalid configuration: MaxRequestsInFlight=%d and MaxMutatingRequestsInFlight=%d; they must add up to something positive",
+			of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight)
+	}
+	return nil
 }
 
 // validateUnused checks flags about what a cluster in memory does not have: other servers, etcd and a log.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -297,4 +298,26 @@ func TestProfilesOfTheProcess(t *testing.T) {
 		code, text := answerTo(t, without.RESTConfig(), path, "*/*")
 		equal(t, "without profiling", fmt.Sprint(code, " ", text), "404 404 page not found\n")
 	}
+}
+
+func TestFlowControlByFlags(t *testing.T) {
+	few := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--max-requests-inflight=60", "--max-mutating-requests-inflight=40"))
+	_, metrics := answerTo(t, few.RESTConfig(), "/metrics", "text/plain")
+	if want := `apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 41`; !strings.Contains(metrics, want) {
+		t.Errorf("/metrics has no %s", want)
+	}
+	off := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--enable-priority-and-fairness=false"))
+	if _, metrics = answerTo(t, off.RESTConfig(), "/metrics", "text/plain"); strings.Contains(metrics, "apiserver_flowcontrol_nominal") {
+		t.Error("/metrics has metrics of what is turned off")
+	}
+	for cluster, want := range map[*fakecluster.Cluster]int{few: 1, off: 0} {
+		res, err := cluster.RESTConfig().Transport.RoundTrip(httptest.NewRequest(http.MethodGet, cluster.URL()+"/healthz", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		equal(t, "headers", len(res.Header.Values("X-Kubernetes-PF-FlowSchema-UID")), want)
+	}
+	_, err := fakecluster.New(fakecluster.WithAPIServerFlags("--max-requests-inflight=0", "--max-mutating-requests-inflight=0"))
+	expectText(t, "no seats", fmt.Sprint(err), "WithAPIServerFlags: invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; they must add up to something positive")
 }

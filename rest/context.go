@@ -14,6 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -33,6 +34,8 @@ type requestContext struct {
 	entry     *history.Entry      // in the history of requests; nil: none yet
 	struck    *faults.Struck      // what goes wrong with it on purpose; nil: no fault was in force
 	explained *explained.Recorder // nil: the client asks for no explanation
+	flow      flowcontrol.Request // its execution, if it matches a FlowSchema
+	began     time.Time           // when the server got it
 }
 
 // The keys of upstream's packages, and of ours, for what a requestContext has.
@@ -83,7 +86,7 @@ func contextOf(req *http.Request) *requestContext {
 func giveContext(cluster builtin.Cluster) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			c := &requestContext{Context: req.Context(), cluster: cluster}
+			c := &requestContext{Context: req.Context(), cluster: cluster, began: time.Now()}
 			c.warnings.header = w.Header()
 			defer c.limit.end()
 			next.ServeHTTP(w, req.WithContext(c))

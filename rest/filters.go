@@ -28,10 +28,11 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),
 		s.publishTrust,
-		answerHealth(s.cluster.Users, counts),
+		s.answerHealth(counts),
 		authenticate(s.cluster.Users),
 		s.explainWrites,
 		impersonate(s.cluster.Authorizer),
+		s.matchFlow,
 		s.injectFaults,
 		s.authorize,
 	}

@@ -17,5 +17,6 @@ func (s *Server) Fork(forked *store.Store, services Services) (*Server, error) {
 	if err := of.Continue(s.cluster); err != nil {
 		return nil, err
 	}
+	f.compact.start()
 	return f, nil
 }

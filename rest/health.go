@@ -88,7 +88,8 @@ var health = sync.OnceValue(func() *http.ServeMux {
 // A real server lets everybody ask, by a ClusterRole, unless its configuration names the paths for
 // which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
-func answerHealth(users *auth.Authenticator, counts *requestCounts) filter {
+func (s *Server) answerHealth(counts *requestCounts) filter {
+	users := s.cluster.Users
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !isHealthRoot(req.URL.Path) {
@@ -102,6 +103,7 @@ func answerHealth(users *auth.Authenticator, counts *requestCounts) filter {
 			}
 			logUser(req, auth.Anonymous)
 			logDecision(req.Context(), "allow", "")
+			defer s.beginFlow(w, req, auth.Anonymous).End()
 			counts.health(w, req)
 		})
 	}

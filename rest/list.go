@@ -34,7 +34,7 @@ func list(r *request) error {
 // readPage reads the records of a list. A selector may need objects that a webhook converts.
 func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
 	return computeIf(r, r.version.Resource.CallsOut, func() (view.Page, error) {
-		return view.ReadPage(r.ctx, r.store, r.namespace(), options, sel, into)
+		return view.ReadPage(r.ctx, r.store, r.expired, r.namespace(), options, sel, into)
 	})
 }
 

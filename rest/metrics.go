@@ -2,12 +2,14 @@ package rest
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +17,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/fakecluster/fakecluster/internal/histogram"
 )
 
 // requestTotal is the metric that counts the requests for resources.
@@ -23,10 +27,34 @@ const requestTotal = "apiserver_request_total"
 // maxCounted is how many kinds of requests are counted. Further ones are not.
 const maxCounted = 10_000
 
+// requestDuration is the metric of how long they take.
+const requestDuration = "apiserver_request_duration_seconds"
+
 // requestCounts counts the requests to a server. It is safe for concurrent use.
 type requestCounts struct {
-	mu     sync.RWMutex
-	counts map[requestLabels]*atomic.Int64
+	flow *flowMetrics
+
+	mu        sync.RWMutex
+	counts    map[requestLabels]*requestCount
+	durations map[requestLabels]*histogram.Histogram // of labels without a code
+}
+
+// requestCount is what is counted of the requests with the same labels.
+type requestCount struct {
+	atomic.Int64
+	duration *histogram.Histogram // in seconds
+}
+
+// end counts how long a request has taken.
+func (c *requestCount) end(req *http.Request) {
+	if c != nil {
+		c.duration.Observe(time.Since(contextOf(req).began).Seconds())
+	}
+}
+
+// durationBuckets are the upper bounds of the classic buckets of durations.
+var durationBuckets = []float64{
+	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }
 
 // requestLabels tell requests apart, as upstream's metric does.
@@ -36,66 +64,77 @@ type requestLabels struct {
 	code int
 }
 
-// add counts a request.
-func (c *requestCounts) add(labels requestLabels) {
+// add counts a request, and returns what counts those with its labels; nil: there are too many different ones.
+func (c *requestCounts) add(labels requestLabels) *requestCount {
 	c.mu.RLock()
 	count := c.counts[labels]
 	c.mu.RUnlock()
 	if count == nil {
 		if count = c.begin(labels); count == nil {
-			return
+			return nil
 		}
 	}
 	count.Add(1)
+	return count
 }
 
-// begin begins to count requests with the labels; nil: there are too many different ones.
-func (c *requestCounts) begin(labels requestLabels) *atomic.Int64 {
+// begin begins to count requests with the labels.
+func (c *requestCounts) begin(labels requestLabels) *requestCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := c.counts[labels]
 	if count == nil && len(c.counts) < maxCounted {
 		if c.counts == nil {
-			c.counts = map[requestLabels]*atomic.Int64{}
+			c.counts, c.durations = map[requestLabels]*requestCount{}, map[requestLabels]*histogram.Histogram{}
 		}
-		count = &atomic.Int64{}
+		count = &requestCount{}
 		c.counts[labels] = count
+		labels.code = 0
+		if count.duration = c.durations[labels]; count.duration == nil {
+			count.duration = histogram.New(durationBuckets)
+			c.durations[labels] = count.duration
+		}
 	}
 	return count
 }
 
 // reset forgets all requests.
 func (c *requestCounts) reset() {
+	c.flow.reset()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts = nil
+	c.counts, c.durations = nil, nil
 }
 
-// family is the metric.
-func (c *requestCounts) family() *dto.MetricFamily {
-	help := "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code."
-	f := &dto.MetricFamily{Name: new(requestTotal), Help: &help, Type: dto.MetricType_COUNTER.Enum()}
+// families are the metrics.
+func (c *requestCounts) families() []*dto.MetricFamily {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	var total, durations []*dto.Metric
 	for labels, count := range c.counts {
-		f.Metric = append(f.Metric, labels.metric(count.Load()))
+		code := histogram.Label("code", strconv.Itoa(labels.code))
+		total = append(total, &dto.Metric{Label: append([]*dto.LabelPair{code}, labels.pairs()...), Counter: &dto.Counter{Value: new(float64(count.Load()))}})
 	}
-	slices.SortFunc(f.Metric, func(a, b *dto.Metric) int {
-		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
-	})
-	return f
+	for labels, duration := range c.durations {
+		durations = append(durations, duration.Metric(labels.pairs()...))
+	}
+	return []*dto.MetricFamily{
+		histogram.Family(requestTotal, "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+			dto.MetricType_COUNTER, total...),
+		histogram.Family(requestDuration, "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+			dto.MetricType_HISTOGRAM, durations...),
+	}
 }
 
-// metric is the count of the requests with the labels.
-func (l requestLabels) metric(count int64) *dto.Metric {
-	m := &dto.Metric{Counter: &dto.Counter{Value: new(float64(count))}}
+// pairs are the labels of a metric, without the code.
+func (l requestLabels) pairs() (pairs []*dto.LabelPair) {
 	for _, pair := range [][2]string{
-		{"code", strconv.Itoa(l.code)}, {"component", l.component}, {"dry_run", l.dryRun}, {"group", l.group}, {"resource", l.resource},
+		{"component", l.component}, {"dry_run", l.dryRun}, {"group", l.group}, {"resource", l.resource},
 		{"scope", l.scope}, {"subresource", l.subresource}, {"verb", l.verb}, {"version", l.version},
 	} {
-		m.Label = append(m.Label, &dto.LabelPair{Name: &pair[0], Value: &pair[1]})
+		pairs = append(pairs, histogram.Label(pair[0], pair[1]))
 	}
-	return m
+	return pairs
 }
 
 // labelsOf are the labels of a request for a resource that is served.
@@ -141,7 +180,8 @@ func metricVerb(req *http.Request, info *apirequest.RequestInfo) string {
 // single check.
 func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
 	if isHealthRoot(req.URL.Path) && req.Method == http.MethodGet {
-		c.add(requestLabels{verb: http.MethodGet, subresource: req.URL.Path, code: http.StatusOK}) // all checks pass
+		count := c.add(requestLabels{verb: http.MethodGet, subresource: req.URL.Path, code: http.StatusOK}) // all checks pass
+		defer count.end(req)
 	}
 	health().ServeHTTP(w, req)
 }
@@ -150,9 +190,10 @@ func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
 // it. A watch is counted when it begins.
 type counted struct {
 	http.ResponseWriter
-	of   *request
-	by   *requestCounts
-	done bool
+	of    *request
+	by    *requestCounts
+	done  bool
+	count *requestCount // nil: it is not counted
 }
 
 // Unwrap is for http.ResponseController.
@@ -161,7 +202,7 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // WriteHeader implements http.ResponseWriter.
 func (c *counted) WriteHeader(code int) {
 	if !c.done && c.of.version != nil {
-		c.by.add(labelsOf(c.of, code))
+		c.count = c.by.add(labelsOf(c.of, code))
 	}
 	c.done = true
 	c.ResponseWriter.WriteHeader(code)
@@ -194,13 +235,16 @@ func (c *requestCounts) serveMetrics(w http.ResponseWriter, req *http.Request) {
 
 func (c *requestCounts) gather() ([]*dto.MetricFamily, error) {
 	families, err := legacyregistry.DefaultGatherer.Gather()
-	own := c.family()
-	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == requestTotal })
-	if len(own.Metric) > 0 {
-		families = append(families, own)
+	flows, failed := c.flow.families()
+	if err = errors.Join(err, failed); err != nil {
+		return families, err
 	}
+	own := slices.DeleteFunc(append(c.families(), flows...), func(f *dto.MetricFamily) bool { return f == nil })
+	families = append(slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+		return f.GetName() == requestTotal || f.GetName() == requestDuration || strings.HasPrefix(f.GetName(), "apiserver_flowcontrol_")
+	}), own...)
 	slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	return families, err
+	return families, nil
 }
 
 // gather is a function that is a metrics.Gatherer.

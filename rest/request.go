@@ -27,6 +27,7 @@ type request struct {
 	// computations are those of the server.
 	computations *computations
 	store        *store.Store
+	expired      int64 // lists at revisions before it are too old
 	writes       *write.Pipeline
 	// catalogue is what is served, from the start of the request to its end.
 	catalogue *resource.Catalogue

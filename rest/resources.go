@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -55,14 +56,16 @@ type resources struct {
 	gaps         *gaps
 	counts       *requestCounts
 	computations *computations
+	expired      *atomic.Int64 // lists at revisions before it are too old
 }
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue(),
-		computations: s.computations}
+		computations: s.computations, expired: s.expired.Load()}
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
+	defer func() { r.counted.count.end(req) }()
 	known := contextOf(req)
 	r.struck, r.explained = known.struck, known.explained
 	err := s.serve(r)

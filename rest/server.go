@@ -87,6 +87,11 @@ type Options struct {
 	// MinWatchTimeout is how long a watch without a timeout of its own lasts at least: it ends after
 	// between this time and twice as much. 0: it does not end by itself.
 	MinWatchTimeout time.Duration
+	// CompactionInterval is how often the history is compacted: after each interval, lists that are older than
+	// the interval expire. 0: it is not compacted.
+	CompactionInterval time.Duration
+	// FlowControl says how requests are matched with FlowSchemas.
+	FlowControl FlowControl
 	// Network says where the server and its services are.
 	Network Network
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
@@ -125,6 +130,7 @@ type Server struct {
 	access  *auth.Access
 	faults  *faults.Engine
 	watches atomic.Int64 // those that are running
+	compact compaction
 
 	computations *computations
 
@@ -150,6 +156,7 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if err := of.Start(); err != nil {
 		return nil, err
 	}
+	server.compact.start()
 	return server, nil
 }
 
@@ -163,6 +170,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 		trail:  newTrail(o.AuditLevel, o.AuditLog, o.Now),
 		faults: &faults.Engine{Store: s, Seed: o.Seed},
 	}
+	server.compact.interval, server.compact.store, server.compact.fail = o.CompactionInterval, s, server.gaps.fail
 	server.closing, server.close = context.WithCancel(context.Background())
 	server.computations = &computations{closing: server.closing, collects: o.collectsGarbage()}
 	server.faults.Knows = server.knows
@@ -198,9 +206,9 @@ func (s *Server) host() cluster.Host {
 // serve makes the handler that serves a cluster.
 func (s *Server) serve(of *cluster.Cluster) {
 	s.cluster = of
-	counts := &requestCounts{}
+	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{
-		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations},
+		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations, &s.compact.expired},
 		catalogue: of.Catalogue,
 		openAPI:   &openAPI{},
 		aggregate: of.Aggregate,
@@ -225,6 +233,7 @@ func (s *Server) maxWatches() int64 {
 // waits for. It waits for controllers whose timer has gone off.
 func (s *Server) Close() {
 	s.close()
+	s.compact.stop()
 	s.cluster.Close()
 }
 

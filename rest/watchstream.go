@@ -114,6 +114,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faults.Source{
 		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.entry.Struck,
 	})
+	contextOf(s.r.http).flow.End()
 	return initial, nil
 }
 

@@ -34,14 +34,14 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 		return 1
 	}
 	// What a real server does without these flags.
-	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}} {
+	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}, {"etcd-compaction-interval", "5m"}} {
 		if !flags.Given(usual[0]) {
 			args = append([]string{"--" + usual[0] + "=" + usual[1]}, args...)
 		}
 	}
 	cluster, err := fakecluster.New(fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(args...))
 	if err != nil {
-		fmt.Fprintf(stderr, "Error: %s\n", strings.TrimPrefix(err.Error(), "WithAPIServerFlags: "))
+		fmt.Fprintf(stderr, "Error: %v\n", unwrapped(err))
 		return 1
 	}
 	fmt.Fprintln(stderr, "Serving securely on", strings.TrimPrefix(cluster.URL(), "https://"))
@@ -80,9 +80,9 @@ const apiServerHelp = `kube-apiserver is fakecluster under another name, for tes
 control plane: the API server alone, with nothing behind it. What is written to it
 is gone with the process. It serves HTTPS on a loopback address until SIGINT or
 SIGTERM, and ends with the process that started it in a process group of its own, as
-envtest does. Without --secure-port, --bind-address, --authorization-mode and
---anonymous-auth it is as with 6443, 127.0.0.1, AlwaysAllow and true. As a real
-server, it does not start without --etcd-servers, --service-account-issuer,
+envtest does. Without --secure-port, --bind-address, --authorization-mode,
+--anonymous-auth and --etcd-compaction-interval it is as with 6443, 127.0.0.1,
+AlwaysAllow, true and 5m. As a real server, it does not start without --etcd-servers, --service-account-issuer,
 --service-account-key-file and --service-account-signing-key-file.
 
 Usage:

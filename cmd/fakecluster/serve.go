@@ -14,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // serving are the flags of serve.
@@ -27,7 +29,8 @@ type serving struct {
 	crds, manifests, objects      []string
 	controllers, runtimeConfig    []string
 	enablePlugins, disablePlugins []string
-	session                       *session // nil: nothing is recorded
+	session                       *session               // nil: nothing is recorded
+	apiServer                     *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
 }
 
 func serveCommand() *cobra.Command {
@@ -41,14 +44,20 @@ status 0. The cluster is kept in the file of --data, and otherwise nowhere.
 As soon as it answers, the one line "ready URL" is printed on stdout. Clients get in
 with the kubeconfig, which holds the URL and the cluster's token. Without --kubeconfig
 one is written to a temporary folder, and the line that makes a shell use it is
-printed on stderr.`,
+printed on stderr.
+
+Serve also takes the flags of kube-apiserver, such as --client-ca-file;
+"$(fakecluster envtest)/kube-apiserver --help" lists them all. As on a real server,
+lists expire some five minutes after they were made; --etcd-compaction-interval
+changes that.`,
 		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd &
   kubectl --kubeconfig cluster.kubeconfig get namespaces
 
   fakecluster serve --port 8080 --manifests deploy/ --controllers '*'
   fakecluster serve --data cluster.data
   fakecluster serve --record session.yaml
-  fakecluster serve --ui`,
+  fakecluster serve --ui
+  fakecluster serve --client-ca-file ca.crt --authorization-mode Node,RBAC`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(cmd)
@@ -76,6 +85,8 @@ each answer, or second, a second later (default: always)`)
 	flags.StringVar(&f.record, "record", "", `write what clients do until the end to this new file, as a scenario that "fakecluster
 run" passes: requests to resources and their answers, without watches and discovery`)
 	f.describe(flags)
+	flags.SetNormalizeFunc(cliflag.WordSepNormalizeFunc) // as kube-apiserver does
+	f.apiServer = serverflags.Define(flags)
 	return cmd
 }
 
@@ -118,6 +129,12 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		return nil, err
 	}
 	options = append(options, kept...)
+	if f.apiServer != nil {
+		if err := f.checkAPIServer(); err != nil {
+			return nil, err
+		}
+		options = append(options, fakecluster.WithAPIServerFlags(compactionInterval), fakecluster.WithAPIServerFlags(*f.apiServer...))
+	}
 	if f.tls {
 		options = append(options, fakecluster.WithTLS())
 	}
@@ -143,6 +160,23 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		options = append(options, fakecluster.WithObjects(objects...))
 	}
 	return options, nil
+}
+
+// compactionInterval is the default of kube-apiserver. A later flag overrides it.
+const compactionInterval = "--etcd-compaction-interval=5m"
+
+// checkAPIServer checks the flags of kube-apiserver.
+func (f *serving) checkAPIServer() error {
+	flags, err := serverflags.Parse(*f.apiServer)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, flag := range serverflags.Table {
+		if f.record != "" && flag.Applied != "" && flag.Name != "etcd-compaction-interval" && flags.Given(flag.Name) {
+			return usageError{fmt.Errorf("--record and --%s exclude each other: the cluster of a scenario has no flags of kube-apiserver", flag.Name)}
+		}
+	}
+	return nil
 }
 
 // kept returns the options for what the cluster begins with and where it is kept.
@@ -212,11 +246,19 @@ func readObjects(path string) ([]runtime.Object, error) {
 	}
 }
 
+// unwrapped returns an error about flags without the option that they were given by.
+func unwrapped(err error) error {
+	if text, ok := strings.CutPrefix(err.Error(), "WithAPIServerFlags: "); ok {
+		return errors.New(text)
+	}
+	return err
+}
+
 // serve serves a cluster until the context ends.
 func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdout, stderr io.Writer) (err error) {
 	cluster, err := fakecluster.New(options...)
 	if err != nil {
-		return err
+		return unwrapped(err)
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 	content, err := cluster.Kubeconfig()

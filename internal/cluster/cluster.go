@@ -19,6 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controllers"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -86,6 +87,8 @@ type Cluster struct {
 	Users      *auth.Authenticator
 	Authorizer auth.Authorizer
 	Tokens     *auth.Issuer
+	// Flows are the FlowSchemas, with which requests are matched.
+	Flows *flowcontrol.Schemas
 
 	options   Options
 	builtin   builtinKinds
@@ -159,7 +162,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	memory := resource.NewMemory(o.VerifyMemory)
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, options: o, builtin: kinds, rules: auth.NewRules(s, origin),
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, origin),
 		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 	}
@@ -194,7 +197,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
 		Cluster: known,
-		Reactor: aftermath{c.chain, c.Aggregate, c.reactor},
+		Reactor: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor},
 		Quotas:  quotas.charged(kinds.inTree),
 
 		MayCreate: host.MayCreate,

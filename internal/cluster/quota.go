@@ -224,8 +224,10 @@ func (q *quotas) MeasureQuota(rq *corev1.ResourceQuota) (changed bool, again tim
 	return changed, intree.CountsLess(q.now().Time, pods...), err
 }
 
-// QuotaIsExact and ForgetQuota implement lifecycle.Server.
-func (q *quotas) QuotaIsExact(of store.Record) { q.exact.set(of.Key, of.Revision) }
+// MarkQuotaExact, IsQuotaExact and ForgetQuota implement lifecycle.Server.
+func (q *quotas) MarkQuotaExact(of store.Record) { q.exact.set(of.Key, of.Revision) }
+
+func (q *quotas) IsQuotaExact(of store.Record) bool { return q.exact.is(of.Key, of.Revision) }
 
 func (q *quotas) ForgetQuota(c lifecycle.Change) {
 	if c.Deleted {

@@ -41,6 +41,15 @@ func newAlarms() *alarms {
 	return a
 }
 
+// doAt sets an alarm that does a task at a later time.
+func (r *Reactor) doAt(t task, at time.Time) {
+	r.alarms.set(t, r.server.Now().Time, at, func(ctx context.Context) {
+		list := &tasks{}
+		list.add(t.kind, t.name)
+		r.work(ctx, list)
+	})
+}
+
 // set has do called for a task when the clock of the cluster, which shows now, has come to
 // again, unless the task has an earlier alarm.
 func (a *alarms) set(t task, now, again time.Time, do func(context.Context)) {
@@ -80,6 +89,19 @@ func (a *alarms) overdue(now func() time.Time) []task {
 	}
 	slices.SortFunc(all, func(a, b task) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) })
 	return all
+}
+
+// of returns the names of the tasks of a kind that have an alarm.
+func (a *alarms) of(kind string) (names []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for t := range a.pending {
+		if t.kind == kind {
+			names = append(names, t.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // ring tells whether an alarm that has gone off is still that of its task. Then the caller

@@ -53,7 +53,8 @@
 // resourcequota-controller is to write into the status of a quota what its spec limits, and to
 // measure the quota again, by the objects that there are, whenever adding and subtracting is not
 // enough: if somebody else has written to the quota, if it limits devices, if a namespace is emptied or
-// a definition deleted, when the grace period of a pod is over.
+// a definition deleted, when the grace period of a pod is over. A status that somebody else has written
+// stays until then, or until five minutes have passed.
 //
 // A measurement ends when it has written the status and nobody else has written meanwhile, or when
 // it finds the status right and nobody has changed it since it was read. This is enough, although

@@ -105,11 +105,7 @@ func (r *Reactor) resumeKeepers(list *tasks) error {
 func (r *Reactor) keep(ctx context.Context, t task) error {
 	again, err := r.keepers.byName[t.kind].Keep(ctx, t.name)
 	if err == nil && !again.IsZero() {
-		r.alarms.set(t, r.server.Now().Time, again, func(ctx context.Context) {
-			list := &tasks{}
-			list.add(t.kind, t.name)
-			r.work(ctx, list)
-		})
+		r.doAt(t, again)
 	}
 	return err
 }

@@ -38,14 +38,20 @@ func isMigrating(definition string) bool {
 	return strings.Contains(definition, string(storageMigrating)) && gjson.Get(definition, `status.conditions.#(type=="`+string(storageMigrating)+`").status`).Str == string(metav1.ConditionTrue)
 }
 
+// missingFor is how long a migration waits for a resource that does not exist, from the creation of the
+// migration on.
+const missingFor = time.Minute
+
 // migrate writes each object of the migration's resource again, unchanged, which stores it in
 // the storage version. On a real server three controllers do this together
 // (pkg/controller/storageversionmigrator), and each waits for what the others write into the
 // status of the migration, so that a watch sees all of it: that it runs, from which revision on,
 // how it has ended, and that it runs no more.
 //
-// If a write fails for a reason that may pass, the migration goes on running. The next write
-// of the migration or of the definition tries again.
+// One migration of a resource runs at a time; see turn. If its resource does not exist, it runs for a
+// minute before it fails: an alarm ends it, unless a definition of the resource comes first. If a write
+// fails for a reason that may pass, the migration goes on running, and the next write of the migration
+// or of the definition tries again.
 func (r *Reactor) migrate(ctx context.Context, name string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -64,8 +70,11 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 		m, was, err = r.getMigration(ctx, catalogue, name)
 		return err
 	}
-	definition := m.Spec.Resource.Resource + "." + m.Spec.Resource.Group
-	if m.Status.ResourceVersion == "" {
+	definition := definitionOf(m.Spec.Resource)
+	if !isRunning(m) {
+		if next, err := r.turn(of, m); err != nil || !next {
+			return err
+		}
 		if err := r.markMigrating(ctx, definition, name); err != nil {
 			return err
 		}
@@ -73,6 +82,16 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 		if err := update(); err != nil {
 			return err
 		}
+		if catalogue, err = r.server.Catalogue(); err != nil { // the definition has changed
+			return err
+		}
+	}
+	until, now := m.CreationTimestamp.Add(missingFor), r.server.Now().Time
+	if !isOver(m) && now.Before(until) && catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource) == nil {
+		r.doAt(task{migrateResource, name}, until)
+		return nil
+	}
+	if m.Status.ResourceVersion == "" && !isOver(m) {
 		if refusal := unmigratable(catalogue, m.Spec.Resource); refusal != "" {
 			r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, refusal)
 		} else {
@@ -81,9 +100,9 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 		if err := update(); err != nil {
 			return err
 		}
-		if catalogue, err = r.server.Catalogue(); err != nil { // the definition has changed
-			return err
-		}
+	}
+	if res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && r.server.Ignores(res.Prefix) {
+		return nil // it runs without end: upstream waits until the garbage collector has a list of the resource
 	}
 	if !isOver(m) {
 		done, failure := r.rewriteAll(ctx, catalogue, m)
@@ -106,6 +125,49 @@ func (r *Reactor) migrate(ctx context.Context, name string) error {
 	}
 	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
 	return r.server.Update(ctx, of, "status", was, m)
+}
+
+// definitionOf is the name of the definition of a resource, if it has one.
+func definitionOf(of metav1.GroupResource) string { return of.Resource + "." + of.Group }
+
+// turn reports whether a migration that does not run may begin: no other one of its resource runs, and
+// those that have not begun are younger, or have a name that sorts after it.
+func (r *Reactor) turn(of *resource.Resource, m *storagemigrationv1.StorageVersionMigration) (bool, error) {
+	records, err := r.server.List(of, "")
+	if err != nil {
+		return false, err
+	}
+	for _, record := range records {
+		migrating := gjson.Get(record.Value, "spec.resource")
+		other := of.NameOf(record.Key)
+		if other == m.Name || migrating.Get("resource").Str != m.Spec.Resource.Resource || migrating.Get("group").Str != m.Spec.Resource.Group {
+			continue
+		}
+		is := func(c storagemigrationv1.MigrationConditionType) bool {
+			return gjson.Get(record.Value, `status.conditions.#(type=="`+string(c)+`").status`).Str == string(metav1.ConditionTrue)
+		}
+		over := is(storagemigrationv1.MigrationSucceeded) || is(storagemigrationv1.MigrationFailed)
+		created := gjson.Get(record.Value, "metadata.creationTimestamp").Time()
+		first := created.Before(m.CreationTimestamp.Time) || created.Equal(m.CreationTimestamp.Time) && other < m.Name
+		if !over && (is(storagemigrationv1.MigrationRunning) || first) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// noteMigration adds the tasks that follow from a change of a migration. The end of one lets the next of
+// its resource begin.
+func noteMigration(list *tasks, c Change) {
+	running := `status.conditions.#(type=="` + string(storagemigrationv1.MigrationRunning) + `").status`
+	isTrue := func(value string) bool { return gjson.Get(value, running).Str == string(metav1.ConditionTrue) }
+	if !c.Deleted {
+		list.add(migrateResource, c.Name)
+	}
+	if c.Deleted || isTrue(c.Previous.Value) && !isTrue(c.Record.Value) {
+		of := gjson.Get(c.Record.Value, "spec.resource")
+		list.add(retryMigration, definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str}))
+	}
 }
 
 // verbsOfMigration are those that a resource needs to be migrated.
@@ -200,7 +262,7 @@ func mayPass(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// retryMigrations continues the migrations of a definition that has changed.
+// retryMigrations begins or continues the migrations of a resource, by the name that its definition would have.
 func (r *Reactor) retryMigrations(ctx context.Context, definition string) error {
 	catalogue, err := r.server.Catalogue()
 	if err != nil {
@@ -213,7 +275,7 @@ func (r *Reactor) retryMigrations(ctx context.Context, definition string) error 
 	}
 	for _, record := range records {
 		of := gjson.Get(record.Value, "spec.resource")
-		if of.Get("resource").Str+"."+of.Get("group").Str == definition {
+		if definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str}) == definition {
 			ctx.Value(tasksKey{}).(*tasks).add(migrateResource, res.NameOf(record.Key))
 		}
 	}

@@ -17,8 +17,13 @@ func (r *Reactor) noteQuotas(list *tasks, c Change) {
 	}
 	if c.Resource == r.server.Quotas() {
 		r.server.ForgetQuota(c)
-		if !c.Deleted && limits(c.Record.Value) != limits(c.Previous.Value) {
-			list.add(measureQuota, c.Record.Key)
+		measure := task{measureQuota, c.Record.Key}
+		switch {
+		case c.Deleted:
+		case limits(c.Record.Value) != limits(c.Previous.Value):
+			list.add(measure.kind, measure.name)
+		case list.doing != measure && !r.server.IsQuotaExact(c.Record): // the controller has not written it
+			r.doAt(measure, r.server.Now().Add(quotaResync))
 		}
 	}
 	list.add(measureQuota, c.Unsettled...)
@@ -32,19 +37,13 @@ func (r *Reactor) noteQuotas(list *tasks, c Change) {
 	// A pod that is being deleted counts until its grace period is over.
 	keys, again := r.server.QuotasLater(c)
 	for _, key := range keys {
-		r.measureAgain(key, again)
+		r.doAt(task{measureQuota, key}, again)
 	}
 }
 
-// measureAgain sets an alarm that measures a quota at a later time.
-func (r *Reactor) measureAgain(key string, at time.Time) {
-	t := task{measureQuota, key}
-	r.alarms.set(t, r.server.Now().Time, at, func(ctx context.Context) {
-		list := &tasks{}
-		list.add(t.kind, t.name)
-		r.work(ctx, list)
-	})
-}
+// quotaResync is how often the real controller measures all quotas (--resource-quota-sync-period). A
+// status that somebody else has written stays that long at most.
+const quotaResync = 5 * time.Minute
 
 // limits returns the limits in the spec of a quota.
 func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
@@ -78,9 +77,9 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 	if changed && r.server.Revision() != began+1 || !changed && is.Revision != was.Revision {
 		return ErrConflict
 	}
-	r.server.QuotaIsExact(is)
+	r.server.MarkQuotaExact(is)
 	if !again.IsZero() {
-		r.measureAgain(key, again)
+		r.doAt(task{measureQuota, key}, again)
 	}
 	return nil
 }

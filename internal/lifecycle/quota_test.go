@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fakeresource "github.com/fakecluster/fakecluster/internal/resource"
@@ -34,7 +35,13 @@ var quotaKind = &fakeresource.Resource{Prefix: "/quotas/"}
 
 func (s *quotaServer) Quotas() *fakeresource.Resource { return quotaKind }
 func (s *quotaServer) Revision() int64                { return s.revision }
-func (s *quotaServer) QuotaIsExact(q store.Record)    { s.exact = append(s.exact, q.Revision) }
+func (s *quotaServer) MarkQuotaExact(q store.Record)  { s.exact = append(s.exact, q.Revision) }
+
+func (s *quotaServer) Now() metav1.Time { return metav1.Now() }
+
+func (s *quotaServer) IsQuotaExact(q store.Record) bool         { return slices.Contains(s.exact, q.Revision) }
+func (s *quotaServer) ForgetQuota(Change)                       {}
+func (s *quotaServer) QuotasLater(Change) ([]string, time.Time) { return nil, time.Time{} }
 
 func (s *quotaServer) Get(context.Context, *fakeresource.Resource, string, string) (runtime.Object, store.Record, error) {
 	q := &corev1.ResourceQuota{}
@@ -121,5 +128,34 @@ func TestAQuotaIsMeasuredAgainIfSomebodyWritesMeanwhile(t *testing.T) {
 				t.Errorf("exact at %v, want %d", s.exact, s.quota.Revision)
 			}
 		})
+	}
+}
+
+// The controller measures a quota again later only if somebody else has written to it.
+func TestOnlyAForeignWriteIsMeasuredLater(t *testing.T) {
+	record := func(revision int64, value string) store.Record {
+		return store.Record{Key: "/quotas/default/q", Revision: revision, Value: value}
+	}
+	const spec = `"spec":{"hard":{"configmaps":"1"}}`
+	for _, c := range []struct {
+		rule   string
+		change Change
+		doing  task
+		later  bool
+	}{
+		{"a write that leaves the quota exact", Change{Record: record(7, `{`+spec+`}`)}, task{}, false},
+		{"a write of the controller", Change{Record: record(8, `{`+spec+`}`)}, task{measureQuota, "/quotas/default/q"}, false},
+		{"a write of somebody else", Change{Record: record(8, `{`+spec+`}`)}, task{}, true},
+		{"a write of another controller", Change{Record: record(8, `{`+spec+`}`)}, task{finishNamespace, "default"}, true},
+		{"a new spec, which is measured at once", Change{Record: record(8, `{"spec":{}}`)}, task{}, false},
+		{"a delete", Change{Record: record(8, `{`+spec+`}`), Deleted: true}, task{}, false},
+	} {
+		c.change.Resource, c.change.Previous, c.change.Accounted = quotaKind, record(6, `{`+spec+`}`), true
+		r := NewReactor(&quotaServer{exact: []int64{7}}, Controllers{ResourceQuotaController: true})
+		r.noteQuotas(&tasks{doing: c.doing}, c.change)
+		if later := len(r.alarms.of(measureQuota)) > 0; later != c.later {
+			t.Errorf("%s: measured later: %v, want %v", c.rule, later, c.later)
+		}
+		r.Close()
 	}
 }

@@ -97,9 +97,10 @@ type Server interface {
 	// tells whether anything has changed. If time alone makes a difference, again is when it does;
 	// otherwise it is zero. If MeasureQuota fails for some resources, it has measured the others.
 	MeasureQuota(q *corev1.ResourceQuota) (changed bool, again time.Time, err error)
-	// QuotaIsExact says that the status of a quota is what has been measured. ForgetQuota
-	// forgets a quota that a change has removed.
-	QuotaIsExact(q store.Record)
+	// MarkQuotaExact says that the status of a quota is what has been measured, and IsQuotaExact
+	// reports whether it is. ForgetQuota forgets a quota that a change has removed.
+	MarkQuotaExact(q store.Record)
+	IsQuotaExact(q store.Record) bool
 	ForgetQuota(c Change)
 
 	// Tell says that a reaction has failed, about an object or what else its name says. The
@@ -197,8 +198,8 @@ type tasks struct {
 	// catalogue is a recent one, for the garbage collector to look up kinds; nil:
 	// it is to be read.
 	catalogue *resource.Catalogue
-	// own is a task whose own write does not make it necessary again.
-	own task
+	// own is a task whose own write does not make it necessary again. doing is the one that is being done.
+	own, doing task
 }
 
 func (t *tasks) add(kind string, names ...string) {
@@ -320,6 +321,7 @@ func (r *Reactor) work(ctx context.Context, list *tasks) {
 		if list.refused[next] {
 			continue
 		}
+		list.doing = next
 		err := r.do(ctx, list, next)
 		if errors.Is(err, store.ErrClosed) {
 			return
@@ -357,6 +359,7 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 		if r.acting[StorageVersionMigrator] && isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
 			list.add(retryMigration, c.Name)
 		}
+		list.add(migrateResource, r.alarms.of(migrateResource)...) // they wait for a definition
 	case c.Resource == r.server.Namespaces():
 		if r.acting[NamespaceController] && !c.Deleted && isTerminating(c.Record.Value) {
 			list.add(finishNamespace, c.Name)
@@ -366,8 +369,8 @@ func (r *Reactor) noteLifecycle(list *tasks, c Change) {
 			list.add(checkPolicy, c.Name)
 		}
 	case isMigration(c.Resource):
-		if r.acting[StorageVersionMigrator] && !c.Deleted {
-			list.add(migrateResource, c.Name)
+		if r.acting[StorageVersionMigrator] {
+			noteMigration(list, c)
 		}
 	case c.Deleted:
 		if c.Resource.Terminating {

@@ -34,8 +34,9 @@ func (p Page) resourceVersion() string {
 }
 
 // ReadPage reads the records of a list into the receiver: those that the selector matches,
-// in a namespace or, for the empty namespace, in all of them. It ends with the context.
-func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
+// in a namespace or, for the empty namespace, in all of them. Lists at revisions before expired are
+// too old, even if the store still has them. It ends with the context.
+func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace string, o *internalversion.ListOptions, sel Selector, into Receiver) (Page, error) {
 	if o.Continue == "" {
 		if err := isRevision(s, sel.version.Resource, o.ResourceVersion); err != nil {
 			return Page{}, err
@@ -52,6 +53,9 @@ func ReadPage(ctx context.Context, s *store.Store, namespace string, o *internal
 	})
 	if err != nil {
 		return Page{}, err
+	}
+	if revision > 0 && revision < expired {
+		return Page{}, listError(&store.CompactedError{Requested: revision, Oldest: expired}, sel.version.Resource, o, start, prefix)
 	}
 	if revision == 0 {
 		if err := NotInFuture(s, sel.version.Resource, o.ResourceVersion); err != nil {

@@ -1,0 +1,172 @@
+package fakecluster_test
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// pass lets virtual time pass.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// Nobody writes meanwhile. A list of the first interval expires with the second.
+func TestTheHistoryIsCompactedByTime(t *testing.T) {
+	for name, option := range map[string]fakecluster.Option{
+		"by the option": fakecluster.WithCompactionInterval(5 * time.Minute),
+		"by the flag":   fakecluster.WithAPIServerFlags("--etcd-compaction-interval=5m"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := limitedBy(t, fakecluster.Start(t, fakecluster.InProcess(), option))
+				for n := range 4 {
+					must(t, c.configMap(fmt.Sprint("a", n)))
+				}
+				configMaps := c.CoreV1().ConfigMaps("default")
+				running, err := configMaps.Watch(t.Context(), metav1.ListOptions{})
+				must(t, err)
+				defer running.Stop()
+				for range 4 {
+					<-running.ResultChan()
+				}
+				first, err := configMaps.List(t.Context(), metav1.ListOptions{Limit: 1})
+				must(t, err)
+
+				pass(10*time.Minute - time.Second)
+				next, err := configMaps.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: first.Continue})
+				must(t, err)
+				equal(t, "the page is as old as the first one", next.ResourceVersion, first.ResourceVersion)
+
+				pass(time.Second)
+				_, err = configMaps.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: first.Continue})
+				expired, ok := err.(apierrors.APIStatus)
+				if !ok || !apierrors.IsResourceExpired(err) {
+					t.Fatalf("an old token: %v", err)
+				}
+				next, err = configMaps.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: expired.Status().Continue})
+				must(t, err)
+				equal(t, "goes on in the present", next.ResourceVersion != first.ResourceVersion, true)
+				equal(t, "behind the first page", next.Items[0].Name, "a1")
+
+				_, err = configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: first.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				equal(t, "an exact list is too old", apierrors.IsResourceExpired(err), true)
+				must(t, c.configMap("b"))
+				again, err := configMaps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: first.ResourceVersion})
+				must(t, err)
+				defer again.Stop()
+				for what, w := range map[string]watch.Interface{"the watch that runs": running, "a watch from before": again} {
+					if e := <-w.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != "b" {
+						t.Errorf("%s: %v", what, e)
+					}
+				}
+				at, err := configMaps.List(t.Context(), metav1.ListOptions{})
+				must(t, err)
+				pass(5 * time.Minute)
+				_, err = configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: at.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				must(t, err)
+			})
+		})
+	}
+}
+
+func TestByDefaultTheHistoryStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+		list, err := configMaps.List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		pass(24 * time.Hour)
+		_, err = configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+		must(t, err)
+		again, err := configMaps.List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		equal(t, "nobody has written", again.ResourceVersion, list.ResourceVersion)
+	})
+}
+
+// A fork compacts by its own time, and so does a cluster that goes on in a data file. What has expired before
+// stays so.
+func TestCompactionGoesOnElsewhere(t *testing.T) {
+	var expired string // in the first of them, and so in all
+	expires := func(t *testing.T, c *fakecluster.Cluster) {
+		t.Helper()
+		configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
+		list, err := configMaps.List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		equal(t, "at first", endOfExact(t, configMaps, list.ResourceVersion), "")
+		if expired != "" {
+			equal(t, "what has expired", endOfExact(t, configMaps, expired), "Expired")
+		}
+		pass(2 * time.Minute)
+		equal(t, "later", endOfExact(t, configMaps, list.ResourceVersion), "Expired")
+		expired = cmp.Or(expired, list.ResourceVersion)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "data")
+		options := []fakecluster.Option{fakecluster.InProcess(), fakecluster.WithCompactionInterval(time.Minute), fakecluster.WithDataFile(path, fakecluster.FsyncEverySecond)}
+		c, err := fakecluster.New(options...)
+		must(t, err)
+		expires(t, c)
+		fork, err := c.NewFork()
+		must(t, err)
+		must(t, c.Close())
+		expires(t, fork)
+		must(t, fork.Close())
+		c, err = fakecluster.New(options...)
+		must(t, err)
+		expires(t, c)
+		must(t, c.Close())
+	})
+}
+
+func endOfExact(t *testing.T, configMaps typedcorev1.ConfigMapInterface, revision string) string {
+	t.Helper()
+	_, err := configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: revision, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	return string(apierrors.ReasonForError(err))
+}
+
+func TestCompactionsThatAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		options []fakecluster.Option
+		err     string
+	}{
+		{[]fakecluster.Option{fakecluster.WithCompactionInterval(-1)}, "WithCompactionInterval: -1ns is negative; 0 means never"},
+		{[]fakecluster.Option{fakecluster.WithAPIServerFlags("--etcd-compaction-interval=-1s")}, "WithAPIServerFlags: --etcd-compaction-interval=-1s is negative; 0 means never"},
+		{[]fakecluster.Option{fakecluster.WithCompactionInterval(0), fakecluster.WithAPIServerFlags("--etcd-compaction-interval=1s")},
+			"WithAPIServerFlags: WithCompactionInterval and --etcd-compaction-interval say the same; give one of them"},
+	} {
+		cluster, err := fakecluster.New(c.options...)
+		if err == nil {
+			cluster.Close()
+			t.Errorf("no error, want %s", c.err)
+			continue
+		}
+		equal(t, "the error", err.Error(), c.err)
+	}
+}
+
+// A cluster that ends just when it compacts ends well, and what it publishes says how often it does.
+func TestCompactionsEndWithTheCluster(t *testing.T) {
+	for range 20 {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCompactionInterval(time.Microsecond))
+		text, err := c.Discovery().RESTClient().Get().AbsPath("/flagz").SetHeader("Accept", "text/plain").DoRaw(t.Context())
+		must(t, err)
+		equal(t, "/flagz", strings.Contains(string(text), "1µs"), true)
+		must(t, c.Close())
+	}
+}

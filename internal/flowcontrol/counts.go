@@ -1,0 +1,178 @@
+package flowcontrol
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/fakecluster/fakecluster/internal/histogram"
+)
+
+// maxCounted is how many pairs of a level and a FlowSchema are shown. A cluster has had so many only if a
+// test creates and deletes them without end; what comes then is not shown.
+const maxCounted = 1000
+
+// counts are those of all requests to a cluster.
+type counts struct {
+	mu  sync.Mutex
+	all map[[2]string]*counted // by level and FlowSchema
+}
+
+// counted is what is counted of the requests of a FlowSchema at a level.
+type counted struct {
+	dispatched, executing atomic.Int64
+	regular, watch        *histogram.Histogram // how long the execution takes, in seconds
+	waited                *histogram.Histogram // how long requests of a level with limits have waited: they have not
+}
+
+// seconds are the upper bounds of the classic buckets of durations.
+var seconds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
+
+// of returns what is counted of a FlowSchema at a level.
+func (c *counts) of(level, schema string) *counted {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := [2]string{level, schema}
+	is := c.all[key]
+	if is == nil {
+		is = &counted{regular: histogram.New(seconds), watch: histogram.New(seconds), waited: histogram.New(seconds)}
+		if c.all == nil {
+			c.all = map[[2]string]*counted{}
+		}
+		if len(c.all) < maxCounted {
+			c.all[key] = is
+		}
+	}
+	return is
+}
+
+// Request is a request that is being executed.
+type Request struct {
+	schema *Schema
+	began  time.Time
+	watch  bool
+	ended  bool
+}
+
+// Begin begins the execution of a request, now.
+func (s *Schema) Begin(watch bool, now time.Time) Request {
+	s.counts.dispatched.Add(1)
+	s.counts.executing.Add(1)
+	if !s.exempt {
+		s.counts.waited.Observe(0)
+	}
+	return Request{schema: s, began: now, watch: watch}
+}
+
+// End ends the execution. That of a watch ends when the watch has begun. Further calls do nothing, as do those
+// of the zero value.
+func (r *Request) End() {
+	if r.schema == nil || r.ended {
+		return
+	}
+	r.ended = true
+	of := r.schema.counts
+	of.executing.Add(-1)
+	durations := of.regular
+	if r.watch {
+		durations = of.watch
+	}
+	durations.Observe(time.Since(r.began).Seconds())
+}
+
+// Reset forgets what has been counted until now, except for the requests that are being executed.
+func (s *Schemas) Reset() {
+	s.counts.mu.Lock()
+	defer s.counts.mu.Unlock()
+	for _, is := range s.counts.all {
+		is.dispatched.Store(0)
+		for _, h := range []*histogram.Histogram{is.regular, is.watch, is.waited} {
+			h.Reset()
+		}
+	}
+}
+
+// Families are the metrics, with names and words of upstream's. seats is how many requests a real server would
+// serve at a time; the levels share them by their specs.
+func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
+	now, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	var dispatched, executing, durations, waited []*dto.Metric
+	s.counts.mu.Lock()
+	for of, is := range s.counts.all {
+		n := is.dispatched.Load()
+		if n == 0 {
+			continue
+		}
+		schema, level := histogram.Label("flow_schema", of[1]), histogram.Label("priority_level", of[0])
+		dispatched = append(dispatched, &dto.Metric{Label: []*dto.LabelPair{schema, level}, Counter: &dto.Counter{Value: new(float64(n))}})
+		executing = append(executing, gauge(float64(is.executing.Load()), schema, level))
+		durations = append(durations,
+			is.regular.Metric(schema, level, histogram.Label("type", "regular")), is.watch.Metric(schema, level, histogram.Label("type", "watch")))
+		waited = append(waited, is.waited.Metric(histogram.Label("execute", "true"), schema, level))
+	}
+	s.counts.mu.Unlock()
+	const prefix = "apiserver_flowcontrol_"
+	families := append(now.limits(prefix, seats),
+		histogram.Family(prefix+"dispatched_requests_total", "[BETA] Number of requests executed by API Priority and Fairness subsystem", dto.MetricType_COUNTER, dispatched...),
+		histogram.Family(prefix+"current_executing_requests", "[BETA] Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem",
+			dto.MetricType_GAUGE, executing...),
+		histogram.Family(prefix+"request_execution_seconds", "[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of request execution in the API Priority and Fairness subsystem",
+			dto.MetricType_HISTOGRAM, durations...),
+		histogram.Family(prefix+"request_wait_duration_seconds", "[BETA] Length of time a request spent waiting in its queue", dto.MetricType_HISTOGRAM, waited...))
+	return families, nil
+}
+
+// limits are the metrics of the seats that each level has: those that it has by its share, those that it does not
+// lend, and those that it has if it borrows what it may.
+func (i *index) limits(prefix string, seats int) []*dto.MetricFamily {
+	var sum float64
+	for _, l := range i.levels {
+		shares, _, _ := l.shares()
+		sum += shares
+	}
+	var nominal, lower, upper []*dto.Metric
+	for name, l := range i.levels {
+		shares, lendable, borrowing := l.shares()
+		has := math.Ceil(float64(seats) * shares / sum)
+		borrows := float64(seats)
+		if borrowing != nil {
+			borrows = math.Round(has * float64(*borrowing) / 100)
+		}
+		label := histogram.Label("priority_level", name)
+		nominal, upper = append(nominal, gauge(has, label)), append(upper, gauge(has+borrows, label))
+		lower = append(lower, gauge(has-math.Round(has*lendable/100), label))
+	}
+	return []*dto.MetricFamily{
+		histogram.Family(prefix+"nominal_limit_seats", "[BETA] Nominal number of execution seats configured for each priority level", dto.MetricType_GAUGE, nominal...),
+		histogram.Family(prefix+"lower_limit_seats", "[ALPHA] Configured lower bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, lower...),
+		histogram.Family(prefix+"upper_limit_seats", "[ALPHA] Configured upper bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, upper...),
+	}
+}
+
+// shares are the concurrency shares of a level, the percentage that it lends and, if there is a limit, the one
+// that it may borrow.
+func (l level) shares() (shares, lendable float64, borrowing *int32) {
+	number := func(n *int32) float64 {
+		if n == nil {
+			return 0
+		}
+		return float64(*n)
+	}
+	if limited := l.spec.Limited; limited != nil {
+		return number(limited.NominalConcurrencyShares), number(limited.LendablePercent), limited.BorrowingLimitPercent
+	}
+	if exempt := l.spec.Exempt; exempt != nil {
+		return number(exempt.NominalConcurrencyShares), number(exempt.LendablePercent), nil
+	}
+	return 0, 0, nil
+}
+
+func gauge(value float64, labels ...*dto.LabelPair) *dto.Metric {
+	return &dto.Metric{Label: labels, Gauge: &dto.Gauge{Value: &value}}
+}

@@ -1,0 +1,191 @@
+// Package flowcontrol finds the FlowSchema that a request matches, as API Priority and Fairness does
+// (k8s.io/apiserver/pkg/util/flowcontrol), and counts the requests of each. It has no queues: no request waits
+// and none is refused.
+//
+// A FlowSchema whose PriorityLevelConfiguration does not exist matches nothing. The others are tried
+// in the order of their precedence, and those of one precedence by name. The two that a server must have, exempt
+// and catch-all, are there even if their objects are not.
+//
+// The FlowSchemas are read when a request needs them first, and again after one of them or a
+// PriorityLevelConfiguration has changed. The specs are decoded once in a process.
+package flowcontrol
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tidwall/gjson"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+const (
+	schemasPrefix = "/registry/flowschemas/"
+	levelsPrefix  = "/registry/prioritylevelconfigurations/"
+)
+
+// Schemas are the FlowSchemas of a cluster. They are safe for concurrent use.
+type Schemas struct {
+	store  *store.Store
+	counts counts
+
+	current atomic.Pointer[index]
+	changed atomic.Int64 // the revision of the newest change that is known of
+}
+
+// index is what the store has at a revision.
+type index struct {
+	revision int64
+	schemas  []*Schema // in the order in which they are tried
+	catchAll *Schema
+	levels   map[string]level
+}
+
+// Schema is a FlowSchema that requests can match.
+type Schema struct {
+	Name, Level string
+	// UID and LevelUID are those of the objects; empty for one that has no object.
+	UID, LevelUID string
+
+	exempt bool // the level limits nothing
+	spec   *flowcontrolv1.FlowSchemaSpec
+	counts *counted
+}
+
+// level is a PriorityLevelConfiguration.
+type level struct {
+	uid  string
+	spec *flowcontrolv1.PriorityLevelConfigurationSpec
+}
+
+// New returns the FlowSchemas of a store.
+func New(s *store.Store) *Schemas { return &Schemas{store: s} }
+
+// Changed says that a FlowSchema or a PriorityLevelConfiguration has changed at a revision. It has to be called
+// after each such commit, before its request is answered.
+func (s *Schemas) Changed(revision int64) {
+	for was := s.changed.Load(); was < revision && !s.changed.CompareAndSwap(was, revision); was = s.changed.Load() {
+	}
+}
+
+// Match returns the FlowSchema that a request matches first.
+func (s *Schemas) Match(info *apirequest.RequestInfo, by user.Info) (*Schema, error) {
+	now, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	for _, schema := range now.schemas {
+		if matches(schema.spec, info, by) {
+			return schema, nil
+		}
+	}
+	return now.catchAll, nil
+}
+
+// load returns an index that has all changes that were known of when it was called.
+func (s *Schemas) load() (*index, error) {
+	was := s.current.Load()
+	if was != nil && was.revision >= s.changed.Load() {
+		return was, nil
+	}
+	now, err := s.read()
+	if err == nil {
+		s.current.CompareAndSwap(was, now)
+	}
+	return now, err
+}
+
+// read reads the index. Its revision is that of the first list: what has changed since is read again.
+func (s *Schemas) read() (*index, error) {
+	schemas, err := s.store.List(schemasPrefix, store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	levels, err := s.store.List(levelsPrefix, store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	is := &index{revision: schemas.Revision, levels: map[string]level{}}
+	for _, record := range levels.Records {
+		spec, err := decoded(levelSpecs, record)
+		if err != nil {
+			return nil, err
+		}
+		is.levels[record.Key[len(levelsPrefix):]] = level{gjson.Get(record.Value, "metadata.uid").Str, spec}
+	}
+	for _, record := range schemas.Records {
+		spec, err := decoded(schemaSpecs, record)
+		if err != nil {
+			return nil, err
+		}
+		is.add(record.Key[len(schemasPrefix):], gjson.Get(record.Value, "metadata.uid").Str, spec)
+	}
+	slices.SortFunc(is.schemas, func(a, b *Schema) int {
+		return cmp.Or(cmp.Compare(a.spec.MatchingPrecedence, b.spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
+	})
+	is.addMandatory()
+	for _, schema := range is.schemas {
+		schema.counts = s.counts.of(schema.Level, schema.Name)
+	}
+	return is, nil
+}
+
+// add adds a FlowSchema, unless its level does not exist.
+func (i *index) add(name, uid string, spec *flowcontrolv1.FlowSchemaSpec) *Schema {
+	level, ok := i.levels[spec.PriorityLevelConfiguration.Name]
+	if !ok {
+		return nil
+	}
+	schema := &Schema{
+		Name: name, Level: spec.PriorityLevelConfiguration.Name, UID: uid, LevelUID: level.uid,
+		exempt: level.spec.Type == flowcontrolv1.PriorityLevelEnablementExempt, spec: spec,
+	}
+	i.schemas = append(i.schemas, schema)
+	if name == flowcontrolv1.FlowSchemaNameCatchAll {
+		i.catchAll = schema
+	}
+	return schema
+}
+
+// addMandatory adds what a server must have: exempt at the beginning, and catch-all at the end.
+func (i *index) addMandatory() {
+	hasExempt := slices.ContainsFunc(i.schemas, func(s *Schema) bool { return s.Name == flowcontrolv1.FlowSchemaNameExempt })
+	for _, pl := range bootstrap.MandatoryPriorityLevelConfigurations {
+		if _, ok := i.levels[pl.Name]; !ok {
+			i.levels[pl.Name] = level{"", &pl.Spec}
+		}
+	}
+	if i.catchAll == nil {
+		i.add(flowcontrolv1.FlowSchemaNameCatchAll, "", &bootstrap.MandatoryFlowSchemaCatchAll.Spec)
+	}
+	if !hasExempt {
+		first := i.add(flowcontrolv1.FlowSchemaNameExempt, "", &bootstrap.MandatoryFlowSchemaExempt.Spec)
+		i.schemas = slices.Insert(i.schemas[:len(i.schemas)-1], 0, first)
+	}
+}
+
+// The decoded specs, by their text. Most clusters have those of the initial objects alone.
+var (
+	schemaSpecs = content.NewCache[string, *flowcontrolv1.FlowSchemaSpec](256)
+	levelSpecs  = content.NewCache[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
+)
+
+// decoded returns the spec of an object, which is never altered.
+func decoded[T any](known *content.Cache[string, *T], record store.Record) (*T, error) {
+	text := gjson.Get(record.Value, "spec").Raw
+	if spec, ok := known.Get(text); ok {
+		return spec, nil
+	}
+	spec := new(T)
+	if err := json.Unmarshal([]byte(text), spec); err != nil {
+		return nil, err
+	}
+	return known.Put(string([]byte(text)), spec, 1), nil // a key of its own, so that the record is not kept
+}

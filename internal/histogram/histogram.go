@@ -1,0 +1,61 @@
+// Package histogram makes histograms as a server of this release has them, with classic buckets and native
+// ones, and the families that /metrics shows.
+package histogram
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Histogram counts observations. It is safe for concurrent use.
+type Histogram struct {
+	buckets []float64
+	is      atomic.Pointer[prometheus.Histogram]
+}
+
+// New makes a histogram with the upper bounds of its classic buckets.
+func New(buckets []float64) *Histogram {
+	h := &Histogram{buckets: buckets}
+	h.Reset()
+	return h
+}
+
+// Reset forgets all observations.
+func (h *Histogram) Reset() {
+	// The factor and the limit of native buckets are those of k8s.io/component-base/metrics.
+	is := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Buckets: h.buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
+	h.is.Store(&is)
+}
+
+// Observe adds an observation.
+func (h *Histogram) Observe(value float64) { (*h.is.Load()).Observe(value) }
+
+// Metric returns the histogram with labels; nil if nothing has been observed.
+func (h *Histogram) Metric(labels ...*dto.LabelPair) *dto.Metric {
+	m := &dto.Metric{}
+	if err := (*h.is.Load()).Write(m); err != nil || m.GetHistogram().GetSampleCount() == 0 {
+		return nil // a histogram without labels can always be written
+	}
+	m.Label = labels
+	return m
+}
+
+// Label returns a label.
+func Label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
+
+// Family is a metric with its values, without those that are nil; nil if it has none.
+func Family(name, help string, t dto.MetricType, metrics ...*dto.Metric) *dto.MetricFamily {
+	f := &dto.MetricFamily{Name: &name, Help: &help, Type: &t}
+	f.Metric = slices.DeleteFunc(metrics, func(m *dto.Metric) bool { return m == nil })
+	if len(f.Metric) == 0 {
+		return nil
+	}
+	slices.SortFunc(f.Metric, func(a, b *dto.Metric) int {
+		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
+	})
+	return f
+}

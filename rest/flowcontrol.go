@@ -1,0 +1,89 @@
+package rest
+
+import (
+	"cmp"
+	"net/http"
+
+	dto "github.com/prometheus/client_model/go"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
+)
+
+// FlowControl says how a server matches requests with FlowSchemas. No request waits for others.
+type FlowControl struct {
+	// Off matches no request. Otherwise the headers of answers name the FlowSchema and the
+	// PriorityLevelConfiguration, and /metrics counts the requests of each.
+	Off bool
+	// Seats is how many requests a real server would serve at a time, which the levels share in /metrics;
+	// 0: 600.
+	Seats int
+}
+
+// defaultSeats is the sum of --max-requests-inflight and --max-mutating-requests-inflight.
+const defaultSeats = 400 + 200
+
+// matchFlow matches requests with FlowSchemas, as the filter of priority and fairness does: all but those
+// long-running ones that are not watches.
+func (s *Server) matchFlow(next http.Handler) http.Handler {
+	if s.options.FlowControl.Off {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		by, _ := apirequest.UserFrom(req.Context())
+		of := s.beginFlow(w, req, by)
+		defer of.End()
+		next.ServeHTTP(w, req)
+	})
+}
+
+// beginFlow begins the execution of a request of a user, and says in the headers what it matches.
+func (s *Server) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
+	c := contextOf(req)
+	isWatch := c.info.Verb == "watch"
+	if s.options.FlowControl.Off || by == nil || isLongRunning(req, c.info) && !isWatch {
+		return &c.flow
+	}
+	schema, err := s.cluster.Flows.Match(c.info, by)
+	if err != nil {
+		return &c.flow // the store is closed
+	}
+	header := w.Header()
+	header[levelHeader], header[schemaHeader] = []string{schema.LevelUID}, []string{schema.UID}
+	c.flow = schema.Begin(isWatch, c.began)
+	return &c.flow
+}
+
+// The names of the headers, as keys of an http.Header.
+var (
+	levelHeader  = http.CanonicalHeaderKey(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID)
+	schemaHeader = http.CanonicalHeaderKey(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID)
+)
+
+// flowMetrics are the metrics of FlowSchemas; nil: there are none.
+func (s *Server) flowMetrics() *flowMetrics {
+	if s.options.FlowControl.Off {
+		return nil
+	}
+	return &flowMetrics{s.cluster.Flows, cmp.Or(s.options.FlowControl.Seats, defaultSeats)}
+}
+
+type flowMetrics struct {
+	of    *flowcontrol.Schemas
+	seats int
+}
+
+func (m *flowMetrics) families() ([]*dto.MetricFamily, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return m.of.Families(m.seats)
+}
+
+func (m *flowMetrics) reset() {
+	if m != nil {
+		m.of.Reset()
+	}
+}

@@ -23,8 +23,9 @@ func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	secret := "/" + rand.Text()
 	mux := http.NewServeMux()
 	mux.Handle(secret+"/", http.StripPrefix(secret, c.ReportPage("fakecluster serve")))
+	handler := forHost(l.Addr().String(), mux)
 	ctx, cancel := context.WithCancel(context.Background())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	return "http://" + l.Addr().String() + secret + "/", func() error {
@@ -35,4 +36,17 @@ func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 		}
 		return nil
 	}, nil
+}
+
+// forHost rejects requests for other hosts than an address of the loopback device. A page of another
+// site may have the browser resolve the name of its own site to that address (DNS rebinding).
+func forHost(address string, next http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(address)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Host != address && req.Host != net.JoinHostPort("localhost", port) {
+			http.Error(w, fmt.Sprintf("the host has to be %s, not %q", address, req.Host), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
 }

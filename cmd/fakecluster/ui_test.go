@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	neturl "net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,6 +48,22 @@ func TestServeUI(t *testing.T) {
 		t.Errorf("a POST: %v %v", answer, err)
 	}
 
+	for host, code := range map[string]int{"example.com": 403, "localhost:1": 403, "localhost:" + portOf(t, url[1]): 200} {
+		req, err := http.NewRequest(http.MethodGet, url[1], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != code {
+			t.Errorf("with the host %s: %d, want %d", host, answer.StatusCode, code)
+		}
+	}
+
 	stream, err := http.Get(url[1] + "changes")
 	if err != nil {
 		t.Fatal(err)
@@ -77,4 +94,14 @@ func TestServeUI(t *testing.T) {
 	}
 	s.stderr.Reset()
 	s.end(t)
+}
+
+// portOf returns the port of a URL.
+func portOf(t *testing.T, address string) string {
+	t.Helper()
+	u, err := neturl.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
 }

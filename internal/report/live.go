@@ -29,7 +29,12 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", policy+"; frame-ancestors 'none'")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer") // the address of the page is a secret
+	header.Set("X-Content-Type-Options", "nosniff")
 	switch req.URL.Path {
 	case "/", "":
 		var b bytes.Buffer

@@ -423,6 +423,10 @@
 // faults or compaction, users who impersonate others, webhooks that the API server cannot call, or
 // that look at the calls of a webhook that converts, for a real server also converts for its caches.
 //
+// A write that may change what is not the scenario's own fails and is not sent: a deletecollection across
+// the cluster, an object without a namespace such as a ClusterRole, or anything in kube-system.
+// --allow-cluster-changes sends it, for a cluster that nobody needs afterwards.
+//
 // A real cluster does much of what follows a write a little later. The runner waits until a new
 // definition is served, until policies, their bindings and configurations of webhooks are in force (it
 // writes one of its own after them, and asks with dry runs until that one answers), until a quota

@@ -29,13 +29,19 @@ import (
 // so scenarios meet the kinds of an operator that is installed there.
 // What a scenario creates is deleted when it ends.
 //
+// A write that may change something else fails and is not sent, unless [AllowClusterChanges] is given: a
+// deletecollection across the cluster, for example, an object without a namespace, or anything in kube-system.
+//
 // Webhooks of a scenario are served on this machine, at 127.0.0.1. A cluster whose API server cannot
 // call them there does not play such scenarios.
-func External(cfg *rest.Config) Starter {
+func External(cfg *rest.Config, may ...ExternalOption) Starter {
 	var webhooks reach
 	return func(options ClusterOptions) (Cluster, error) {
 		c := &external{cfg: rest.CopyConfig(cfg), word: "fc-" + strings.ToLower(rand.Text()[:6])}
 		c.cfg.NextProtos = []string{"http/1.1"} // a scenario may ask for an upgrade, which HTTP/2 has not
+		for _, option := range may {
+			option(c)
+		}
 		for _, group := range options.Groups {
 			c.learn(group)
 		}
@@ -135,7 +141,8 @@ type external struct {
 	base *url.URL
 	http *http.Client
 	// word stands before the names that are the scenario's own.
-	word string
+	word       string
+	changesAll bool // see AllowClusterChanges
 	// hooks are the webhooks of the scenario; nil: it has none.
 	hooks *hooks
 

@@ -46,7 +46,7 @@ func TestExternal(t *testing.T) {
 	}
 	played := 0
 	skipped := map[string]bool{}
-	Player{Start: External(c.RESTConfig()), External: true, Grace: time.Second, Bubble: bubbleOf(t)}.PlayAll(t.Context(), all, func(r Result) {
+	Player{Start: External(c.RESTConfig(), AllowClusterChanges()), External: true, Grace: time.Second, Bubble: bubbleOf(t)}.PlayAll(t.Context(), all, func(r Result) {
 		switch {
 		case r.Failure != nil && r.Scenario.Title() == "What is not there, and how many there are":
 			// The cluster has a ConfigMap in kube-system, as a real one has others.
@@ -154,7 +154,7 @@ func TestExternalWithADefinitionOfTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	played := 0
-	Player{Start: External(c.RESTConfig()), External: true, Grace: time.Second}.PlayAll(t.Context(), all, func(r Result) {
+	Player{Start: External(c.RESTConfig(), AllowClusterChanges()), External: true, Grace: time.Second}.PlayAll(t.Context(), all, func(r Result) {
 		if r.Failure != nil || r.Skipped != "" {
 			t.Error(r.Failure, r.Skipped)
 		}

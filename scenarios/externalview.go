@@ -22,8 +22,10 @@ type view struct {
 func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := v.of
 	request = request.Clone(request.Context())
+	var data []byte
 	if request.Body != nil {
-		data, err := io.ReadAll(request.Body)
+		var err error
+		data, err = io.ReadAll(request.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -42,6 +44,9 @@ func (v *view) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.URL.RawQuery = query.Encode()
 	}
 	request.URL.RawQuery = c.inGroups(request.URL.RawQuery)
+	if err := c.checkOwn(request, data); err != nil {
+		return nil, err
+	}
 	if err := v.awaitPolicies(request); err != nil {
 		return nil, err
 	}

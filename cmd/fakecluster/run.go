@@ -38,6 +38,7 @@ type playing struct {
 	crds, manifests []string
 	kubeconfig      string
 	grace           time.Duration
+	changesAll      bool
 }
 
 // gcPercent is by how much the heap of run may grow before it is collected. The process is short
@@ -72,7 +73,9 @@ are left alone; may be repeated`)
 	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests that each cluster begins with, which are created in the order
 that installing needs; may be repeated`)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
-deleted afterwards; what it cannot do is skipped`)
+deleted afterwards; what it cannot do is skipped, and a write that may change anything else fails`)
+	flags.BoolVar(&f.changesAll, "allow-cluster-changes", false, `with --kubeconfig: let scenarios change what is not their own, such as ClusterRoles or objects
+in kube-system; for a cluster that nobody needs afterwards`)
 	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, for a real
 cluster does much of what follows a write a little later (default 10s)`)
 	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to what the cluster
@@ -96,6 +99,9 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	}
 	if f.grace < 0 || f.grace > 0 && f.kubeconfig == "" {
 		return usageError{errors.New("run: --grace is a time such as 10s, and is for --kubeconfig: clusters in this process are not late")}
+	}
+	if f.changesAll && f.kubeconfig == "" {
+		return usageError{errors.New("run: --allow-cluster-changes is for --kubeconfig: a cluster in this process is the scenario's own")}
 	}
 	for _, report := range f.reports {
 		if format, path, _ := strings.Cut(report, "="); formats[format] == nil || path == "" {
@@ -133,7 +139,11 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		if err != nil {
 			return fmt.Errorf("run: --kubeconfig: %w", err)
 		}
-		player.Start, player.External, player.Grace = scenarios.External(cfg), true, f.grace
+		var may []scenarios.ExternalOption
+		if f.changesAll {
+			may = append(may, scenarios.AllowClusterChanges())
+		}
+		player.Start, player.External, player.Grace = scenarios.External(cfg, may...), true, f.grace
 	}
 	report := func(r scenarios.Result) {
 		reporter.Report(r)

@@ -60,7 +60,7 @@ func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Resul
 	if err != nil {
 		return nil, err
 	}
-	player := scenarios.Player{Start: scenarios.External(cfg), External: true, Grace: grace, Parallel: atOnce}
+	player := scenarios.Player{Start: scenarios.External(cfg, scenarios.AllowClusterChanges()), External: true, Grace: grace, Parallel: atOnce}
 	var played []scenarios.Result
 	player.PlayAll(ctx, all, func(r scenarios.Result) { played = append(played, r) })
 	// What has failed beside all others is played once more: a real server does late what a scenario sees if

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/regular"
 )
 
@@ -242,8 +243,13 @@ func keepsItsStatus(kind schema.GroupKind) bool {
 		kind == schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 }
 
-// create creates an object, and writes its status if it has one.
+// create creates an object, and writes its status if it has one. The text of an error does not contain the
+// values of a Secret, because it is for the log of a test.
 func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
+	return redact.Object(u.Object).Error(c.send(ctx, u))
+}
+
+func (c *Cluster) send(ctx context.Context, u *unstructured.Unstructured) error {
 	kind := u.GroupVersionKind()
 	if err := c.servesDefinitions(kind, u.GetName()); err != nil {
 		return err

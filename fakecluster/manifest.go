@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // manifest is one object of a file.
@@ -48,7 +49,7 @@ func readManifests(file []byte) ([]manifest, error) {
 			err = json.Unmarshal(m.text, &m.PartialObjectMetadata)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d: %w", n, redact.Request{Body: document}.Error(err))
 		}
 		if string(m.text) != "null" { // the document has comments only
 			all = append(all, m)

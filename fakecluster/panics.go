@@ -1,8 +1,10 @@
 package fakecluster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -12,6 +14,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
@@ -20,7 +23,7 @@ import (
 func init() {
 	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, what any) {
 		if what != http.ErrAbortHandler {
-			tested.note(fmt.Sprint(what, placeOfPanic()))
+			tested.note(redact.Request{}.Text(fmt.Sprint(what)) + placeOfPanic())
 		}
 	})
 }
@@ -96,21 +99,56 @@ func (p *panics) list() []rest.Panic {
 }
 
 // noting returns a handler whose panics are noted, by a name and the path of the request, before another one deals with
-// them.
+// them. The reason of a panic is hidden if the handler has read of a Secret.
 func (p *panics) noting(name string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		read := &beginning{ReadCloser: req.Body}
+		if req.Body != http.NoBody {
+			req.Body = read
+		}
 		defer func() {
 			what := recover()
 			if what == nil {
 				return
 			}
 			if what != http.ErrAbortHandler {
-				p.note(name+req.URL.Path, fmt.Sprint(what, placeOfPanic()))
+				text := fmt.Sprint(what)
+				shown := redact.Request{Secret: read.isOfSecret()}.Text(text)
+				p.note(name+req.URL.Path, shown+placeOfPanic())
+				if shown != text {
+					what = shown
+				}
 			}
 			panic(what)
 		}()
 		h.ServeHTTP(w, req)
 	})
+}
+
+// beginning is the body of a request, whose beginning is kept.
+type beginning struct {
+	io.ReadCloser
+	mu   sync.Mutex
+	kept []byte
+}
+
+// maxBeginning is how much is kept. An AdmissionReview names the kind of the object before the object itself.
+const maxBeginning = 1 << 10
+
+// Read implements io.Reader.
+func (b *beginning) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = append(b.kept, p[:min(n, maxBeginning-len(b.kept))]...)
+	return n, err
+}
+
+// isOfSecret reports whether the body is an AdmissionReview of a Secret.
+func (b *beginning) isOfSecret() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Contains(b.kept, []byte(`"kind":"Secret"`))
 }
 
 // placeOfPanic says where the panic happened that a deferred function has recovered from.

@@ -21,6 +21,7 @@ func TestTokensAreNotToldToAnybody(t *testing.T) {
 	state := klog.CaptureState()
 	defer state.Restore()
 	var log bytes.Buffer
+	klog.ClearLogger() // of TestMain, which drops everything
 	klog.LogToStderr(false)
 	klog.SetOutput(&log)
 

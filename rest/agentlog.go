@@ -33,7 +33,11 @@ type agentLog struct {
 func (l agentLog) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	entry := l.history.Begin(ofController(ctx, by, verb, w))
-	defer func() { tellResult(entry, result, err) }()
+	defer func() {
+		shown := entry.Shown()
+		tellResult(entry, result, err)
+		err = shown.Error(err) // which may be told in the log of a test
+	}()
 	return l.audited(history.With(ctx, entry), by, verb, w, run)
 }
 

@@ -42,6 +42,7 @@ func (r *request) readBody() ([]byte, error) {
 		_ = connection.SetReadDeadline(deadline)
 	}
 	_, err := read.ReadFrom(limited)
+	contextOf(r.http).entry.Sends(read.Bytes())
 	if err == nil { // otherwise net/http reads on to the end of the body
 		_ = connection.SetReadDeadline(time.Time{})
 	}

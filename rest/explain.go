@@ -116,10 +116,10 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) expla
 		warnings = append(warnings, w.Text)
 	}
 	e.to.Answers(code, warnings)
-	if overtaken := e.to.Explanation().Overtaken; overtaken != nil {
-		e.to.Since(e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, overtaken.Sent))
+	if revision, ok := e.to.WroteOver(); ok {
+		e.to.Since(e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, revision))
 	}
-	return e.to.Explanation()
+	return e.to.Explanation(c.entry.Shown())
 }
 
 // since returns the writes of an object after a revision, as far as they are known.

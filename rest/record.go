@@ -76,7 +76,10 @@ func (r *recorded) begin(code int) {
 func (r *recorded) end() {
 	p := recover()
 	if p != nil && p != http.ErrAbortHandler {
-		r.entry.Panic(fmt.Sprint(p))
+		what := fmt.Sprint(p)
+		if shown := r.entry.Panic(what); shown != what {
+			p = shown // for the log
+		}
 	}
 	r.entry.EndAfter(r.sent)
 	if p != nil {
@@ -125,9 +128,9 @@ func (r *recorded) Flush() {
 // tellFailure tells the history of a request what its answer says of a failure.
 func tellFailure(ctx context.Context, status *metav1.Status) {
 	if status != nil && status.Status != metav1.StatusSuccess {
-		history.From(ctx).Fail(string(status.Reason), status.Message)
+		history.From(ctx).Fail(status)
 		if to := explained.From(ctx); to != nil {
-			to.Fails(string(status.Reason), status.Message)
+			to.Fails(status)
 		}
 	}
 }
@@ -163,7 +166,7 @@ func tellResult(e *history.Entry, result write.Result, err error) {
 		}
 		status := toStatus(err)
 		code = int(status.Code)
-		e.Fail(string(status.Reason), status.Message)
+		e.Fail(status)
 	}
 	e.Answer(code, false)
 	e.End()

@@ -15,6 +15,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // userAgent is what the server knows the scenarios as.
@@ -72,6 +74,8 @@ type answer struct {
 	body any
 	// warnings are the texts of the Warning headers.
 	warnings []any
+	// about is the request, by which it is known what a failure may show of the answer.
+	about redact.Request
 }
 
 func (a answer) refused() bool { return a.code >= 400 }
@@ -166,7 +170,7 @@ func (c *client) open(ctx context.Context, to call) (*http.Response, error) {
 
 // read reads the answer to the end.
 func (to call) read(response *http.Response) (answer, error) {
-	a := answer{code: response.StatusCode, warnings: warningsOf(response.Header)}
+	a := answer{code: response.StatusCode, warnings: warningsOf(response.Header), about: to.about()}
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", to.method, to.path, err)

@@ -28,20 +28,16 @@ func (p *parser) computed(n *yaml.Node, variables []string) any {
 	return computed{p.at(n), n.Value, program}
 }
 
-// value evaluates the expression on earlier answers.
+// value evaluates the expression on earlier answers, or on a request of that name.
 func (c computed) value(answers map[string]answer) (any, error) {
-	return c.eval(variablesOf(answers))
-}
-
-func (c computed) eval(variables map[string]any) (any, error) {
-	value, _, err := c.program.Eval(variables)
+	value, _, err := c.program.Eval(variablesOf(answers))
 	if err == nil {
 		var tree any
 		if tree, err = jsonValue(value); err == nil {
 			return tree, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: %s: %w", c.pos, c.text, err)
+	return nil, fmt.Errorf("%s: %s: %w", c.pos, c.text, shownError(c.program, answers, err))
 }
 
 // variablesOf returns answers as the variables of expressions.
@@ -57,7 +53,7 @@ func variablesOf(answers map[string]answer) map[string]any {
 func compute(tree, request any) (any, error) {
 	switch t := tree.(type) {
 	case computed:
-		return t.eval(map[string]any{theRequest: request})
+		return t.value(map[string]answer{theRequest: {body: request}})
 	case map[string]any:
 		fields := make(map[string]any, len(t))
 		for name, field := range t {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -66,14 +67,20 @@ func (p *parser) condition(n *yaml.Node, text string) (condition, bool) {
 // judge says how the condition is not true of an answer, or nothing if it is. A value that is too long
 // for the line has lines of its own.
 func (c condition) judge(a answer, answers map[string]answer) string {
-	variables := variablesOf(answers)
-	variables[theAnswer] = a.body
-	value, details, err := c.program.Eval(variables)
+	all := map[string]answer{theAnswer: a}
+	maps.Copy(all, answers)
+	value, details, err := c.program.Eval(variablesOf(all))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s: %s: %v", c.pos, c.text, err)
+		return fmt.Sprintf("%s: %s: %v", c.pos, c.text, shownError(c.program, all, err))
 	case value == types.True:
 		return ""
+	}
+	if shown, hides := hiding(all); hides { // the result is known; this is for what is shown
+		_, details, err = c.program.Eval(shown)
+		if value = types.False; err != nil {
+			return fmt.Sprintf("%s: %s is false", c.pos, c.text)
+		}
 	}
 	message := fmt.Sprintf("%s: %s is %v", c.pos, c.text, value.Value())
 	short, long := c.where(details.State())

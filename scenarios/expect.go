@@ -227,13 +227,13 @@ func (e expectation) judge(a answer, answers map[string]answer) (message, differ
 		}
 		return message == ""
 	}
-	if e.refused && !compare("error", e.refusal, a.refusal()) {
+	if e.refused && !compare("error", e.refusal, a.shownRefusal()) {
 		return message, difference
 	}
-	if e.judged && !compare("answer", e.want, a.body) {
+	if e.judged && !compare("answer", e.want, a.shownBody()) {
 		return message, difference
 	}
-	if e.warnings != nil && !compare("list of warnings", e.warnings, a.warnings) {
+	if e.warnings != nil && !compare("list of warnings", e.warnings, a.shownWarnings()) {
 		return message, difference
 	}
 	if e.rows != nil && !compare("table", e.rows, printed(a.body, e.wide)) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // errLasted ends a waiting step when its time is over.
@@ -108,7 +110,7 @@ func (s step) look(ctx context.Context, c *client, answers map[string]answer, ev
 	if event == nil || event.kind == "DELETED" || !plainGet {
 		return s.play(ctx, c, answers)
 	}
-	a := answer{code: http.StatusOK, body: event.object, warnings: []any{}}
+	a := answer{code: http.StatusOK, body: event.object, warnings: []any{}, about: event.about}
 	failure := &Failure{Position: s.pos, Verb: s.verb.name, Object: event.of}
 	if failure.Message, failure.Diff = s.judge(a, answers); failure.Message != "" {
 		return answer{}, failure
@@ -121,6 +123,7 @@ type watchEvent struct {
 	kind   string // ADDED, MODIFIED or DELETED
 	object any
 	of     string // what is watched
+	about  redact.Request
 }
 
 // follow calls look once, and then with each change that could alter the answer to the step,
@@ -142,6 +145,7 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 	for _, item := range now.items() {
 		seen.last[nameOf(item)] = item
 	}
+	seen.about = now.about
 	if look(nil) {
 		return nil
 	}
@@ -177,7 +181,7 @@ func (c *client) follow(ctx context.Context, s step, answers map[string]answer, 
 		case "BOOKMARK":
 			continue
 		}
-		change := watchEvent{kind, event["object"], t.String()}
+		change := watchEvent{kind, event["object"], t.String(), seen.about}
 		seen.add(change)
 		if look(&change) {
 			return nil
@@ -230,7 +234,9 @@ type meanwhile struct {
 	broken error
 	// events is how many changes there were.
 	events int
-	left   int // how many of the first lines have been left out
+	// about is the list, by which it is known what may be shown of the objects.
+	about redact.Request
+	left  int // how many of the first lines have been left out
 }
 
 // maxLines is how many lines of changes a failure shows.
@@ -243,7 +249,7 @@ func (m *meanwhile) add(e watchEvent) {
 	m.last[name] = e.object
 	m.line(fmt.Sprintf("+%s %s %s", time.Since(m.began).Round(time.Millisecond), e.kind, name))
 	if e.kind == "MODIFIED" && known {
-		for _, change := range changes("", before, e.object) {
+		for _, change := range changes("", m.about.ReplaceAnswer(before, secret), m.about.ReplaceAnswer(e.object, secret)) {
 			m.line("    " + change)
 		}
 	}
@@ -312,6 +318,11 @@ func changes(path string, before, after any) []string {
 			lines = append(lines, changes(fmt.Sprintf("%s.%d", path, i), bs[i], as[i])...)
 		}
 		return lines
+	}
+	if was, ok := before.(hidden); ok {
+		if is, ok := after.(hidden); ok && !was.is(is.value) {
+			return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), redact.Former, is)}
+		}
 	}
 	if was, is := inOneLine(before), inOneLine(after); was != is {
 		return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), was, is)}

@@ -12,6 +12,7 @@ import (
 // it is. want is a resolved tree, got a JSON value.
 func diff(want, got any) string {
 	w, g := compared(want, got)
+	w, g = withoutHidden(w), withoutHidden(g)
 	// To keep programs from depending on its output, cmp writes some spaces as
 	// non-breaking ones, and not the same ones each time. A golden file does depend on it.
 	text := ofLine.ReplaceAllString(strings.ReplaceAll(cmp.Diff(w, g), "\u00a0", " "), `$1"`)
@@ -34,6 +35,12 @@ var (
 //   - a field marked !absent only if got has it, so that it shows as a surplus;
 //   - a field marked !present as got has it, or as the mark if it is missing.
 func compared(want, got any) (w, g any) {
+	if h, ok := got.(hidden); ok {
+		if _, any := want.(present); any {
+			return got, got
+		}
+		return h.beside(plain(want))
+	}
 	switch want := want.(type) {
 	case present:
 		return got, got

@@ -154,7 +154,7 @@ func isAbsent(ctx context.Context, c *client, r request) (target, answer, error)
 		case a.refused():
 			return t, a, nil
 		}
-		return t, a, isThere{"it is there: " + inOneLine(a.body)}
+		return t, a, isThere{"it is there: " + inOneLine(a.shownBody())}
 	}
 	t, a, err := c.toCollection(ctx, r, http.MethodGet, nil)
 	if err != nil || a.refused() {

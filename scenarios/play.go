@@ -285,9 +285,11 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 func (a answer) String() string {
 	status, ok := a.body.(map[string]any)
 	if !ok {
-		return fmt.Sprintf("%s: %s", codeText(a.code), strings.TrimSpace(fmt.Sprint(a.body)))
+		return fmt.Sprintf("%s: %s", codeText(a.code), a.shownText(strings.TrimSpace(fmt.Sprint(a.body))))
 	}
-	return fmt.Sprintf("%d %v: %v", a.code, status["reason"], status["message"])
+	reason, _ := status["reason"].(string)
+	message, _ := status["message"].(string)
+	return fmt.Sprintf("%d %s: %s", a.code, a.shownText(reason), a.shownText(message))
 }
 
 func codeText(code int) string {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // A Recorder writes down the requests of clients and what a cluster answers, as a scenario: use its
@@ -68,6 +70,7 @@ type exchange struct {
 	// answered is the body of the answer as a tree, or a text.
 	answered any
 	warnings []any
+	secret   bool // the server says that texts about it may contain a secret
 
 	// over says that the exchange is complete, and written that it is to become a step.
 	over, written bool
@@ -126,7 +129,9 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 		if by == nil {
 			by = ofCertificate(req)
 		}
-		next.ServeHTTP(kept, req)
+		ctx, marked := redact.WithMark(req.Context())
+		next.ServeHTTP(kept, req.WithContext(ctx))
+		e.secret = marked()
 		kept.begins()
 		if kept.code == http.StatusUnauthorized || kept.body.Len() > maxRecorded {
 			return

@@ -47,6 +47,8 @@ type recording struct {
 	known map[string]madeAt
 	// sent are the texts that clients have sent, which are the same the next time.
 	sent map[string]bool
+	// secrets have other values in the scenario.
+	secrets secrets
 }
 
 // step writes an exchange down as a step.
@@ -54,6 +56,7 @@ func (w *recording) step(e *exchange) {
 	if w.known == nil {
 		w.names, w.known, w.sent = map[string]int{}, map[string]madeAt{}, map[string]bool{}
 	}
+	w.secrets.hide(e)
 	w.note(e.sent)
 	s := &recordedStep{by: e.by, read: e.call.Method == http.MethodGet}
 	reference := map[string]any{"apiVersion": e.groupVersion(), "kind": e.kind}
@@ -271,6 +274,9 @@ func (w *recording) expect(s *recordedStep, e *exchange) {
 		brief := briefly(answer{code: e.code, body: e.answered})
 		if message, ok := brief["message"].(string); ok && w.speaksOfPassing(message) {
 			delete(brief, "message")
+		}
+		if brief["body"] == nil {
+			delete(brief, "body")
 		}
 		s.expects = append(s.expects, entry{"error", brief})
 		return

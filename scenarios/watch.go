@@ -42,7 +42,7 @@ func watch(ctx context.Context, c *client, r request) (target, answer, error) {
 		var text json.RawMessage
 		switch err := stream.Decode(&text); {
 		case errors.Is(err, io.EOF):
-			return t, answer{code: response.StatusCode, body: events, warnings: []any{}}, nil
+			return t, answer{code: response.StatusCode, body: events, warnings: []any{}, about: watched.about()}, nil
 		case err != nil:
 			return t, answer{}, fmt.Errorf("GET %s: after %d events: %w", path, len(events), err)
 		}
@@ -52,5 +52,5 @@ func watch(ctx context.Context, c *client, r request) (target, answer, error) {
 		}
 		events = append(events, event)
 	}
-	return t, answer{code: response.StatusCode, body: events, warnings: []any{}}, nil
+	return t, answer{code: response.StatusCode, body: events, warnings: []any{}, about: watched.about()}, nil
 }

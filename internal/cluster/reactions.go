@@ -19,6 +19,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -39,7 +40,7 @@ var _ lifecycle.Server = reactions{}
 
 // Tell implements lifecycle.Server.
 func (r reactions) Tell(reaction, name string, err error) {
-	r.tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", reaction, name, err))
+	r.tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", reaction, name, redact.Request{}.Error(err)))
 }
 
 func (r reactions) Catalogue() (*resource.Catalogue, error) { return r.catalogue.fresh() }

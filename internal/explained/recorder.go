@@ -4,14 +4,18 @@ import (
 	"context"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // Recorder takes down the explanation of one write. Its methods may be called by several
 // goroutines, and a nil Recorder ignores them.
 type Recorder struct {
-	mu sync.Mutex
-	is explain.Explanation
+	mu     sync.Mutex
+	is     explain.Explanation
+	failed *metav1.Status // what the answer says of a failure; nil: it says none
 }
 
 // Key is the key of a Recorder in the context of its request.
@@ -34,11 +38,25 @@ func (r *Recorder) note(change func(*explain.Explanation)) {
 	change(&r.is)
 }
 
-// Explanation returns what has been taken down.
-func (r *Recorder) Explanation() explain.Explanation {
+// Explanation returns what has been taken down, as far as it may be shown of the request.
+func (r *Recorder) Explanation(of redact.Request) explain.Explanation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.is
+	e := of.Explanation(r.is)
+	if r.failed != nil {
+		e.Answer.Reason, e.Answer.Message = of.Status(r.failed)
+	}
+	return e
+}
+
+// WroteOver returns the resourceVersion of a client that has written over a later revision; ok is false if it has not.
+func (r *Recorder) WroteOver() (revision int64, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.is.Overtaken == nil {
+		return 0, false
+	}
+	return r.is.Overtaken.Sent, true
 }
 
 // Asks says what the request is; name names the object that it is for, if that is known.
@@ -134,8 +152,8 @@ func (r *Recorder) Since(by []explain.Revision) {
 func (r *Recorder) Unchanged() { r.note(func(e *explain.Explanation) { e.Unchanged = true }) }
 
 // Fails says what the answer says of a failure.
-func (r *Recorder) Fails(reason, message string) {
-	r.note(func(e *explain.Explanation) { e.Answer.Reason, e.Answer.Message = reason, message })
+func (r *Recorder) Fails(status *metav1.Status) {
+	r.note(func(*explain.Explanation) { r.failed = status })
 }
 
 // Answers says what the client gets.

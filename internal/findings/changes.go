@@ -237,30 +237,10 @@ func lastChange(of *resource.Resource, e *store.Event) string {
 		}
 	}
 	var changed []string
-	for _, change := range Shown(of, history.DiffText(texts[0], texts[1])) {
+	for _, change := range history.DiffText(texts[0], texts[1]) {
 		changed = append(changed, change.String())
 	}
 	return strings.Join(changed, ", ")
-}
-
-// Shown returns the changes of an object as a log may show them: without the values of a Secret.
-func Shown(of *resource.Resource, changes []history.Change) []history.Change {
-	if of.Group != "" || of.Names.Plural != "secrets" {
-		return changes
-	}
-	shown := slices.Clone(changes)
-	for i, c := range shown {
-		if strings.HasPrefix(c.Path, "metadata.") && !strings.HasPrefix(c.Path, "metadata.annotations") {
-			continue
-		}
-		if shown[i].Is != nil {
-			shown[i].Is = "(a secret)"
-		}
-		if shown[i].Was != nil {
-			shown[i].Was = "(what was there)"
-		}
-	}
-	return shown
 }
 
 // unwatched are the kinds that a controller creates for an owner and never watches: nothing wakes it

@@ -10,6 +10,8 @@ import (
 
 	"github.com/tidwall/gjson"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // Change is one difference between two states of an object.
@@ -52,7 +54,8 @@ func short(value any) string {
 // Diff returns what differs between two states of an object: what a reader of the object would
 // call a change. Items of a list are compared by their keys, if the managedFields say that the
 // list has keys, and otherwise by their places. What only the server counts is left out: the
-// resourceVersion, the generation, and managedFields, unless nothing else differs.
+// resourceVersion, the generation, and managedFields, unless nothing else differs. The values of a Secret are
+// hidden, also of one that is a part of the object.
 func Diff(was, is map[string]any) []Change {
 	d := differ{}
 	kinds := &list{}
@@ -126,6 +129,21 @@ func (l *list) field(name string) *list {
 // differ collects changes.
 type differ struct{ found []Change }
 
+// add adds a change, without the values of Secrets in it.
+func (d *differ) add(c Change) {
+	c.Was, c.Is = redact.Value(c.Was), redact.Value(c.Is)
+	d.found = append(d.found, c)
+}
+
+// ofSecret hides the values of changes of a Secret at a path, from the given one on.
+func (d *differ) ofSecret(path string, from int) {
+	for i := range d.found[from:] {
+		c := &d.found[from+i]
+		at := strings.TrimPrefix(c.Path, path)
+		c.Was, c.Is = redact.OfSecret(at, c.Was, redact.Former), redact.OfSecret(at, c.Is, redact.Hidden)
+	}
+}
+
 func (d *differ) values(path string, was, is any, kinds *list) {
 	if reflect.DeepEqual(was, is) {
 		return
@@ -142,10 +160,13 @@ func (d *differ) values(path string, was, is any, kinds *list) {
 		d.lists(path, wasList, isList, kinds)
 		return
 	}
-	d.found = append(d.found, Change{path, was, is})
+	d.add(Change{path, was, is})
 }
 
 func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
+	if redact.IsSecret(was) || redact.IsSecret(is) {
+		defer d.ofSecret(path, len(d.found))
+	}
 	names := map[string]bool{}
 	for name := range was {
 		names[name] = true
@@ -242,7 +263,7 @@ func (d *differ) keyed(path string, was, is []any, kinds *list) {
 	}
 	order = slices.DeleteFunc(order, func(key string) bool { return !after[key] })
 	if !slices.Equal(order, common) {
-		d.found = append(d.found, Change{path + " (order)", strings.Join(order, " "), strings.Join(common, " ")})
+		d.add(Change{path + " (order)", strings.Join(order, " "), strings.Join(common, " ")})
 	}
 }
 
@@ -252,12 +273,12 @@ func (d *differ) sets(path string, was, is []any) {
 	}
 	for _, one := range was {
 		if !has(is, one) {
-			d.found = append(d.found, Change{Path: path + "[]", Was: one})
+			d.add(Change{Path: path + "[]", Was: one})
 		}
 	}
 	for _, one := range is {
 		if !has(was, one) {
-			d.found = append(d.found, Change{Path: path + "[]", Is: one})
+			d.add(Change{Path: path + "[]", Is: one})
 		}
 	}
 }
@@ -270,7 +291,7 @@ func (d *differ) managers(was, is map[string]any) {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !reflect.DeepEqual(before[name], after[name]) {
-			d.found = append(d.found, Change{"metadata.managedFields[" + name + "]", before[name], after[name]})
+			d.add(Change{"metadata.managedFields[" + name + "]", before[name], after[name]})
 		}
 	}
 }
@@ -312,6 +333,9 @@ func DiffText(was, is string) []Change {
 func differing(was, is string) (before, after map[string]any, lists bool) {
 	first, second := map[string]any{}, map[string]any{}
 	before, after = map[string]any{"metadata": first}, map[string]any{"metadata": second}
+	if gjson.Get(was, "kind").Str == "Secret" { // Diff hides its values
+		before["kind"], after["kind"] = "Secret", "Secret"
+	}
 	one, other := gjson.Parse(was), gjson.Parse(is)
 	note := func(name string, a, b gjson.Result, before, after map[string]any) {
 		lists = lists || strings.Contains(a.Raw, "[") || strings.Contains(b.Raw, "[")

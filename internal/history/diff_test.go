@@ -32,7 +32,15 @@ func TestDiff(t *testing.T) {
 			`,"items":[{"name":"a","ports":[{"port":80,"protocol":"TCP","x":1}]}]}`, []string{`items[name=a].ports[port=80,protocol=TCP].x: added 1`}},
 		"items whose keys repeat, by their places": {`,"items":[{"name":"a"},{"name":"a","v":1}]}`, `,"items":[{"name":"a"},{"name":"a","v":2}]}`,
 			[]string{`items[1].v: 1 → 2`}},
-		"a set":                         {`,"tags":["x","y"]}`, `,"tags":["y","z"]}`, []string{`tags[]: removed "x"`, `tags[]: added "z"`}},
+		"a set": {`,"tags":["x","y"]}`, `,"tags":["y","z"]}`, []string{`tags[]: removed "x"`, `tags[]: added "z"`}},
+		"a Secret": {`,"kind":"Secret","data":{"a":"eA==","b":"eA=="},"x":"s"}`, `,"kind":"Secret","data":{"a":"eQ==","c":{"d":"s"}},"x":"t","type":"t"}`,
+			[]string{`data.a: "(what was there)" → "(a secret)"`, `data.b: removed "(what was there)"`, `data.c: added {"d":"(a secret)"}`, `type: added "t"`,
+				`x: "(what was there)" → "(a secret)"`}},
+		"a Secret in an object": {`,"spec":{"n":1,"of":{"kind":"Secret","data":{"a":"eA=="}}}}`, `,"spec":{"n":2,"of":{"kind":"Secret","data":{"a":"eQ=="}}}}`,
+			[]string{`spec.n: 1 → 2`, `spec.of.data.a: "(what was there)" → "(a secret)"`}},
+		"a Secret comes": {`,"spec":{"all":[]}}`, `,"spec":{"all":[{"kind":"Secret","stringData":{"a":"s"}}]}}`,
+			[]string{`spec.all[0]: added {"kind":"Secret","stringData":{"a":"(a secret)"}}`}},
+		"a reference to one":            {`,"of":{"kind":"Secret","name":"a"}}`, `,"of":{"kind":"Secret","name":"b"}}`, []string{`of.name: "a" → "b"`}},
 		"a list without keys, by place": {`,"args":["x","y"]}`, `,"args":["x","z","w"]}`, []string{`args[1]: "y" → "z"`, `args[2]: added "w"`}},
 	} {
 		var was, is map[string]any

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // Entry is a request on its way. Its methods may be called by several goroutines, and a nil Entry
@@ -20,6 +24,10 @@ type Entry struct {
 	// before is what has been forgotten of a request that runs; forgotten says that all has.
 	before    Counts
 	forgotten bool
+	// body is what the client has sent, until the request ends. secret says that the request is about a Secret,
+	// which neither its resource nor its body shows.
+	body   []byte
+	secret bool
 
 	previous, next *Entry // among those that run
 }
@@ -60,14 +68,57 @@ func (e *Entry) By(user string) {
 	}
 }
 
+// Sends says what the body of the request is. The caller does not change the body until the request ends.
+func (e *Entry) Sends(body []byte) {
+	if e != nil {
+		e.of.mu.Lock()
+		e.body = body
+		e.of.mu.Unlock()
+	}
+}
+
+// HoldsSecret says that the texts about a request may contain values of a Secret, although the request is not
+// for one.
+func HoldsSecret(ctx context.Context) {
+	redact.Mark(ctx)
+	if e := From(ctx); e != nil {
+		e.of.mu.Lock()
+		e.secret = true
+		e.of.mu.Unlock()
+	}
+}
+
+// Shown returns what decides what may be shown of the texts about the request. All texts of an Entry that
+// others make up pass through it.
+func (e *Entry) Shown() redact.Request {
+	if e == nil {
+		return redact.Request{}
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	return redact.Request{
+		Group: e.is.Group, Resource: e.is.Resource, Subresource: e.is.Subresource, Namespace: e.is.Namespace, Name: e.is.Name, User: e.is.User,
+		Body: e.body, Secret: e.secret,
+	}
+}
+
+// shownText returns what may be shown of a text, without the end of a long one.
+func (e *Entry) shownText(text string) string { return shortened(e.Shown().Text(text)) }
+
+func shortened(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}
+
 // Fail says what the answer says of a failure, before the answer begins.
-func (e *Entry) Fail(reason, message string) {
+func (e *Entry) Fail(status *metav1.Status) {
 	if e == nil {
 		return
 	}
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
+	reason, message := e.Shown().Status(status)
+	message = shortened(message)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
 	e.is.Reason = reason
@@ -94,10 +145,11 @@ func (e *Entry) Struck(fault string) {
 // Panicked is the Reason of a request whose handler has panicked.
 const Panicked = "Panic"
 
-// Panic says that the handler of the request has panicked.
-func (e *Entry) Panic(what string) {
-	e.Fail(Panicked, what)
+// Panic says that the handler of the request has panicked, and returns what may be shown of the reason.
+func (e *Entry) Panic(what string) string {
+	e.Fail(&metav1.Status{Reason: Panicked, Message: what})
 	e.Answer(500, false)
+	return e.Shown().Text(what)
 }
 
 // setText sets a text and keeps account of its length.
@@ -160,9 +212,7 @@ func (e *Entry) Called(c Call) {
 	if e == nil {
 		return
 	}
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "…"
-	}
+	c.Message = e.shownText(c.Message)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
 	if hook := (Hook{c.Configuration, c.Webhook}); e.of.calls[hook] > 0 || len(e.of.calls) < maxNames {
@@ -180,9 +230,7 @@ func (e *Entry) Warn(text string) {
 	if e == nil {
 		return
 	}
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
+	text = e.shownText(text)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
 	e.is.Warnings = append(e.is.Warnings[:len(e.is.Warnings):len(e.is.Warnings)], text)
@@ -235,7 +283,7 @@ func (e *Entry) EndAfter(bytes int) {
 	if !e.running {
 		return
 	}
-	e.running = false
+	e.running, e.body = false, nil
 	e.is.Sent += int64(bytes)
 	r.wake()
 	if e.is.Running {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
 // The bounds of a Recorder.
@@ -119,6 +121,7 @@ func (r *Recorder) Begin(q Request) *Entry {
 
 // Prepare makes an Entry for a write that may not happen. It is recorded with its first revision.
 func (r *Recorder) Prepare(q Request) *Entry {
+	q.Options = redact.Query(q.Options)
 	e := &Entry{of: r, is: q, began: time.Now()}
 	e.is.Time = e.began
 	if r.now != nil {

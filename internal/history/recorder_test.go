@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func everything() int64 { return 1 }
@@ -140,7 +142,7 @@ func TestTextsAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	for range 50 {
 		e := r.Begin(Request{Path: strings.Repeat("x", 1<<20)})
-		e.Fail("Invalid", strings.Repeat("y", 1<<20))
+		e.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", 1<<20)})
 		e.Called(Call{Message: strings.Repeat("z", 1<<20)})
 		e.End()
 	}
@@ -159,7 +161,7 @@ func TestNamesAreBounded(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	e := r.Begin(Request{Verb: long, Resource: long, Group: long, Subresource: long, UserAgent: long})
 	e.By(long)
-	e.Fail("Invalid", long)
+	e.Fail(&metav1.Status{Reason: "Invalid", Message: long})
 	e.End()
 	for of := range r.Stats() {
 		if n := len(of.User) + len(of.UserAgent) + len(of.Verb) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 6*maxName {
@@ -181,7 +183,7 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 				e := r.Begin(Request{Verb: "get"})
 				e.By("jane")
 				e.Called(Call{Outcome: "allowed"})
-				e.Fail("NotFound", "gone")
+				e.Fail(&metav1.Status{Reason: "NotFound", Message: "gone"})
 				e.Answer(404, j%2 == 0)
 				if i == 0 {
 					e.Made(int64(j + 2))
@@ -202,7 +204,7 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 	}
 	var none *Entry // a request without a history
 	none.By("")
-	none.Fail("", "")
+	none.Fail(&metav1.Status{})
 	none.Answer(1, false)
 	none.Repeat()
 	none.Made(1)
@@ -239,7 +241,7 @@ func TestTheBytesAreThoseOfTheTexts(t *testing.T) {
 		r.Begin(Request{Path: strings.Repeat("x", 100_000)}).End()
 	}
 	r.Begin(Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}).End()
-	oldest.Fail("Invalid", strings.Repeat("y", maxMessage))
+	oldest.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", maxMessage)})
 	total := 0
 	all := r.Requests()
 	for i := range all {

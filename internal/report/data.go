@@ -223,7 +223,7 @@ func changed(of *resource.Resource, e *store.Event) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for _, change := range findings.Shown(of, history.DiffText(was, is)) {
+	for _, change := range history.DiffText(was, is) {
 		lines = append(lines, change.String())
 	}
 	return lines

@@ -56,7 +56,7 @@ func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
 	var invocations []invocation
 	var failed []mutationError
 	for i := range p.mutating {
-		more, errs := p.mutating[i].invocations(r)
+		more, errs := p.mutating[i].invocations(ctx, r)
 		invocations, failed = append(invocations, more...), append(failed, errs...)
 	}
 	if len(invocations) > 0 {
@@ -94,7 +94,7 @@ func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 }
 
 // invocations returns the invocations of the policy for the request.
-func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mutationError) {
+func (p *mutatingPolicy) invocations(ctx context.Context, r *request) (all []invocation, failed []mutationError) {
 	misconfigured := func(b *mutatingBinding, what string, err error) {
 		failed = append(failed, mutationError{policy: p, binding: b, err: fmt.Errorf("failed to configure %s: %w", what, err)})
 		name := ""
@@ -135,7 +135,7 @@ func (p *mutatingPolicy) invocations(r *request) (all []invocation, failed []mut
 			misconfigured(nil, "policy", err)
 			continue
 		}
-		params, err := paramsOf(p.Spec.ParamKind, source, b.Spec.ParamRef, r)
+		params, err := paramsOf(ctx, p.Spec.ParamKind, source, b.Spec.ParamRef, r)
 		if err != nil {
 			misconfigured(b, "binding", err)
 			continue

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -50,7 +52,7 @@ func versionOf(c *resource.Catalogue, kind schema.GroupVersionKind) *resource.Ve
 // paramsOf returns the parameters with which a binding is evaluated, one after the other. If
 // there are no parameters to give, the list has the one parameter nil. If the list is empty,
 // the binding is not evaluated.
-func paramsOf(kind *admissionregistrationv1.ParamKind, v *resource.Version, ref *admissionregistrationv1.ParamRef, r *request) ([]runtime.Object, error) {
+func paramsOf(ctx context.Context, kind *admissionregistrationv1.ParamKind, v *resource.Version, ref *admissionregistrationv1.ParamRef, r *request) ([]runtime.Object, error) {
 	if v == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}
@@ -75,6 +77,9 @@ func paramsOf(kind *admissionregistrationv1.ParamKind, v *resource.Version, ref 
 	}
 	if len(found) == 0 && ref.ParameterNotFoundAction != nil && *ref.ParameterNotFoundAction == admissionregistrationv1.DenyAction {
 		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
+	}
+	if len(found) > 0 && v.Resource.Group == "" && v.Resource.Names.Plural == "secrets" {
+		history.HoldsSecret(ctx) // a message may say what the parameter has
 	}
 	for i, obj := range found {
 		if found[i], err = asMap(obj, v.Kind()); err != nil {

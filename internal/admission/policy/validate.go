@@ -110,7 +110,7 @@ func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict)
 				continue
 			}
 		}
-		params, err := paramsOf(p.Spec.ParamKind, source, b.Spec.ParamRef, r)
+		params, err := paramsOf(ctx, p.Spec.ParamKind, source, b.Spec.ParamRef, r)
 		if err != nil {
 			v.misconfigured(r, p, b, err)
 			continue

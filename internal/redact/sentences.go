@@ -1,0 +1,90 @@
+package redact
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// sentences are how texts of the server's own begin, as far as they contain no values. The groups are gaps
+// whose contents have to be public (Request.isPublic); the other gaps can only be filled by the server or by
+// its configuration: by the name of a webhook, by the number of a byte.
+var sentences = compiled(
+	// Of all resources.
+	`Unauthorized`,
+	`the server could not find the requested resource`,
+	`the server does not allow this method on the requested resource`,
+	`the server rejected our request due to an error in our request`,
+	`the server was unable to return a response in the time allotted, but may still be processing the request`,
+	`Timeout: request did not complete within (?:the allotted|requested) timeout`,
+	`Too many requests: `,
+	`Request entity too large: (?:limit is \d+)?`,
+	`resource name may not be empty`,
+	`name is required`,
+	`name or generateName is required`,
+	`invalid JSON patch`,
+	`the name of the object \((?P<name>[^)]*)\) does not match the name on the URL \((?P<name>[^)]*)\)`,
+	`the namespace of the provided object does not match the namespace sent on the request`,
+	`the API version in the data `,
+	object+` not found`,
+	`(?:object is being deleted: )?`+object+` already exists`,
+	`Operation cannot be fulfilled on `+object+`: (?:the object has been modified; please apply your changes to the latest version and try again)?`,
+	`Apply failed with \d+ conflicts?: (?:conflict with "[^"]*"(?: with subresource "\w+")?(?: using [a-z0-9./]+)?: (?P<path>\.[\w.-]+))?`,
+	`failed to create typed (?:patch|live) object \((?P<name>[^;()]*); [a-z0-9./]*, Kind=(?P<kind>\w+)\): (?:(?P<path>\.[^:]+): (?:expected [a-z]+, got )?)?`,
+	`(?P<kind>[A-Za-z]*)(?:\.[a-z0-9.-]+)? "(?P<name>[^"]*)" is invalid: `,
+	// Of bodies.
+	`(?P<kind>[A-Za-z]+) in version "(?:__internal|v\d+(?:(?:alpha|beta)\d+)?)" cannot be handled as a (?P<kind>[A-Za-z]+): (?:strict decoding error: )?`,
+	`the object provided is unrecognized \(must be of type (?P<kind>[A-Za-z]+)\): `,
+	`(?:error converting YAML to JSON: )?yaml: (?:line \d+: )?`,
+	`(?:unknown|duplicate) field "(?P<path>[^"]+)"`,
+	// Of access.
+	`(?:`+object+` is forbidden|forbidden): (?:User "(?P<name>[^"]*)" cannot [a-z]+ resource "(?P<name>[^"]*)" in API group "(?P<name>[^"]*)"`+
+		`(?: in the namespace "(?P<name>[^"]*)"| at the cluster scope))?`,
+	// Of admission.
+	object+` is forbidden: (?:unable to create new content in namespace (?P<name>\S*) because it is being terminated|exceeded quota: )`,
+	`(?:`+object+` is forbidden: |Validation failed for )ValidatingAdmissionPolicy '[a-z0-9.-]+'(?: with binding '[a-z0-9.-]+')?(?: denied request)?: (?:failed to configure (?:policy|binding): )?`,
+	`policy (?:"[a-z0-9.-]+"|'[a-z0-9.-]+' with binding '[a-z0-9.-]+') denied request: (?:failed to configure (?:policy|binding): )?`,
+	`admission webhook "[a-z0-9.-]+" denied the request(?:: | without explanation)`,
+	`admission webhook "[a-z0-9.-]+" does not support dry run`,
+	`(?:Internal error occurred: )?(?:failed calling webhook "[a-z0-9.-]+": )?`+
+		`(?:failed to call webhook: (?:Post "https?://[^"?]*(?:\?timeout=\w+)?": )?|received invalid webhook response: )`,
+)
+
+// object names an object or its resource, such as secrets "a".
+const object = `(?P<name>[a-z0-9./-]+)(?: "(?P<name>[^"]*)")?`
+
+// details are what texts of the server's own end with.
+var details = regexp.MustCompile(`(?:^|: )((?:` +
+	`(?:error decoding from json: )?illegal base64 data at input byte \d+` +
+	`|(?:error decoding from json: )?json: cannot unmarshal (?:string|number|bool|array|object) into Go (?:struct field [\w.]+ of type|value of type) [\w.\[\]*]+` +
+	"|converting \\(\\w+\\.[A-Za-z]+\\) to \\(\\w+\\.[A-Za-z]+\\): unknown conversion" +
+	`|cannot restore map from string` +
+	`|field not declared in schema` +
+	"|field is immutable(?: when `immutable` is set)?" +
+	`|must be specified for an update` +
+	`|mapping values are not allowed in this context|did not find expected key|found character that cannot start any token` +
+	"|could not find expected ':'" +
+	`|name or generateName is required` +
+	`|context deadline exceeded|context canceled|EOF|unexpected EOF|connection refused` +
+	`))$`)
+
+// isDetail reports whether a text is such an end.
+func isDetail(text string) bool {
+	at := details.FindStringIndex(text)
+	return at != nil && at[0] == 0
+}
+
+// failures are the kinds of field errors, as their messages begin.
+var failures = regexp.MustCompile(`^(?:Duplicate value|Forbidden|Internal error|Invalid value|Not found|Required value|Too few|Too long|Too many|Too short|Unsupported value)\b`)
+
+// compiled compiles expressions of beginnings. Groups of the same name get numbers, which start at 0.
+func compiled(texts ...string) (all []*regexp.Regexp) {
+	for _, text := range texts {
+		n := 0
+		text = regexp.MustCompile(`\?P<\w+`).ReplaceAllStringFunc(text, func(group string) string {
+			n++
+			return group + strconv.Itoa(n-1)
+		})
+		all = append(all, regexp.MustCompile(`^(?:`+text+`)`))
+	}
+	return all
+}

@@ -1,0 +1,176 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Hidden stands in the place of a hidden value, and Former in the place of one that a change has replaced.
+const (
+	Hidden = "(a secret)"
+	Former = "(what was there)"
+)
+
+// rule reports whether the leaf at a path of an object is hidden.
+type rule func(path []string, value any) bool
+
+// rules are those of the kinds with sensitive fields. What is not known to be public is hidden: fields that a kind
+// does not have may have been meant as others.
+var rules = map[string]rule{
+	"Secret":       hiddenInSecret,
+	"TokenReview":  hiddenBut("spec.audiences", "status.authenticated", "status.audiences", "status.user"),
+	"TokenRequest": hiddenBut("spec.audiences", "spec.expirationSeconds", "spec.boundObjectRef", "status.expirationTimestamp"),
+}
+
+// publicAnnotations name the account of a Secret with a token.
+var publicAnnotations = []string{"kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"}
+
+// hiddenBut hides what is not public in Secrets either, except for some fields.
+func hiddenBut(fields ...string) rule {
+	return func(path []string, value any) bool {
+		return hiddenInSecret(path, value) && (len(path) < 2 || !slices.Contains(fields, path[0]+"."+path[1]))
+	}
+}
+
+// hiddenInSecret is the rule of Secrets.
+func hiddenInSecret(path []string, value any) bool {
+	if len(path) == 0 {
+		return true
+	}
+	switch path[0] {
+	case "kind":
+		kind, _ := value.(string)
+		return len(path) > 1 || !isKind(kind)
+	case "apiVersion":
+		text, _ := value.(string)
+		gv, err := schema.ParseGroupVersion(text)
+		return len(path) > 1 || err != nil || !scheme.Scheme.IsVersionRegistered(gv)
+	case "type":
+		_, isText := value.(string)
+		return len(path) > 1 || !isText
+	case "immutable":
+		_, isBool := value.(bool)
+		return len(path) > 1 || !isBool
+	case "metadata":
+		return len(path) == 1 || path[1] == "annotations" && (len(path) != 3 || !slices.Contains(publicAnnotations, path[2]))
+	}
+	directive := path[len(path)-1] == "$patch" && (value == "replace" || value == "merge" || value == "delete") // of a strategic merge patch
+	return !directive
+}
+
+// isKind reports whether a text is the name of a kind.
+func isKind(name string) bool {
+	return slices.Contains(kinds, name) || scheme.Scheme.Recognizes(corev1.SchemeGroupVersion.WithKind(name))
+}
+
+// kinds are some that are not of the core group.
+var kinds = []string{"CreateOptions", "DeleteOptions", "PatchOptions", "TokenRequest", "TokenReview", "UpdateOptions"}
+
+// ruleOf returns the rule of an object; nil: it is of no kind that has one. A reference to a Secret, such as
+// that of an Event, is none. Whatever has stringData is meant as a Secret.
+func ruleOf(object map[string]any) rule {
+	if _, has := object["stringData"]; has {
+		return hiddenInSecret
+	}
+	kind, _ := object["kind"].(string)
+	of := rules[kind]
+	if of == nil {
+		return nil
+	}
+	for _, field := range []string{"metadata", "data", "stringData", "spec", "status"} {
+		if _, has := object[field]; has {
+			return of
+		}
+	}
+	return nil
+}
+
+// IsSecret reports whether an object is a Secret.
+func IsSecret(object map[string]any) bool {
+	_, has := object["stringData"]
+	return has || object["kind"] == "Secret" && ruleOf(object) != nil
+}
+
+// Dropped is returned by a function for Replace that leaves a field out.
+var Dropped any = new(int)
+
+// Replace returns a copy of a tree of JSON in which replace has been called for each hidden leaf, with its
+// path in the object that it belongs to. Replace looks for objects of the kinds with sensitive fields
+// anywhere in the tree, and in manifests that are texts.
+func Replace(tree any, replace func(path []string, value any) any) any {
+	return walk(nil, tree, nil, replace)
+}
+
+func walk(path []string, value any, hides rule, replace func([]string, any) any) any {
+	path = path[:len(path):len(path)]
+	switch is := value.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		if of := ruleOf(is); of != nil {
+			hides, path = of, nil
+		}
+		all := make(map[string]any, len(is))
+		for name, field := range is {
+			below, at := hides, append(path, name)
+			if kind, _ := is["kind"].(string); name == "items" && len(path) == 0 && strings.HasSuffix(kind, "List") {
+				at = nil // items of built-in lists have no kind
+				if kind == "SecretList" {
+					below = hiddenInSecret
+				}
+			}
+			if left := walk(at, field, below, replace); left != Dropped {
+				all[name] = left
+			}
+		}
+		return all
+	case []any:
+		all := make([]any, 0, len(is))
+		for _, item := range is {
+			if left := walk(path, item, hides, replace); left != Dropped {
+				all = append(all, left)
+			}
+		}
+		return all
+	}
+	if text, ok := value.(string); hides != nil && hides(path, value) || ok && hasSecret(text) {
+		return replace(path, value)
+	}
+	return value
+}
+
+// Value returns a copy of a tree of JSON without hidden values.
+func Value(tree any) any { return walk(nil, tree, nil, maskedAs(Hidden)) }
+
+// OfSecret returns the value of a field of a Secret as it is shown. The path is one of package history, such
+// as data["tls.crt"]. Mask is Hidden or Former.
+func OfSecret(path string, value any, mask string) any {
+	return walk(names(path), value, hiddenInSecret, maskedAs(mask))
+}
+
+func maskedAs(mask string) func([]string, any) any {
+	return func([]string, any) any { return mask }
+}
+
+// names returns the names in a path, as far as rules look at them.
+func names(path string) []string {
+	var all []string
+	for path = strings.TrimPrefix(path, "."); path != ""; path = strings.TrimPrefix(path, ".") {
+		if quoted, ok := strings.CutPrefix(path, `["`); ok {
+			if name, rest, closed := strings.Cut(quoted, `"]`); closed {
+				all, path = append(all, name), rest
+				continue
+			}
+		}
+		end := strings.IndexAny(path[1:], ".[") + 1
+		if end == 0 {
+			end = len(path)
+		}
+		all, path = append(all, path[:end]), path[end:]
+	}
+	return all
+}

@@ -36,7 +36,12 @@ func act(r *request) error {
 			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 		}), action, obj.Object)
 	}
-	result, err := computeSent(r, r.hasLargeBody() || r.callsHooks(), do)
+	var result runtime.Object
+	if r.hasLargeBody() || r.callsHooks() {
+		result, err = computeSent(r, do)
+	} else {
+		result, err = do()
+	}
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,13 @@ func (r *request) answer(code int, text string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(code, v, len(text), func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) })
+	of := func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) }
+	if r.isLarge(len(text)) {
+		of = func(v *view.View) (view.Content, error) {
+			return compute(r, func() (view.Content, error) { return v.Object(r.ctx, text) })
+		}
+	}
+	return r.show(code, v, of)
 }
 
 // answerList writes a list of objects of the requested version, given as JSON.
@@ -48,23 +54,26 @@ func (r *request) answerList(p view.Page, items []string) error {
 	for _, item := range items {
 		size += len(item)
 	}
-	return r.show(http.StatusOK, v, size, func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) })
+	of := func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) }
+	if r.isLarge(size) {
+		of = func(v *view.View) (view.Content, error) {
+			return compute(r, func() (view.Content, error) { return v.List(r.ctx, p, items) })
+		}
+	}
+	return r.show(http.StatusOK, v, of)
 }
 
-// show writes what a view makes of the objects of an answer, whose JSON has a size. The event of the request has
-// it in JSON, whatever the client accepts.
-func (r *request) show(code int, v *view.View, size int, of func(*view.View) (view.Content, error)) error {
-	contentOf := func(v *view.View) (view.Content, error) {
-		return computeIf(r, !r.form.Plain && size > largeAnswer, func() (view.Content, error) { return of(v) })
-	}
-	content, err := contentOf(v)
+// show writes what a view makes of the objects of an answer. The event of the request has it in JSON,
+// whatever the client accepts.
+func (r *request) show(code int, v *view.View, of func(*view.View) (view.Content, error)) error {
+	content, err := of(v)
 	if err != nil {
 		return err
 	}
 	if a := answerFrom(r.ctx); a.hasObject() {
 		inJSON := content
 		if content.MediaType != runtime.ContentTypeJSON {
-			if inJSON, err = contentOf(v.InJSON()); err != nil {
+			if inJSON, err = of(v.InJSON()); err != nil {
 				return err
 			}
 		}

@@ -106,19 +106,8 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 	panic(c.panicked)
 }
 
-// computeIf is compute for what may take long. Anything else runs on the goroutine of the request.
-func computeIf[T any](r *request, long bool, f func() (T, error)) (T, error) {
-	if long {
-		return compute(r, f)
-	}
-	return f()
-}
-
-// computeSent is computeIf for a function that decodes the body, which is read first.
-func computeSent[T any](r *request, long bool, f func() (T, error)) (T, error) {
-	if !long {
-		return f()
-	}
+// computeSent is compute for a function that decodes the body, which is read first.
+func computeSent[T any](r *request, f func() (T, error)) (T, error) {
 	if err := r.receive(); err != nil {
 		var none T
 		return none, err
@@ -221,6 +210,9 @@ func (r *request) hasLargeBody() bool {
 	return r.http.ContentLength < 0 || r.http.ContentLength > largeBytes
 }
 
+// isLarge reports whether an answer takes long to compute: objects of a size are not shown as they are stored.
+func (r *request) isLarge(size int) bool { return !r.form.Plain && size > largeAnswer }
+
 // callsHooks reports whether webhooks or functions are called for writes. The calls for the write of a client end
 // with its context. Those for the writes that follow from it do not.
 func (r *request) callsHooks() bool {
@@ -230,7 +222,7 @@ func (r *request) callsHooks() bool {
 
 // mayTakeLong reports whether a write may take long without looking at its context. If it is false, the write
 // takes a fraction of a second.
-func (r *request) mayTakeLong(w write.Request) bool {
+func (r *request) mayTakeLong(w *write.Request) bool {
 	of := r.version.Resource
 	if r.hasLargeBody() || of.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
 		return true

@@ -43,13 +43,20 @@ func (r *request) createOptions() (*metav1.CreateOptions, error) {
 
 // review answers the review in the body, such as a SubjectAccessReview.
 func (r *request) review(options *metav1.CreateOptions) error {
-	answered, err := computeSent(r, r.hasLargeBody(), func() (runtime.Object, error) {
+	do := func() (runtime.Object, error) {
 		sent, err := r.decode(r.version, options.FieldValidation)
 		if err != nil {
 			return nil, err
 		}
 		return r.writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
-	})
+	}
+	var answered runtime.Object
+	var err error
+	if r.hasLargeBody() {
+		answered, err = computeSent(r, do)
+	} else {
+		answered, err = do()
+	}
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func get(r *request) error {
 	if err != nil {
 		return r.readError(err)
 	}
-	text, err := computeIf(r, r.version.Resource.CallsOut, func() (string, error) { return view.Text(r.version, record) })
+	text, err := r.textOf(record)
 	if err != nil {
 		return view.Corrupt(r.version, r.info.Namespace, r.info.Name, err)
 	}
@@ -35,6 +35,14 @@ func get(r *request) error {
 		return err
 	}
 	return r.answer(http.StatusOK, text)
+}
+
+// textOf returns the text of a record.
+func (r *request) textOf(record store.Record) (string, error) {
+	if r.version.Resource.CallsOut {
+		return compute(r, func() (string, error) { return view.Text(r.version, record) })
+	}
+	return view.Text(r.version, record)
 }
 
 // checkGet checks the options in the query of a get, and returns the resourceVersion in it.

@@ -33,14 +33,20 @@ func list(r *request) error {
 
 // readPage reads the records of a list. A selector may need objects that a webhook converts.
 func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
-	return computeIf(r, r.version.Resource.CallsOut, func() (view.Page, error) {
-		return view.ReadPage(r.ctx, r.store, r.expired, r.namespace(), options, sel, into)
-	})
+	if r.version.Resource.CallsOut {
+		return compute(r, func() (view.Page, error) {
+			return view.ReadPage(r.ctx, r.store, r.expired, r.namespace(), options, sel, into)
+		})
+	}
+	return view.ReadPage(r.ctx, r.store, r.expired, r.namespace(), options, sel, into)
 }
 
 // textsOf returns the texts of the records of a list.
 func (r *request) textsOf(found *view.Texts) ([]string, error) {
-	return computeIf(r, r.version.Resource.CallsOut || found.Left() > largeAnswer, found.All)
+	if r.version.Resource.CallsOut || found.Left() > largeAnswer {
+		return compute(r, found.All)
+	}
+	return found.All()
 }
 
 // listOptions reads and checks the options of a list or watch. A name in the

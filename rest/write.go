@@ -42,7 +42,12 @@ func (r *request) carryOut(w write.Request) error {
 // run carries out a write, of which write.Pipeline.Run has the stages. The answer is in the
 // version that the result is in.
 func (r *request) run(w write.Request) (result write.Result, err error) {
-	result, err = computeSent(r, r.mayTakeLong(w), func() (write.Result, error) { return r.writes.Run(r.ctx, w) })
+	if r.mayTakeLong(&w) {
+		sent := w // so that w itself stays on the stack
+		result, err = computeSent(r, func() (write.Result, error) { return r.writes.Run(r.ctx, sent) })
+	} else {
+		result, err = r.writes.Run(r.ctx, w)
+	}
 	if err == nil {
 		r.version = result.Version
 	}

@@ -30,7 +30,7 @@ func (p *parser) computed(n *yaml.Node, variables []string) any {
 
 // value evaluates the expression on earlier answers, or on a request of that name.
 func (c computed) value(answers map[string]answer) (any, error) {
-	value, _, err := c.program.Eval(variablesOf(answers))
+	value, _, err := evaluate(c.program, variablesOf(answers))
 	if err == nil {
 		var tree any
 		if tree, err = jsonValue(value); err == nil {

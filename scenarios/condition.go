@@ -69,7 +69,7 @@ func (p *parser) condition(n *yaml.Node, text string) (condition, bool) {
 func (c condition) judge(a answer, answers map[string]answer) string {
 	all := map[string]answer{theAnswer: a}
 	maps.Copy(all, answers)
-	value, details, err := c.program.Eval(variablesOf(all))
+	value, details, err := evaluate(c.program, variablesOf(all))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s: %s: %v", c.pos, c.text, shownError(c.program, all, err))

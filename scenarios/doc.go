@@ -300,6 +300,9 @@
 //	  - answer.metadata.resourceVersion != created.metadata.resourceVersion
 //	  - answer.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
 //
+// Every evaluation has a budget: a million iterations of all, exists, filter, map and the like, and ten million
+// items that functions such as in and distinct go through. An expression that needs more fails, and so does its step.
+//
 // # Waiting
 //
 // A scenario need not wait for the server: what follows a write is done when the write is

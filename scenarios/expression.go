@@ -90,7 +90,7 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 			p.caseUses++
 		}
 	}
-	program, err := env.Program(checked, options...)
+	program, err := env.Program(checked, append(options, budget...)...)
 	if err != nil {
 		p.mistake(n, "CEL: %s: %w", text, err)
 		return nil, nil

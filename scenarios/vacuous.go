@@ -98,7 +98,7 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	if err != nil {
 		return ""
 	}
-	program, err := env.Program(checked, cel.EvalOptions(cel.OptPartialEval))
+	program, err := env.Program(checked, append(slices.Clone(budget), cel.EvalOptions(cel.OptPartialEval))...)
 	if err != nil {
 		return ""
 	}
@@ -106,11 +106,7 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	for _, name := range variables {
 		unknown = append(unknown, cel.AttributePattern(name))
 	}
-	given, err := cel.PartialVars(map[string]any{}, unknown...)
-	if err != nil {
-		return ""
-	}
-	if value, _, err := program.Eval(given); err == nil && value == types.True {
+	if value, _, err := evaluate(program, map[string]any{}, unknown...); err == nil && value == types.True {
 		return "one side of it is always true"
 	}
 	return ""

@@ -2,6 +2,8 @@ package fakecluster_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,16 +146,23 @@ func browse(t *testing.T, url string, args ...string) string {
 	return string(out)
 }
 
+// withScript puts a script before a tag of a page, whose policy then allows that script, too.
+func withScript(page, script, before string) string {
+	sum := sha256.Sum256([]byte(script))
+	page = strings.Replace(page, "script-src ", "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"' ", 1)
+	return strings.Replace(page, before, "<script>"+script+"</script>"+before, 1)
+}
+
 func TestTheReportWorksInABrowser(t *testing.T) {
 	browser(t)
 	path := reported(t)
 	text, err := os.ReadFile(path)
 	must(t, err)
 	// What a reader does: search, choose, look at a request and at an object.
-	script := `<script>
+	script := `
 		const rows = () => document.querySelectorAll("#requests tbody tr:not(.detail)").length, said = [];
 		const set = (id, value) => { const e = document.getElementById(id); e.value = value; e.dispatchEvent(new Event("input")); };
-		said.push("ready " + document.body.dataset.ready, "all " + rows(), "marks " + (document.querySelectorAll("#timeline circle").length > 5));
+		said.push("ready " + document.body.dataset.ready, "styled " + getComputedStyle(document.querySelector(".lane > summary")).display, "colored " + getComputedStyle(document.querySelector("#requests tbody td:nth-child(4)")).color, "all " + rows(), "marks " + (document.querySelectorAll("#timeline circle").length > 5));
 		set("kind", "refused"); said.push("refused " + rows());
 		document.querySelector("#requests tbody tr").click();
 		said.push("detail " + document.querySelector("tr.detail").textContent.includes("cannot list resource"));
@@ -178,17 +188,52 @@ func TestTheReportWorksInABrowser(t *testing.T) {
 				of("cron-1").querySelector(".told a").click();
 			}, 100);
 		});
-	</script></body>`
+	`
 	tried := strings.Replace(path, ".html", ".tried.html", 1)
-	must(t, os.WriteFile(tried, []byte(strings.Replace(string(text), "</body>", script, 1)), 0o600))
+	must(t, os.WriteFile(tried, []byte(withScript(string(text), script, "</body>")), 0o600))
 	_, said, _ := strings.Cut(browse(t, "file://"+tried, "--dump-dom"), `data-said="`)
 	said, _, _ = strings.Cut(said, `"`)
-	equal(t, "what the page does", said, `ready yes; all 41; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
+	equal(t, "what the page does", said, `ready yes; styled grid; colored rgb(47, 111, 208); all 41; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
 		`revisions 11; visible true; spec.image: &quot;&lt;/script&gt;&lt;b&gt;image-26&quot; → &quot;&lt;/script&gt;&lt;b&gt;image-29&quot;; `+
 		`lanes of Events 0; 1 Normal Scheduled at TIME fakecluster.test 3 times #40the next run is at noon; `+
 		`1 Warning Failed at TIME fakecluster.test #41&lt;b&gt;no such image&lt;/b&gt;; to the request true`)
 	if *screenshot != "" {
 		browse(t, "file://"+path, "--screenshot="+*screenshot)
+	}
+}
+
+// flushedOnce is an answer that ends after its first flush.
+type flushedOnce struct {
+	http.ResponseWriter
+	end func()
+}
+
+func (f flushedOnce) FlushError() error {
+	defer f.end()
+	return http.NewResponseController(f.ResponseWriter).Flush()
+}
+
+// The policies of a live page, which are headers as well, let it read its data and its changes.
+func TestTheLivePageWorksUnderItsPolicies(t *testing.T) {
+	browser(t)
+	c := defined(t)
+	page := c.ReportPage("live")
+	later := sync.OnceFunc(func() { create(t, inDefault(c), cronTab("later")) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/changes" { // the page is there, without this object
+			later()
+			ctx, end := context.WithCancel(req.Context())
+			page.ServeHTTP(flushedOnce{w, end}, req.WithContext(ctx)) // the browser does not end before the stream
+			return
+		}
+		page.ServeHTTP(w, req)
+	}))
+	defer server.Close()
+	dom := browse(t, server.URL+"/", "--dump-dom")
+	for _, want := range []string{`data-ready="yes"`, "crontabs.stable.example.com default/later"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page has no %s: %.2000s", want, dom)
+		}
 	}
 }
 
@@ -210,8 +255,8 @@ func TestTheLivePageKeepsWhatIsOpen(t *testing.T) {
 			answer := httptest.NewRecorder()
 			page.ServeHTTP(answer, req)
 			// The test says when something has changed.
-			text := strings.Replace(answer.Body.String(), "<body", `<script>window.EventSource = class { constructor() { window.stream = this; } };</script><body`, 1)
-			_, _ = io.WriteString(w, strings.Replace(text, "</body>", `<script>
+			text := withScript(answer.Body.String(), `window.EventSource = class { constructor() { window.stream = this; } };`, "<body")
+			_, _ = io.WriteString(w, withScript(text, `
 				const rows = () => document.querySelectorAll("#requests tbody tr:not(.detail)").length, said = [], wait = () => new Promise(done => setTimeout(done, 200));
 				(async () => {
 					const before = rows(), row = document.querySelectorAll("#requests tbody tr")[50], id = row.id;
@@ -231,7 +276,7 @@ func TestTheLivePageKeepsWhatIsOpen(t *testing.T) {
 					said.push("lane " + again.open + " " + again.querySelectorAll(".revision").length, "list " + (client.options[1] === option));
 					document.body.dataset.said = said.join("; ");
 				})();
-			</script></body>`, 1))
+			`, "</body>"))
 		default:
 			page.ServeHTTP(w, req)
 		}

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// serveUI serves the page of a cluster on a loopback port, and returns its address. The page asks for no
-// credentials, so that its path is a secret: other users of the machine cannot guess it, nor can a page of
-// another site that a browser shows.
+// serveUI serves the page of a cluster on a loopback port, and returns its address. The page needs no
+// credentials. Instead its path is a secret: other users of the machine cannot guess it, nor can a page of
+// another site in a browser, which the check of the Host stops as well.
 func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -23,9 +25,8 @@ func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	secret := "/" + rand.Text()
 	mux := http.NewServeMux()
 	mux.Handle(secret+"/", http.StripPrefix(secret, c.ReportPage("fakecluster serve")))
-	handler := forHost(l.Addr().String(), mux)
 	ctx, cancel := context.WithCancel(context.Background())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: onlyLoopback(l.Addr().(*net.TCPAddr).Port, mux), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	return "http://" + l.Addr().String() + secret + "/", func() error {
@@ -38,13 +39,15 @@ func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	}, nil
 }
 
-// forHost rejects requests for other hosts than an address of the loopback device. A page of another
-// site may have the browser resolve the name of its own site to that address (DNS rebinding).
-func forHost(address string, next http.Handler) http.Handler {
-	_, port, _ := net.SplitHostPort(address)
+// onlyLoopback rejects requests whose Host is not this machine by a loopback address or the name localhost,
+// with the port. The page of another site whose own name has been pointed to this machine (DNS rebinding) sends
+// that name.
+func onlyLoopback(port int, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Host != address && req.Host != net.JoinHostPort("localhost", port) {
-			http.Error(w, fmt.Sprintf("the host has to be %s, not %q", address, req.Host), http.StatusForbidden)
+		name, given, err := net.SplitHostPort(req.Host)
+		address := net.ParseIP(name)
+		if err != nil || given != strconv.Itoa(port) || !strings.EqualFold(name, "localhost") && !address.IsLoopback() {
+			http.Error(w, fmt.Sprintf("this page is served at 127.0.0.1:%d only, and not at %.100q", port, req.Host), http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, req)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 	"net/http"
-	neturl "net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,8 +47,15 @@ func TestServeUI(t *testing.T) {
 		t.Errorf("a POST: %v %v", answer, err)
 	}
 
-	for host, code := range map[string]int{"example.com": 403, "localhost:1": 403, "localhost:" + portOf(t, url[1]): 200} {
-		req, err := http.NewRequest(http.MethodGet, url[1], nil)
+	// DNS rebinding: the page of another site whose name points to this machine sends its own name.
+	address, _, _ := strings.Cut(strings.TrimPrefix(url[1], "http://"), "/")
+	port := address[strings.LastIndexByte(address, ':'):]
+	for host, want := range map[string]int{
+		address: 200, "localhost" + port: 200, "LOCALHOST" + port: 200, "[::1]" + port: 200, "127.1.2.3" + port: 200,
+		"evil.example" + port: 403, "localhost.evil.example" + port: 403, "127.0.0.1": 403, "localhost": 403, "127.0.0.1:1": 403,
+		"0.0.0.0" + port: 403, "192.168.0.1" + port: 403, "[::2]" + port: 403, port: 403,
+	} {
+		req, err := http.NewRequest(http.MethodGet, url[1]+"data.json", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +65,11 @@ func TestServeUI(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer.Body.Close()
-		if answer.StatusCode != code {
-			t.Errorf("with the host %s: %d, want %d", host, answer.StatusCode, code)
+		if answer.StatusCode != want {
+			t.Errorf("Host %s: %d", host, answer.StatusCode)
+		}
+		if policy := answer.Header.Get("Content-Security-Policy"); want == 200 && !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("Host %s: policy %q", host, policy)
 		}
 	}
 
@@ -94,14 +103,4 @@ func TestServeUI(t *testing.T) {
 	}
 	s.stderr.Reset()
 	s.end(t)
-}
-
-// portOf returns the port of a URL.
-func portOf(t *testing.T, address string) string {
-	t.Helper()
-	u, err := neturl.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Port()
 }

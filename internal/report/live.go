@@ -25,16 +25,17 @@ type Live struct {
 
 // ServeHTTP implements http.Handler.
 func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy+"; frame-ancestors 'none'")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer") // the address of the page may be a secret
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Cache-Control", "no-store")
 	if req.Method != http.MethodGet {
 		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
 		return
 	}
-	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", policy+"; frame-ancestors 'none'")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Referrer-Policy", "no-referrer") // the address of the page is a secret
-	header.Set("X-Content-Type-Options", "nosniff")
 	switch req.URL.Path {
 	case "/", "":
 		var b bytes.Buffer
@@ -42,10 +43,10 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		header.Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write(b.Bytes()) // the browser may have gone
 	case "/data.json":
-		w.Header().Set("Content-Type", "application/json")
+		header.Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(l.Data()) // as above
 	case "/changes":
 		l.tell(w, req)

@@ -26,25 +26,24 @@ var (
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
-// policy is the Content-Security-Policy of the page: its own style sheet and script, by their hashes, and
-// its own data. A text that slips into the page as markup runs nothing and loads nothing.
-var policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; connect-src 'self'; base-uri 'none'; form-action 'none'",
-	hashOf(pageCSS), hashOf(pageJS))
+// policy is the Content-Security-Policy of a page: of all scripts and styles only its own are run and used,
+// and nothing is loaded from or sent to another site.
+var policy = "default-src 'none'; script-src " + source(pageJS) + "; style-src " + source(pageCSS) + "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
-// hashOf returns the hash by which a Content-Security-Policy names an inline text.
-func hashOf(text string) string {
+// source is the part of a policy that allows a script or a style that stands in the page.
+func source(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes a page. With a source, the page gets new data from there.
-func Write(w io.Writer, d *Data, source string) error {
+// Write writes a page. If from is not empty, the page gets new data from that address.
+func Write(w io.Writer, d *Data, from string) error {
 	text, err := json.Marshal(d) // which escapes <, > and &
 	if err != nil {
 		return fmt.Errorf("encoding the report: %w", err)
 	}
 	return page.Execute(w, map[string]any{
-		"Title": d.Title, "Source": source, "Policy": policy, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Data": template.JS(text),
+		"Title": d.Title, "Source": from, "Policy": policy, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Data": template.JS(text),
 	})
 }
 

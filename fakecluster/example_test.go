@@ -655,3 +655,13 @@ func ExampleWithControllers() {
 	// Output:
 	// Terminating
 }
+
+// With an interval, old continue tokens expire as on a real server.
+func ExampleWithCompactionInterval() {
+	c := start(fakecluster.WithCompactionInterval(5 * time.Minute))
+	defer c.Close()
+
+	_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces().List(context.Background(), metav1.ListOptions{Limit: 1})
+	fmt.Println(err)
+	// Output: <nil>
+}

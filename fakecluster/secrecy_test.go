@@ -1,7 +1,6 @@
 package fakecluster_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -12,6 +11,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -20,10 +20,8 @@ import (
 func TestTokensAreNotToldToAnybody(t *testing.T) {
 	state := klog.CaptureState()
 	defer state.Restore()
-	var log bytes.Buffer
-	klog.ClearLogger() // of TestMain, which drops everything
-	klog.LogToStderr(false)
-	klog.SetOutput(&log)
+	log := &lockedBuffer{}
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log))))
 
 	c := fakecluster.Start(t, fakecluster.WithAudit(auditv1.LevelRequestResponse))
 	tokens := []string{c.RESTConfig().BearerToken, c.ConfigFor("jane").BearerToken, "a-token-that-is-wrong", "of.three.parts"}
@@ -49,7 +47,6 @@ func TestTokensAreNotToldToAnybody(t *testing.T) {
 			ask(path, "Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token))+", v4.channel.k8s.io")
 		}
 	}
-	klog.Flush()
 	trail, err := json.Marshal(c.Audit())
 	must(t, err)
 	for where, text := range map[string]string{"the audit trail": string(trail), "the log": log.String(), "the answers": answers.String()} {

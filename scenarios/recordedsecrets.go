@@ -23,9 +23,6 @@ func (s *secrets) hide(e *exchange) {
 		Group: e.info.APIGroup, Resource: e.info.Resource, Subresource: e.info.Subresource, Namespace: e.info.Namespace, Name: e.info.Name,
 		Secret: e.secret,
 	}.With(e.sent)
-	if _, isText := e.sent.(string); isText && of.Holds() {
-		e.sent = redact.Hidden // it is no object, as it was none
-	}
 	e.sent = of.Replace(e.sent, s.sent)
 	if e.code < http.StatusBadRequest {
 		e.answered = of.ReplaceAnswer(e.answered, s.answered)
@@ -34,7 +31,7 @@ func (s *secrets) hide(e *exchange) {
 	}
 	for _, warning := range e.warnings {
 		if text, _ := warning.(string); of.Text(text) != text {
-
+			e.warnings = nil
 			break
 		}
 	}

@@ -32,7 +32,7 @@ func (r Request) Text(text string) string {
 // Status returns what may be shown of a failure: of the reason, the message and the causes of its Status.
 func (r Request) Status(s *metav1.Status) (reason, message string) {
 	reason, message = string(s.Reason), s.Message
-	if !hasSecret(message) && !r.Holds() {
+	if message == r.object()+" not found" || !hasSecret(message) && !r.Holds() { // the first is the most frequent one
 		return reason, message
 	}
 	r = r.read()
@@ -125,12 +125,8 @@ func (r Request) isPublic(gap, text string) bool {
 	case "path":
 		return hasField(r.sent(), strings.TrimPrefix(text, "."))
 	}
-	resource := r.Resource
-	if r.Group != "" {
-		resource += "." + r.Group
-	}
 	public := []string{
-		"Unknown", "namespaces", "serviceaccounts", r.Group, r.Resource, resource, r.Resource + "/" + r.Subresource,
+		"Unknown", "namespaces", "serviceaccounts", r.Group, r.Resource, r.resource(), r.Resource + "/" + r.Subresource,
 		r.Namespace, r.Name, r.Namespace + "/" + r.Name, r.User,
 	}
 	body, _ := r.sent().(map[string]any)
@@ -143,6 +139,16 @@ func (r Request) isPublic(gap, text string) bool {
 	}
 	return slices.Contains(public, text)
 }
+
+// resource is the resource with its group, and object the object, as messages name them.
+func (r Request) resource() string {
+	if r.Group == "" {
+		return r.Resource
+	}
+	return r.Resource + "." + r.Group
+}
+
+func (r Request) object() string { return r.resource() + ` "` + r.Name + `"` }
 
 // hasField reports whether a tree has a field, which is named as by a decoder: metadata.labels.a, items[0].
 func hasField(tree any, path string) bool {

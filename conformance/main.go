@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	e2e "github.com/fakecluster/fakecluster/conformance/e2e/suite"
 	"github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/helm"
 	"github.com/fakecluster/fakecluster/conformance/kubectl"
@@ -48,6 +49,9 @@ var parts = []part{
 	}},
 	{"kubernetes", fastList(), func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return kubernetes.Fast.Run(ctx, regexp.MustCompile(""))
+	}},
+	{"e2e", e2e.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
+		return e2e.Run(ctx, e2e.Options{})
 	}},
 	{"realcrds", realcrds.List, func(ctx context.Context, w io.Writer, _ bool) ([]verdict.Result, error) {
 		return realcrds.Run(ctx, w)

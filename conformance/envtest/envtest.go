@@ -155,7 +155,14 @@ func (s Suite) Run(ctx context.Context, work, assets string) ([]verdict.Result, 
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite %s wrote no report (%w); it printed\n%s", s.Name, errors.Join(err, readErr), output)
 	}
-	return s.results(content)
+	results, err := Specs(content)
+	if err != nil {
+		return nil, fmt.Errorf("the report of %s: %w", s.Name, err)
+	}
+	for i := range results {
+		results[i].Name = s.Name + ": " + results[i].Name
+	}
+	return results, nil
 }
 
 // spec is what ginkgo's report says of one.
@@ -168,17 +175,18 @@ type spec struct {
 	Failure                 struct{ Message string }
 }
 
-// results reads ginkgo's report. Set-up and tear-down are results if they fail.
-func (s Suite) results(report []byte) ([]verdict.Result, error) {
+// Specs reads ginkgo's report of a suite, and returns the results of its specs. Set-up and tear-down are results
+// if they fail.
+func Specs(report []byte) ([]verdict.Result, error) {
 	var runs []struct{ SpecReports []spec }
 	if err := json.Unmarshal(report, &runs); err != nil {
-		return nil, fmt.Errorf("the report of %s: %w", s.Name, err)
+		return nil, err
 	}
 	var results []verdict.Result
 	times := map[string]int{}
 	for _, run := range runs {
 		for _, spec := range run.SpecReports {
-			result := verdict.Result{Name: s.Name + ": " + spec.name(), Verdict: verdict.Fail, Reason: verdict.Reason(spec.Failure.Message), Time: spec.RunTime}
+			result := verdict.Result{Name: spec.name(), Verdict: verdict.Fail, Reason: verdict.Reason(spec.Failure.Message), Time: spec.RunTime}
 			switch spec.State {
 			case "passed":
 				result.Verdict, result.Reason = verdict.Pass, ""

@@ -9,7 +9,7 @@ import (
 )
 
 func TestResultsAreThoseOfSpecs(t *testing.T) {
-	got, err := Suite{Name: "client"}.results([]byte(`[{"SpecReports":[
+	got, err := Specs([]byte(`[{"SpecReports":[
 {"LeafNodeType":"BeforeSuite","State":"passed"},
 {"ContainerHierarchyTexts":["Client","  Create "],"LeafNodeType":"It","LeafNodeText":"should\n create","State":"passed","RunTime":5},
 {"ContainerHierarchyTexts":["Client","Create"],"LeafNodeType":"It","LeafNodeText":"should create","State":"failed","Failure":{"Message":"\nno\nmore"}},
@@ -19,15 +19,15 @@ func TestResultsAreThoseOfSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []verdict.Result{
-		{Name: "client: Client Create should create", Verdict: verdict.Pass, Time: 5},
-		{Name: "client: Client Create should create (2)", Verdict: verdict.Fail, Reason: "no"},
-		{Name: "client: bug no. 7", Verdict: verdict.NotApplicable, Reason: "pending by the suite"},
-		{Name: "client: AfterSuite", Verdict: verdict.Fail, Reason: "oh"},
+		{Name: "Client Create should create", Verdict: verdict.Pass, Time: 5},
+		{Name: "Client Create should create (2)", Verdict: verdict.Fail, Reason: "no"},
+		{Name: "bug no. 7", Verdict: verdict.NotApplicable, Reason: "pending by the suite"},
+		{Name: "AfterSuite", Verdict: verdict.Fail, Reason: "oh"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if _, err := (Suite{}).results([]byte("{")); err == nil {
+	if _, err := Specs([]byte("{")); err == nil {
 		t.Error("half a report is read")
 	}
 }

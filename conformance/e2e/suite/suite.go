@@ -1,0 +1,238 @@
+// Package suite runs conformance specs of Kubernetes' own e2e suite against fakecluster serve: those of
+// sig-api-machinery, sig-architecture, sig-auth and sig-instrumentation.
+//
+// The suite is built as it is published, as the test of k8s.io/kubernetes/test/e2e in the versions of
+// ../modules/go.mod, and runs with the provider skeleton against clusters with two Nodes that are Ready. Nothing
+// runs on them: specs that wait for a Pod, or for a controller of workloads, are not applicable.
+package suite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fakecluster/fakecluster/conformance/cache"
+	"github.com/fakecluster/fakecluster/conformance/envtest"
+	"github.com/fakecluster/fakecluster/conformance/gotool"
+	"github.com/fakecluster/fakecluster/conformance/verdict"
+)
+
+// focus matches the specs of the suite that are run.
+const focus = `\[sig-(api-machinery|architecture|auth|instrumentation)\].*\[Conformance\]`
+
+const (
+	pkg     = "k8s.io/kubernetes/test/e2e"
+	modules = "e2e/modules"
+	nodes   = "e2e/suite/testdata/nodes.yaml"
+)
+
+// timeout ends a process of specs that hang.
+const timeout = 20 * time.Minute
+
+// List is the list that results are compared with, seen from the folder conformance.
+var List = verdict.List{
+	Path: "e2e.txt",
+	Comment: `Conformance specs of Kubernetes' e2e suite against fakecluster serve, with two Nodes on which nothing runs.
+Not applicable are those that need a Pod that runs, or a controller of workloads; with -full they are run all the
+same. Written by "go run ./e2e -full -update"; how to read it: README.md.`,
+	Match: func(spec string) bool { return !isSlow(spec) },
+}
+
+// Options say which specs are run.
+type Options struct {
+	// Match is of their names; nil: all.
+	Match *regexp.Regexp
+	// Full also runs those that are slow, or beyond what a fakecluster has.
+	Full bool
+}
+
+// Run runs specs and returns their results, by name. Without Full, those that are beyond fakecluster are not
+// applicable without a run, and those that are slow have no result.
+func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
+	binary, err := build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp("", "fakecluster-e2e-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	r := runner{suite: binary, server: filepath.Join(work, "fakecluster"), work: work}
+	// In its own module it has the versions of the libraries that it is released with.
+	if _, err := gotool.Output(ctx, "..", "build", "-o", r.server, "./cmd/fakecluster"); err != nil {
+		return nil, err
+	}
+	specs, err := r.specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var results []verdict.Result
+	if o.Match != nil {
+		specs = slices.DeleteFunc(specs, func(spec string) bool { return !o.Match.MatchString(spec) })
+	}
+	if !o.Full {
+		specs = slices.DeleteFunc(specs, func(spec string) bool {
+			reason := reasonBeyond(spec)
+			if reason != "" {
+				results = append(results, verdict.Result{Name: spec, Verdict: verdict.NotApplicable, Reason: reason})
+			}
+			return reason != "" || isSlow(spec)
+		})
+	}
+	run, err := r.runAll(ctx, specs)
+	results = append(results, run...)
+	slices.SortFunc(results, func(a, b verdict.Result) int { return strings.Compare(a.Name, b.Name) })
+	return results, err
+}
+
+// build returns the test binary of the suite, which is built once for each version.
+func build(ctx context.Context) (string, error) {
+	version, err := gotool.Output(ctx, modules, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	if err != nil {
+		return "", err
+	}
+	folder, err := cache.Folder()
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(folder, "e2e-kubernetes-"+strings.TrimSpace(string(version))+".test")
+	lock, err := cache.Lock(binary + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	// The go command may be interrupted while it writes.
+	unfinished := binary + ".unfinished"
+	if _, err := gotool.Output(ctx, modules, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", unfinished, pkg); err != nil {
+		return "", err
+	}
+	return binary, os.Rename(unfinished, binary)
+}
+
+// runner runs the suite.
+type runner struct {
+	suite, server string // the programs
+	work          string // a folder
+}
+
+// specs returns the names of the specs.
+func (r runner) specs(ctx context.Context) ([]string, error) {
+	report := filepath.Join(r.work, "specs.json")
+	results, err := r.ginkgo(ctx, report, "/dev/null", "-ginkgo.dry-run", "-ginkgo.focus="+focus)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, result := range results {
+		if result.Verdict == verdict.Pass { // the others are not in focus
+			names = append(names, result.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no specs that match %s", pkg, focus)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// runAll runs specs in groups, each in a process and a cluster of its own, several groups for each core: most
+// specs wait most of the time. Those that are expected to take minutes are alone.
+func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, error) {
+	at := 4 * runtime.GOMAXPROCS(0)
+	var groups [][]string
+	quick := make([][]string, at)
+	n := 0
+	for _, spec := range specs {
+		if isSlow(spec) || reasonBeyond(spec) != "" {
+			groups = append(groups, []string{spec})
+		} else {
+			quick[n%at] = append(quick[n%at], spec)
+			n++
+		}
+	}
+	groups = slices.DeleteFunc(append(groups, quick...), func(group []string) bool { return len(group) == 0 })
+	var mu sync.Mutex
+	var all []verdict.Result
+	running, ctx := errgroup.WithContext(ctx)
+	running.SetLimit(at)
+	for n, group := range groups {
+		running.Go(func() error {
+			results, err := r.runGroup(ctx, n, group)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, results...)
+			return err
+		})
+	}
+	return all, running.Wait()
+}
+
+// runGroup runs specs one after the other, in a cluster.
+func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.Result, error) {
+	dir := filepath.Join(r.work, fmt.Sprint(n))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	end, err := r.serve(ctx, kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var args []string
+	for _, spec := range specs {
+		args = append(args, "-ginkgo.focus= "+regexp.QuoteMeta(spec)+"$")
+	}
+	results, err := r.ginkgo(ctx, filepath.Join(dir, "report.json"), kubeconfig, args...)
+	if err != nil {
+		return nil, err
+	}
+	results = slices.DeleteFunc(results, func(result verdict.Result) bool { return !slices.Contains(specs, result.Name) })
+	if len(results) != len(specs) {
+		return nil, fmt.Errorf("%d of the specs did not run; the first one is %s", len(specs)-len(results), specs[0])
+	}
+	for i, result := range results {
+		if reason := reasonBeyond(result.Name); reason != "" && result.Verdict == verdict.Fail {
+			results[i].Verdict, results[i].Reason = verdict.NotApplicable, reason
+		}
+	}
+	return results, nil
+}
+
+// ginkgo runs the suite with further flags, and returns the results of all its specs.
+func (r runner) ginkgo(ctx context.Context, report, kubeconfig string, flags ...string) ([]verdict.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.suite, append([]string{
+		"-provider=skeleton", "-kubeconfig=" + kubeconfig, "-delete-namespace-on-failure=true", "-dump-logs-on-failure=false",
+		"-ginkgo.json-report=" + report, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.succinct", "-ginkgo.timeout=" + timeout.String(),
+	}, flags...)...)
+	cmd.Dir = r.work
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	runErr := cmd.Run()
+	content, err := os.ReadFile(report)
+	if err != nil {
+		return nil, fmt.Errorf("the e2e suite wrote no report (%v, %w); it printed\n%s", runErr, err, &output)
+	}
+	return envtest.Specs(content)
+}

@@ -26,8 +26,8 @@ import (
 
 	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 	"github.com/fakecluster/fakecluster/scenarios"
-	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 // cronTabs is the resource of the examples, defined in config/crd.

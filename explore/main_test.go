@@ -7,7 +7,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/store/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
 
 func TestMain(m *testing.M) {

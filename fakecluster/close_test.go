@@ -21,7 +21,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/clientgo"
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/store/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
 
 // ticker is in the stack of the one goroutine that outlives Close, for a second at most: that of a

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 
 // cronTabManifest is the definition that the Kubernetes documentation begins with. The
@@ -260,9 +260,9 @@ func fails(t testing.TB, what string, got error, want string) {
 }
 
 // newWire returns a Wire to a cluster, with the credentials of its administrator.
-func newWire(t testing.TB, c *fakecluster.Cluster) readtest.Wire {
+func newWire(t testing.TB, c *fakecluster.Cluster) consistency.Wire {
 	t.Helper()
 	client, err := clientrest.HTTPClientFor(c.RESTConfig())
 	must(t, err)
-	return readtest.Wire{Client: client, URL: c.URL()}
+	return consistency.Wire{Client: client, URL: c.URL()}
 }

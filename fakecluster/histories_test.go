@@ -23,7 +23,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // Random histories in which everything is mixed: definitions and namespaces come and go, objects

@@ -21,7 +21,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/redact"
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // load creates the objects that the options ask for.
@@ -93,7 +93,7 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 // eachManifest visits the objects in a manifest file, or in the files of a folder.
 // The option is what messages call the path.
 func eachManifest(option, root string, visit func(manifest) error) error {
-	manifests, err := regular.Manifests(root)
+	manifests, err := regularfile.Manifests(root)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
@@ -110,7 +110,7 @@ func eachManifest(option, root string, visit func(manifest) error) error {
 
 // eachManifestOf visits those in one file of YAML documents or JSON.
 func eachManifestOf(path string, visit func(manifest) error) error {
-	content, err := regular.Read(path)
+	content, err := regularfile.Read(path)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
@@ -26,11 +26,11 @@ type manifest struct {
 // readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text.
 // Reading YAML takes longer than installing what it says, and every test of a suite starts
 // with the same files.
-var readFiles = content.NewCache[content.ID, []manifest](32 << 20)
+var readFiles = cache.NewCache[cache.ID, []manifest](32 << 20)
 
 // readManifests reads the objects in a file of YAML documents or JSON.
 func readManifests(file []byte) ([]manifest, error) {
-	id := content.NewID(string(file))
+	id := cache.NewID(string(file))
 	if all, ok := readFiles.Get(id); ok {
 		return all, nil
 	}

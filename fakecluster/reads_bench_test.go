@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 
 // The benchmarks of reads send raw requests and drop the answers. So they measure the server, with
@@ -23,10 +23,10 @@ import (
 
 // manySamples returns a Wire to a cluster with n samples of 446 bytes. One in a hundred has the
 // label tier=rare and the color red.
-func manySamples(b *testing.B, n int, way ...fakecluster.Option) readtest.Wire {
+func manySamples(b *testing.B, n int, way ...fakecluster.Option) consistency.Wire {
 	b.Helper()
 	c := fakecluster.Start(b, way...)
-	define(b, c, readtest.Definition())
+	define(b, c, consistency.Definition())
 	w := newWire(b, c)
 	for i := range n {
 		tier, color := "usual", "blue"
@@ -37,7 +37,7 @@ func manySamples(b *testing.B, n int, way ...fakecluster.Option) readtest.Wire {
 			`"labels":{"app.kubernetes.io/name":"sample","app.kubernetes.io/part-of":"benchmark","tier":%q},"annotations":{"fill":""}},"spec":{"color":%q,"count":%d}}`,
 			nameOf(i), tier, color, i)
 		body = strings.Replace(body, `"fill":""`, `"fill":"`+strings.Repeat("x", objectBytes-len(body))+`"`, 1)
-		code, answer, err := w.Send(b.Context(), http.MethodPost, readtest.Path+"/namespaces/default/samples", "application/json", body)
+		code, answer, err := w.Send(b.Context(), http.MethodPost, consistency.Path+"/namespaces/default/samples", "application/json", body)
 		if err != nil || code != http.StatusCreated {
 			b.Fatalf("%d %s %v", code, answer, err)
 		}
@@ -46,7 +46,7 @@ func manySamples(b *testing.B, n int, way ...fakecluster.Option) readtest.Wire {
 }
 
 // drain reads an answer and tells how long it took to begin, and its size.
-func drain(ctx context.Context, w readtest.Wire, path, accept string) (first time.Duration, size int64, err error) {
+func drain(ctx context.Context, w consistency.Wire, path, accept string) (first time.Duration, size int64, err error) {
 	begin := time.Now()
 	resp, err := w.Open(ctx, http.MethodGet, path, "", accept, "")
 	if err != nil {
@@ -91,7 +91,7 @@ func BenchmarkListOf100000(b *testing.B) {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
 				for b.Loop() {
-					f, n, err := drain(b.Context(), w, readtest.GroupPath+c.version+"/samples?"+c.query, c.accept)
+					f, n, err := drain(b.Context(), w, consistency.GroupPath+c.version+"/samples?"+c.query, c.accept)
 					must(b, err)
 					first, size = first+f, n
 				}
@@ -121,7 +121,7 @@ func BenchmarkListOf100000Peak(b *testing.B) {
 			before := heap()
 			var bodies []io.Closer
 			for range readers {
-				resp, err := w.Open(b.Context(), http.MethodGet, readtest.Path+"/samples", "", "", "")
+				resp, err := w.Open(b.Context(), http.MethodGet, consistency.Path+"/samples", "", "", "")
 				must(b, err)
 				_, err = io.ReadFull(resp.Body, make([]byte, 1000))
 				must(b, err)
@@ -150,7 +150,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			overHTTPAndInProcess(b, func(b *testing.B, way ...fakecluster.Option) {
 				w := manySamples(b, 1, way...)
-				start, err := readtest.Revision(b.Context(), w)
+				start, err := consistency.Revision(b.Context(), w)
 				must(b, err)
 				ctx, stop := context.WithCancel(b.Context())
 				var reading sync.WaitGroup
@@ -160,7 +160,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 				for range watchers {
 					opened.Add(1)
 					reading.Go(func() {
-						resp, err := w.Open(ctx, http.MethodGet, fmt.Sprintf("%s%s/samples?watch=1&resourceVersion=%d%s", readtest.GroupPath, c.version, start, c.query), "", c.accept, "")
+						resp, err := w.Open(ctx, http.MethodGet, fmt.Sprintf("%s%s/samples?watch=1&resourceVersion=%d%s", consistency.GroupPath, c.version, start, c.query), "", c.accept, "")
 						opened.Done()
 						if err != nil {
 							b.Error(err)
@@ -182,7 +182,7 @@ func BenchmarkWatchersOf1000(b *testing.B) {
 				change := func() {
 					n++
 					left.Store(watchers)
-					code, answer, err := w.Send(b.Context(), http.MethodPatch, readtest.Path+"/namespaces/default/samples/"+nameOf(0),
+					code, answer, err := w.Send(b.Context(), http.MethodPatch, consistency.Path+"/namespaces/default/samples/"+nameOf(0),
 						"application/merge-patch+json", fmt.Sprintf(`{"spec":{"count":%d}}`, n))
 					if err != nil || code != http.StatusOK {
 						b.Fatalf("%d %s %v", code, answer, err)

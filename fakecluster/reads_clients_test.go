@@ -21,8 +21,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // These tests run the unchanged informers and watchers of client-go over a connection that
@@ -40,21 +40,21 @@ var clients = []struct {
 		if err != nil {
 			return nil, err
 		}
-		return dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(readtest.Resource).Informer(), nil
+		return dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(consistency.Resource).Informer(), nil
 	}},
 	{"list and watch", func(cfg *clientrest.Config) (cache.SharedIndexInformer, error) {
 		client, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return dynamicinformer.NewDynamicSharedInformerFactory(listing{client}, 0).ForResource(readtest.Resource).Informer(), nil
+		return dynamicinformer.NewDynamicSharedInformerFactory(listing{client}, 0).ForResource(consistency.Resource).Informer(), nil
 	}},
 	{"metadata in protobuf", func(cfg *clientrest.Config) (cache.SharedIndexInformer, error) {
 		client, err := metadata.NewForConfig(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return metadatainformer.NewSharedInformerFactory(client, 0).ForResource(readtest.Resource).Informer(), nil
+		return metadatainformer.NewSharedInformerFactory(client, 0).ForResource(consistency.Resource).Informer(), nil
 	}},
 }
 
@@ -66,8 +66,8 @@ func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 // following is a client that follows the changes of a cluster over a brittle connection.
 type following struct {
 	config *clientrest.Config // over the brittle connection
-	way    *readtest.Brittle
-	notes  *readtest.Notes
+	way    *consistency.Brittle
+	notes  *consistency.Notes
 	start  int // the revision before the first write
 
 	away time.Duration // how long the cluster is out of the client's reach after each break
@@ -81,25 +81,25 @@ type following struct {
 const followingAgent = "following"
 
 // writing are the writers whose changes clients follow. Each pauses for less than 20 s before each write.
-func writing(seed uint64, faults bool) *readtest.Writers {
-	return &readtest.Writers{Seed: seed, Count: 4, Each: 60, Faults: faults, Pause: func(random *rand.Rand) time.Duration {
+func writing(seed uint64, faults bool) *consistency.Writers {
+	return &consistency.Writers{Seed: seed, Count: 4, Each: 60, Faults: faults, Pause: func(random *rand.Rand) time.Duration {
 		return time.Duration(random.Int64N(int64(20 * time.Second)))
 	}}
 }
 
 // follow starts a client with begin, and runs writers until the client has been told of the last write.
-func (f *following) follow(t testing.TB, writers *readtest.Writers, begin func(testing.TB, *following) (stop func())) *readtest.History {
+func (f *following) follow(t testing.TB, writers *consistency.Writers, begin func(testing.TB, *following) (stop func())) *consistency.History {
 	t.Helper()
 	c, err := fakecluster.New(append(f.options, fakecluster.InProcess(), fakecluster.WithSeed(writers.Seed))...)
 	must(t, err)
 	defer c.Close()
-	define(t, c, readtest.Definition())
+	define(t, c, consistency.Definition())
 	w := newWire(t, c)
-	f.way, f.notes = readtest.NewBrittle(writers.Seed, f.away), readtest.NewNotes()
+	f.way, f.notes = consistency.NewBrittle(writers.Seed, f.away), consistency.NewNotes()
 	f.config = c.RESTConfig()
 	f.config.UserAgent = followingAgent
 	f.config.Wrap(f.way.Wrap)
-	f.start, err = readtest.Revision(t.Context(), w)
+	f.start, err = consistency.Revision(t.Context(), w)
 	must(t, err)
 	writers.Wire = w
 	if writers.Faults {
@@ -109,11 +109,11 @@ func (f *following) follow(t testing.TB, writers *readtest.Writers, begin func(t
 	if f.faults != nil {
 		f.faults(c)
 	}
-	var h *readtest.History
+	var h *consistency.History
 	var all sync.WaitGroup
 	all.Go(func() {
 		var err error
-		if h, err = readtest.Record(t.Context(), w, f.start); err != nil {
+		if h, err = consistency.Record(t.Context(), w, f.start); err != nil {
 			t.Error(err)
 		}
 	})
@@ -170,7 +170,7 @@ func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.name, func(t *testing.T) {
 			var f *following
-			replayed(t, writing(seedtest.Seed(t), false), func(t testing.TB, ws *readtest.Writers) {
+			replayed(t, writing(seedtest.Seed(t), false), func(t testing.TB, ws *consistency.Writers) {
 				var store cache.Store
 				f = &following{}
 				h := f.follow(t, ws, informing(client.informer, &store))
@@ -199,7 +199,7 @@ func TestInformersRecoverFromCompaction(t *testing.T) {
 		} {
 			t.Run(client.name+"/"+name, func(t *testing.T) {
 				f := &following{}
-				replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *readtest.Writers) {
+				replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *consistency.Writers) {
 					var store cache.Store
 					*f = form
 					h := f.follow(t, ws, informing(client.informer, &store))
@@ -221,7 +221,7 @@ func retrying(failed *watch.Event) func(testing.TB, *following) func() {
 		must(t, err)
 		w, err := watchtools.NewRetryWatcherWithContext(t.Context(), fmt.Sprint(f.start), &cache.ListWatch{
 			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				return client.Resource(readtest.Resource).Watch(ctx, options)
+				return client.Resource(consistency.Resource).Watch(ctx, options)
 			},
 		})
 		must(t, err)
@@ -253,7 +253,7 @@ func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &following{}
-			replayed(t, writing(seedtest.Seed(t), form.faults != nil), func(t testing.TB, ws *readtest.Writers) {
+			replayed(t, writing(seedtest.Seed(t), form.faults != nil), func(t testing.TB, ws *consistency.Writers) {
 				var failed watch.Event
 				*f = form
 				h := f.follow(t, ws, retrying(&failed))
@@ -273,7 +273,7 @@ func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var failed watch.Event
-			replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *readtest.Writers) {
+			replayed(t, writing(seedtest.Seed(t), form.expiring), func(t testing.TB, ws *consistency.Writers) {
 				failed = watch.Event{}
 				f := form
 				h := f.follow(t, ws, retrying(&failed))

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 
 // If a watch is so slow that the history does not reach back to its last event any more, it ends
@@ -25,16 +25,16 @@ func TestAWatchThatHasFallenBehindTheHistoryEndsWithExpired(t *testing.T) {
 	} {
 		t.Run(c.view, func(t *testing.T) {
 			cluster := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(10, 0))
-			define(t, cluster, readtest.Definition())
+			define(t, cluster, consistency.Definition())
 			w := newWire(t, cluster)
 			create := func(name, fill string) {
 				t.Helper()
 				body := fmt.Sprintf(`{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":%q,"annotations":{"fill":%q}}}`, name, fill)
-				code, answer, err := w.Send(t.Context(), http.MethodPost, readtest.Path+"/namespaces/default/samples", "application/json", body)
+				code, answer, err := w.Send(t.Context(), http.MethodPost, consistency.Path+"/namespaces/default/samples", "application/json", body)
 				must(t, err)
 				equal(t, "create: "+answer, code, http.StatusCreated)
 			}
-			resp, err := w.Open(t.Context(), http.MethodGet, readtest.GroupPath+c.version+"/samples?watch=1", "", c.accept, "")
+			resp, err := w.Open(t.Context(), http.MethodGet, consistency.GroupPath+c.version+"/samples?watch=1", "", c.accept, "")
 			must(t, err)
 			defer resp.Body.Close()
 

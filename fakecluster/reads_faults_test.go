@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // What goes wrong on purpose while the histories of package readtest are played, and how they are
@@ -17,11 +17,11 @@ import (
 
 // replayed plays the steps of writers in a bubble, where nothing but the seed decides what happens. If
 // that fails, it plays fewer and fewer of them, and the test fails with the shortest history.
-func replayed(t *testing.T, writers *readtest.Writers, play func(t testing.TB, ws *readtest.Writers)) {
+func replayed(t *testing.T, writers *consistency.Writers, play func(t testing.TB, ws *consistency.Writers)) {
 	t.Helper()
-	seedtest.Play(t, writers.Plan(), func(steps []readtest.Step) (failed error) {
+	seedtest.Play(t, writers.Plan(), func(steps []consistency.Step) (failed error) {
 		synctest.Test(t, func(t *testing.T) {
-			ws := &readtest.Writers{Seed: writers.Seed, Count: writers.Count, Each: writers.Each, Pause: writers.Pause, Faults: writers.Faults, Steps: steps}
+			ws := &consistency.Writers{Seed: writers.Seed, Count: writers.Count, Each: writers.Each, Pause: writers.Pause, Faults: writers.Faults, Steps: steps}
 			failed = seedtest.Attempt(t, func(t testing.TB) { play(t, ws) })
 		})
 		return failed
@@ -47,10 +47,10 @@ func faultsOfWrites(c *fakecluster.Cluster, agent string) []*fakecluster.Injecti
 		fakecluster.Fault{Probability: 0.03, Effect: fakecluster.CutBeforeCommit()},
 		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Conflict()},
 		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.InternalError(consistency.OnPurpose)},
 		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Timeout()},
 		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.TooManyRequests(0)},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.RefuseAdmission(readtest.OnPurpose)},
+		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.RefuseAdmission(consistency.OnPurpose)},
 		fakecluster.Fault{Verb: "get", Probability: 0.3, Effect: fakecluster.StaleRead(3)},
 		fakecluster.Fault{Probability: 0.05, Latency: time.Millisecond},
 	)
@@ -66,11 +66,11 @@ func faultsOfReads(c *fakecluster.Cluster, agent string) []*fakecluster.Injectio
 func faultsOfFreshReads(c *fakecluster.Cluster, agent string) []*fakecluster.Injection {
 	return injectAll(c, agent,
 		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
 		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
 		fakecluster.Fault{Verb: "list", Probability: 0.3, Latency: time.Millisecond},
 		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
 		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
 		fakecluster.Fault{Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(0)},
 		fakecluster.Fault{Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(3)},

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 
 // listed is the answer to a list: its items, or why it was refused.
@@ -35,7 +35,7 @@ type listed struct {
 //	current    a b c d
 //	future     nothing yet
 type pastAndPresent struct {
-	readtest.Wire
+	consistency.Wire
 	moments map[string]string
 	tokens  map[string]string
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // All pages of a list show one state, whatever is written between them and while they are
@@ -23,11 +23,11 @@ import (
 // forgotten in the middle of a list, so that it begins anew.
 func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 	t.Run("over HTTP", func(t *testing.T) { // the scheduler decides, so that nothing can be shortened
-		pagesAreOfOneRevision(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 4, Each: 60})
+		pagesAreOfOneRevision(t, &consistency.Writers{Seed: seedtest.Seed(t), Count: 4, Each: 60})
 	})
 	t.Run("with faults and compaction", func(t *testing.T) {
 		struck := map[string]int{}
-		replayed(t, writing(seedtest.Seed(t), true), func(t testing.TB, ws *readtest.Writers) {
+		replayed(t, writing(seedtest.Seed(t), true), func(t testing.TB, ws *consistency.Writers) {
 			struck = pagesAreOfOneRevision(t, ws, fakecluster.InProcess(), fakecluster.WithSeed(ws.Seed))
 		})
 		t.Log(struck)
@@ -40,13 +40,13 @@ func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 }
 
 // pagesAreOfOneRevision lists in pages while writers write, and returns how often each fault has struck.
-func pagesAreOfOneRevision(t testing.TB, writers *readtest.Writers, options ...fakecluster.Option) map[string]int {
+func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options ...fakecluster.Option) map[string]int {
 	c, err := fakecluster.New(options...)
 	must(t, err)
 	defer c.Close()
-	define(t, c, readtest.Definition())
+	define(t, c, consistency.Definition())
 	w := newWire(t, c)
-	start, err := readtest.Revision(t.Context(), w)
+	start, err := consistency.Revision(t.Context(), w)
 	must(t, err)
 	paging := w
 	writers.Wire = w
@@ -58,28 +58,28 @@ func pagesAreOfOneRevision(t testing.TB, writers *readtest.Writers, options ...f
 		faults = injectAll(c, paging.Agent,
 			fakecluster.Fault{Verb: "list", Probability: 0.5, Latency: 5 * time.Second},
 			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.Unavailable()},
-			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(readtest.OnPurpose)},
+			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
 			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
 			fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(10)},
 		)
 		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent, 1)
 	}
 	var all sync.WaitGroup
-	var h *readtest.History
+	var h *consistency.History
 	all.Go(func() {
 		var err error
-		if h, err = readtest.Record(t.Context(), w, start); err != nil {
+		if h, err = consistency.Record(t.Context(), w, start); err != nil {
 			t.Error(err)
 		}
 	})
 	type pages struct {
-		readtest.Vantage
+		consistency.Vantage
 		limit, revision int
 		objects         []string
 	}
 	var lists []*pages
 	for n := range 40 {
-		l := &pages{Vantage: readtest.Vantage{Version: "v1", Faults: writers.Faults}, limit: 1 + n%5}
+		l := &pages{Vantage: consistency.Vantage{Version: "v1", Faults: writers.Faults}, limit: 1 + n%5}
 		if n%4 == 1 {
 			l.Namespace = "default"
 		}

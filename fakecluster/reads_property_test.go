@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // The guarantees of a watch, checked on random histories: 8 writers, and 50 watchers that
@@ -21,7 +21,7 @@ import (
 // repeats who asks for what, and no more. Such a failure shows the watcher that saw something else,
 // and what; it cannot be shortened by playing it again. Those in bubbles are.
 func TestWatchersSeeTheOneHistory(t *testing.T) {
-	concurrently := func(t *testing.T, ws *readtest.Writers, options ...fakecluster.Option) {
+	concurrently := func(t *testing.T, ws *consistency.Writers, options ...fakecluster.Option) {
 		ws.Seed = seedtest.Seed(t)
 		saw := watchersSeeTheOneHistory(t, ws, false, options...)
 		t.Log(saw)
@@ -30,17 +30,17 @@ func TestWatchersSeeTheOneHistory(t *testing.T) {
 			t.Errorf("never: %v", saw.missed)
 		}
 	}
-	t.Run("over HTTP", func(t *testing.T) { concurrently(t, &readtest.Writers{Count: 8, Each: 50}) })
+	t.Run("over HTTP", func(t *testing.T) { concurrently(t, &consistency.Writers{Count: 8, Each: 50}) })
 	t.Run("in process", func(t *testing.T) {
-		concurrently(t, &readtest.Writers{Count: 8, Each: 50}, fakecluster.InProcess())
+		concurrently(t, &consistency.Writers{Count: 8, Each: 50}, fakecluster.InProcess())
 	})
-	t.Run("with faults", func(t *testing.T) { concurrently(t, &readtest.Writers{Count: 8, Each: 50, Faults: true}) })
+	t.Run("with faults", func(t *testing.T) { concurrently(t, &consistency.Writers{Count: 8, Each: 50, Faults: true}) })
 
 	// By the clock of a bubble, bookmarks come once a minute, and watches time out.
 	pause := func(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(int64(2 * time.Minute))) }
 	t.Run("with bookmarks and timeouts", func(t *testing.T) {
 		var saw seen
-		replayed(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 30, Pause: pause}, func(t testing.TB, ws *readtest.Writers) {
+		replayed(t, &consistency.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 30, Pause: pause}, func(t testing.TB, ws *consistency.Writers) {
 			saw = watchersSeeTheOneHistory(t, ws, false, fakecluster.InProcess())
 		})
 		if t.Log(saw); saw.bookmarks < 100 {
@@ -49,7 +49,7 @@ func TestWatchersSeeTheOneHistory(t *testing.T) {
 	})
 	t.Run("with faults, compaction and expired watches", func(t *testing.T) {
 		var saw seen
-		replayed(t, &readtest.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 30, Pause: pause, Faults: true}, func(t testing.TB, ws *readtest.Writers) {
+		replayed(t, &consistency.Writers{Seed: seedtest.Seed(t), Count: 8, Each: 30, Pause: pause, Faults: true}, func(t testing.TB, ws *consistency.Writers) {
 			saw = watchersSeeTheOneHistory(t, ws, true, fakecluster.InProcess(), fakecluster.WithSeed(ws.Seed))
 		})
 		if t.Log(saw); saw.expired < 10 {
@@ -71,15 +71,15 @@ func (s seen) String() string {
 
 // watchersSeeTheOneHistory lets watchers watch while writers write. It may do so while the past is
 // forgotten and watches expire.
-func watchersSeeTheOneHistory(t testing.TB, writers *readtest.Writers, expiring bool, way ...fakecluster.Option) (saw seen) {
+func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiring bool, way ...fakecluster.Option) (saw seen) {
 	const watchers = 50
 	c, err := fakecluster.New(way...)
 	must(t, err)
 	defer c.Close()
-	define(t, c, readtest.Definition())
+	define(t, c, consistency.Definition())
 	w := newWire(t, c)
 	writers.Wire = w
-	start, err := readtest.Revision(t.Context(), w)
+	start, err := consistency.Revision(t.Context(), w)
 	must(t, err)
 	resuming := w // the watchers that can go on when they are dropped
 	var faults []*fakecluster.Injection
@@ -95,10 +95,10 @@ func watchersSeeTheOneHistory(t testing.TB, writers *readtest.Writers, expiring 
 	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
 	var all sync.WaitGroup
-	reports := make([]readtest.Report, watchers)
+	reports := make([]consistency.Report, watchers)
 	random := seedtest.Source(writers.Seed, 1000)
 	for n := range reports {
-		v := readtest.SomeVantage(random, n, writers.Count*writers.Each)
+		v := consistency.SomeVantage(random, n, writers.Count*writers.Each)
 		if writers.Pause != nil && v.Breaks > 0 {
 			v.Timeout = 30 + random.IntN(300)
 		}
@@ -107,7 +107,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *readtest.Writers, expiring 
 		if v.Breaks > 0 {
 			w, v.Faults = resuming, writers.Faults
 		}
-		if v.Start == readtest.FromMiddle {
+		if v.Start == consistency.FromMiddle {
 			v.Faults = writers.Faults // its revision may have been forgotten
 		}
 		all.Go(func() {
@@ -118,10 +118,10 @@ func watchersSeeTheOneHistory(t testing.TB, writers *readtest.Writers, expiring 
 			}
 		})
 	}
-	var h *readtest.History
+	var h *consistency.History
 	all.Go(func() {
 		var err error
-		if h, err = readtest.Record(ctx, w, start); err != nil {
+		if h, err = consistency.Record(ctx, w, start); err != nil {
 			t.Errorf("recording: %v", err)
 		}
 	})

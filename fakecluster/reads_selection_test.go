@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // selection has selectors, and picks objects from a whole list by them, one after the other. A list
@@ -34,7 +34,7 @@ func (s selection) query(more string) string {
 
 func (s selection) picks(t *testing.T, item json.RawMessage) bool {
 	t.Helper()
-	m, err := readtest.MetaOf(string(item))
+	m, err := consistency.MetaOf(string(item))
 	must(t, err)
 	byLabels, err := labels.Parse(s.labels)
 	must(t, err)
@@ -50,7 +50,7 @@ func sameText(a, b json.RawMessage) bool { return string(a) == string(b) }
 func namesIn(items []json.RawMessage) string {
 	var names []string
 	for _, item := range items {
-		m, _ := readtest.MetaOf(string(item))
+		m, _ := consistency.MetaOf(string(item))
 		names = append(names, m.Metadata.Namespace+"/"+m.Metadata.Name+"@"+m.Metadata.ResourceVersion)
 	}
 	return strings.Join(names, " ")
@@ -63,9 +63,9 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	seed := seedtest.Seed(t)
 	random := seedtest.Source(seed, 0)
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	define(t, c, readtest.Definition())
+	define(t, c, consistency.Definition())
 	w := newWire(t, c)
-	_, first, _ := w.Items(t, readtest.Path+"/samples")
+	_, first, _ := w.Items(t, consistency.Path+"/samples")
 	revisions := []string{first}
 	metadata := func(namespace, name string) string {
 		set := map[string]string{}
@@ -80,11 +80,11 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		}
 		// This text looks like labels but is not.
 		m["annotations"] = object{"a": `"labels":{"b":"a"}`, "labels": `{"a":"a"}`}
-		return readtest.JSON(m)
+		return consistency.JSON(m)
 	}
-	write := func(w readtest.Wire) {
-		namespace, name := seedtest.Pick(random, readtest.Namespaces...), seedtest.Pick(random, readtest.Names...)
-		path := readtest.Path + "/namespaces/" + namespace + "/samples"
+	write := func(w consistency.Wire) {
+		namespace, name := seedtest.Pick(random, consistency.Namespaces...), seedtest.Pick(random, consistency.Names...)
+		path := consistency.Path + "/namespaces/" + namespace + "/samples"
 		spec := seedtest.Pick(random, `{"color":"red"}`, `{"color":"a\"<\u00e4\\"}`, `{"color":""}`, `{"count":1}`)
 		method, contentType, body := http.MethodDelete, "", ""
 		if random.IntN(4) > 0 {
@@ -99,7 +99,7 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 	}
 	for range 120 {
 		write(w)
-		_, revision, _ := w.Items(t, readtest.Path+"/samples?limit=1")
+		_, revision, _ := w.Items(t, consistency.Path+"/samples?limit=1")
 		revisions = append(revisions, revision)
 	}
 	forked := newWire(t, c.Fork(t))
@@ -117,7 +117,7 @@ func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
 		{fields: "spec.color=red,metadata.name!=o-2"}, {"a", "spec.color!="}, {"a!=b", "metadata.name=o-3"},
 	}
 	picked := 0
-	for name, w := range map[string]readtest.Wire{"cluster": w, "fork": forked} {
+	for name, w := range map[string]consistency.Wire{"cluster": w, "fork": forked} {
 		for range 60 {
 			s := seedtest.Pick(random, selections...)
 			path := "/apis/reads.example.com/" + seedtest.Pick(random, "v1", "v2")

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 
 // renaming is a conversion webhook that counts the objects that it converts. It sets another color
@@ -44,11 +44,11 @@ func (c *renaming) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // renamed returns a cluster whose samples the webhook converts.
-func renamed(t *testing.T) (readtest.Wire, *renaming) {
+func renamed(t *testing.T) (consistency.Wire, *renaming) {
 	t.Helper()
 	webhook := &renaming{}
 	c := fakecluster.Start(t, fakecluster.WithService("default", "renaming", 443, webhook))
-	crd := readtest.Definition()
+	crd := consistency.Definition()
 	path := "/"
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
 		ConversionReviewVersions: []string{"v1"},
@@ -64,9 +64,9 @@ func renamed(t *testing.T) (readtest.Wire, *renaming) {
 // A label selector selects by the labels of the requested version.
 func TestLabelsThatAWebhookConvertsAreSelectedBy(t *testing.T) {
 	w, _ := renamed(t)
-	_, start, _ := w.Items(t, readtest.Path+"/samples")
+	_, start, _ := w.Items(t, consistency.Path+"/samples")
 	body := `{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":"o-1","labels":{"stored":"yes"}},"spec":{"color":"red"}}`
-	code, answer, err := w.Send(t.Context(), http.MethodPost, readtest.Path+"/namespaces/default/samples", "application/json", body)
+	code, answer, err := w.Send(t.Context(), http.MethodPost, consistency.Path+"/namespaces/default/samples", "application/json", body)
 	must(t, err)
 	equal(t, "create: "+answer, code, http.StatusCreated)
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestLabelsThatAWebhookConvertsAreSelectedBy(t *testing.T) {
 		{"v1", "stored=yes", 1}, {"v1", "converted", 0}, {"v1", "!converted", 1},
 		{"v2", "stored=yes", 0}, {"v2", "converted=to-v2", 1}, {"v2", "!stored", 1},
 	} {
-		path := readtest.GroupPath + c.version + "/samples?labelSelector=" + c.selector
+		path := consistency.GroupPath + c.version + "/samples?labelSelector=" + c.selector
 		items, _, _ := w.Items(t, path)
 		equal(t, path, len(items), c.picked)
 		for _, from := range []string{start, "0"}[:2*c.picked] {
@@ -98,14 +98,14 @@ func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 		{"v2", "", "converted"},
 		{"v2", "application/json;as=Table;g=meta.k8s.io;v=v1", "converted"},
 	}
-	_, start, _ := w.Items(t, readtest.Path+"/samples")
+	_, start, _ := w.Items(t, consistency.Path+"/samples")
 	heard := make([]string, watchers*len(views))
 	var all, opened sync.WaitGroup
 	for n := range heard {
 		v := views[n%len(views)]
 		opened.Add(1)
 		all.Go(func() {
-			resp, err := w.Open(t.Context(), http.MethodGet, readtest.GroupPath+v.version+"/samples?watch=1&resourceVersion="+start, "", v.accept, "")
+			resp, err := w.Open(t.Context(), http.MethodGet, consistency.GroupPath+v.version+"/samples?watch=1&resourceVersion="+start, "", v.accept, "")
 			opened.Done()
 			if err != nil {
 				t.Error(err)
@@ -127,7 +127,7 @@ func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 	opened.Wait()
 	for n := range changes {
 		body := fmt.Sprintf(`{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":%q},"spec":{"color":"stored"}}`, nameOf(n))
-		code, answer, err := w.Send(t.Context(), http.MethodPost, readtest.Path+"/namespaces/default/samples", "application/json", body)
+		code, answer, err := w.Send(t.Context(), http.MethodPost, consistency.Path+"/namespaces/default/samples", "application/json", body)
 		must(t, err)
 		equal(t, "create: "+answer, code, http.StatusCreated)
 	}

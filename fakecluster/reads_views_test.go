@@ -14,8 +14,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/readtest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/consistency"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // The server makes a list as a Table, of partial metadata or in another version from the stored
@@ -29,7 +29,7 @@ func TestListedViewsAreThoseOfTheObjects(t *testing.T) {
 
 func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	crd := readtest.Definition()
+	crd := consistency.Definition()
 	preserve := true
 	crd.Spec.Versions[0].Schema.OpenAPIV3Schema.XPreserveUnknownFields = &preserve
 	columns := crd.Spec.Versions[0].AdditionalPrinterColumns
@@ -50,10 +50,10 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 
 	paths := []string{"/api/v1/namespaces", "/api/v1/namespaces/default/configmaps", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}
 	for _, version := range []string{"v1", "v2"} {
-		paths = append(paths, readtest.GroupPath+version+"/namespaces/default/samples")
+		paths = append(paths, consistency.GroupPath+version+"/namespaces/default/samples")
 	}
 	for n := range 60 {
-		path := readtest.Path + "/namespaces/default/samples"
+		path := consistency.Path + "/namespaces/default/samples"
 		o := object{"apiVersion": "reads.example.com/v1", "kind": "Sample", "metadata": someMetadata(random, n)}
 		if spec := someValue(random, 3); random.IntN(6) > 0 {
 			o["spec"] = object{"any": spec, "color": "<&>"}
@@ -70,10 +70,10 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 			path = "/api/v1/namespaces/default/configmaps"
 			o = object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": o["metadata"], "data": object{"a": "<\u2028>"}}
 		}
-		code, answer, err := w.Send(t.Context(), http.MethodPost, path, "application/json", readtest.JSON(o))
+		code, answer, err := w.Send(t.Context(), http.MethodPost, path, "application/json", consistency.JSON(o))
 		must(t, err)
 		if code != http.StatusCreated {
-			t.Fatalf("%s: %s", readtest.JSON(o), answer)
+			t.Fatalf("%s: %s", consistency.JSON(o), answer)
 		}
 		if random.IntN(4) == 0 {
 			_, _, err := w.Send(t.Context(), http.MethodDelete, path+"/"+o["metadata"].(object)["name"].(string), "", "")
@@ -101,7 +101,7 @@ func listedViewsAreThoseOfTheObjects(t *testing.T, random *rand.Rand) {
 		var names []string
 		items, _, _ := w.Items(t, path)
 		for _, item := range items {
-			m, err := readtest.MetaOf(string(item))
+			m, err := consistency.MetaOf(string(item))
 			must(t, err)
 			names = append(names, m.Metadata.Name)
 		}

@@ -29,7 +29,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/scenarios"
 )

@@ -32,7 +32,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 var soakFor = flag.Duration("soak", 3*time.Second, "how long TestSoak loads a cluster")

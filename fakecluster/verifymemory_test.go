@@ -3,7 +3,7 @@ package fakecluster
 import (
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
+	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
 )
 
 // If the two had different names, no test would notice an object that a write altered.

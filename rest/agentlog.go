@@ -16,12 +16,12 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fakecluster/fakecluster/internal/cluster"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// agentLog implements cluster.Log: the writes of the server's own controllers are in the history
+// agentLog implements server.Log: the writes of the server's own controllers are in the history
 // and in the audit trail, like requests of clients.
 type agentLog struct {
 	trail   *trail // nil: none is kept
@@ -29,8 +29,8 @@ type agentLog struct {
 	now     func() time.Time
 }
 
-// Write implements cluster.Log.
-func (l agentLog) Write(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+// Write implements server.Log.
+func (l agentLog) Write(ctx context.Context, by server.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	entry := l.history.Begin(ofController(ctx, by, verb, w))
 	defer func() {
@@ -41,8 +41,8 @@ func (l agentLog) Write(ctx context.Context, by cluster.Agent, verb string, w wr
 	return l.audited(history.With(ctx, entry), by, verb, w, run)
 }
 
-// Stage implements cluster.Log.
-func (l agentLog) Stage(ctx context.Context, by cluster.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
+// Stage implements server.Log.
+func (l agentLog) Stage(ctx context.Context, by server.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
 	entry := l.history.Prepare(ofController(ctx, by, verb, w))
 	ctx = history.With(ctx, entry)
 	return ctx, func(result func() (write.Result, error)) {
@@ -54,7 +54,7 @@ func (l agentLog) Stage(ctx context.Context, by cluster.Agent, verb string, w wr
 
 // audited makes an event of a write, which run carries out in the context with the event. The event
 // is what the request would have that a real controller sends.
-func (l agentLog) audited(ctx context.Context, by cluster.Agent, verb string, w write.Request,
+func (l agentLog) audited(ctx context.Context, by server.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	if l.trail == nil {
 		return run(ctx)

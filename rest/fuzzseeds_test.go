@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // seed is a request that package conformance makes; see conformance/wire/seeds.go.

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fakecluster/fakecluster/internal/cluster"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -137,7 +137,7 @@ func tellFailure(ctx context.Context, status *metav1.Status) {
 
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
-func ofController(ctx context.Context, by cluster.Agent, verb string, w write.Request) history.Request {
+func ofController(ctx context.Context, by server.Agent, verb string, w write.Request) history.Request {
 	of := w.Version.Resource
 	q := history.Request{
 		Cause: history.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,

@@ -13,10 +13,10 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/cluster"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -120,7 +120,7 @@ func ControllerNames() []string {
 // safe for concurrent use.
 type Server struct {
 	options Options
-	cluster *cluster.Cluster
+	cluster *server.Cluster
 	handler http.Handler // the filters, and what is behind them
 
 	frames  view.Frames
@@ -147,17 +147,17 @@ func New(s *store.Store, o Options) (*Server, error) {
 	if o.Token == "" {
 		return nil, fmt.Errorf("a server needs a token")
 	}
-	server := newServer(s, o, history.New(o.Now, s.Oldest))
-	of, err := cluster.New(s, server.options.ofCluster(), server.host())
+	srv := newServer(s, o, history.New(o.Now, s.Oldest))
+	of, err := server.New(s, srv.options.ofCluster(), srv.host())
 	if err != nil {
 		return nil, err
 	}
-	server.serve(of)
+	srv.serve(of)
 	if err := of.Start(); err != nil {
 		return nil, err
 	}
-	server.compact.start()
-	return server, nil
+	srv.compact.start()
+	return srv, nil
 }
 
 // newServer makes a server over a store, without the cluster that it serves.
@@ -165,21 +165,21 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	server := &Server{
+	srv := &Server{
 		options: o, history: requests, gaps: newGaps(), access: &auth.Access{},
 		trail:  newTrail(o.AuditLevel, o.AuditLog, o.Now),
 		faults: &faults.Engine{Store: s, Seed: o.Seed},
 	}
-	server.compact.interval, server.compact.store, server.compact.fail = o.CompactionInterval, s, server.gaps.fail
-	server.closing, server.close = context.WithCancel(context.Background())
-	server.computations = &computations{closing: server.closing, collects: o.collectsGarbage()}
-	server.faults.Knows = server.knows
-	return server
+	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.gaps.fail
+	srv.closing, srv.close = context.WithCancel(context.Background())
+	srv.computations = &computations{closing: srv.closing, collects: o.collectsGarbage()}
+	srv.faults.Knows = srv.knows
+	return srv
 }
 
 // ofCluster returns the options that are about what is served, and not about HTTP.
-func (o Options) ofCluster() cluster.Options {
-	of := cluster.Options{
+func (o Options) ofCluster() server.Options {
+	of := server.Options{
 		Token: o.Token, Users: auth.Options(o.Users), AuthenticationInfo: o.AuthenticationInfo, Accounts: auth.IssuerOptions(o.Accounts),
 		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed, VerifyMemory: o.VerifyMemory,
 		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: builtin.Network(o.Network), Controllers: o.Controllers,
@@ -196,15 +196,15 @@ func (o Options) ofCluster() cluster.Options {
 }
 
 // host is what the cluster has of the server.
-func (s *Server) host() cluster.Host {
-	return cluster.Host{
+func (s *Server) host() server.Host {
+	return server.Host{
 		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
 		Log: agentLog{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.fail,
 	}
 }
 
 // serve makes the handler that serves a cluster.
-func (s *Server) serve(of *cluster.Cluster) {
+func (s *Server) serve(of *server.Cluster) {
 	s.cluster = of
 	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{

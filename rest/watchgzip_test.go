@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // A reader has a frame as soon as its member is sent, before there is another.

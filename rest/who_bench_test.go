@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -113,7 +113,7 @@ func BenchmarkWho(b *testing.B) {
 // administrator: "plugins-ns/op" is the median of a server with those that are on by default, less that of
 // one without any. They take turns.
 func BenchmarkInTree(b *testing.B) {
-	off := slices.DeleteFunc(intree.Names(), func(name string) bool { return name == "NamespaceLifecycle" })
+	off := slices.DeleteFunc(plugins.Names(), func(name string) bool { return name == "NamespaceLifecycle" })
 	servers := []*Server{benched(b, Options{}), benched(b, Options{DisableAdmissionPlugins: off})}
 	for _, s := range servers {
 		s.post(b, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"websites.example.com"},"spec":{"group":"example.com","scope":"Namespaced",

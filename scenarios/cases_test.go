@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 )
 
 // A mistake says the column it is in, and what may have been meant.
@@ -20,7 +20,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 	for _, c := range fakecluster.AllControllers() {
 		names = append(names, string(c))
 	}
-	controllers, plugins := strings.Join(names, ", "), strings.Join(intree.Names(), ", ")
+	controllers, plugins := strings.Join(names, ", "), strings.Join(plugins.Names(), ", ")
 	const table = "scenario: s\ncases:\n- {name: none, replicas: 0}\n- {name: one, replicas: 1}\nsteps:\n"
 	tests := []struct {
 		rule, text string

@@ -3,8 +3,8 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
-	"github.com/fakecluster/fakecluster/store/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // Load reads the scenarios of files, of folders with everything below them, and of glob patterns
@@ -74,7 +74,7 @@ type file struct {
 func (f *file) speaks() bool { return len(f.scenarios)+len(f.mistakes) > 0 }
 
 func load(path string) *file {
-	data, err := regular.Read(path)
+	data, err := regularfile.Read(path)
 	if err != nil {
 		return &file{path: path, mistakes: []error{err}}
 	}
@@ -149,7 +149,7 @@ func pathsOf(pattern string) ([]string, error) {
 // it and below if it is a folder.
 func pathsBelow(root string) ([]string, error) {
 	root = filepath.Clean(root)
-	files, err := regular.Files(root)
+	files, err := regularfile.Files(root)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // manifestsOf reads a manifest that stands in place, or all those in the file that
@@ -32,7 +32,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 		name = filepath.Join(filepath.Dir(p.file), name)
 	}
 	p.manifests = append(p.manifests, name)
-	data, err := regular.Read(name)
+	data, err := regularfile.Read(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 )
 
 // parser turns the text of one file into scenarios. It goes on after a mistake, so
@@ -271,7 +271,7 @@ func (p *parser) controllers(n *yaml.Node) []string {
 
 // plugins reads the names of admission plugins of kube-apiserver.
 func (p *parser) plugins(n *yaml.Node, what string) []string {
-	return p.namesOf(n, what, "admission plugin", intree.Names())
+	return p.namesOf(n, what, "admission plugin", plugins.Names())
 }
 
 // namesOf reads a list of names that have to be known.

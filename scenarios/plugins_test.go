@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/admission/intree"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 )
 
 // shown are the scenarios that show what an admission plugin does.
@@ -25,7 +25,7 @@ const (
 	gated        = "its feature gate GenericWorkload is off by default, and so are PodGroups"
 )
 
-var plugins = map[string]shown{
+var allPlugins = map[string]shown{
 	"AlwaysAdmit":                   {noEffect: "it does nothing", noRefusal: "it does nothing"},
 	"AlwaysDeny":                    {refusal: "AlwaysDeny refuses every write, of custom objects too", noEffect: onlyRefuses},
 	"AlwaysPullImages":              {effect: "AlwaysPullImages sets the pull policy of every container", refusal: "AlwaysPullImages refuses a pod to which a policy has given another pull policy"},
@@ -75,13 +75,13 @@ var plugins = map[string]shown{
 
 // Each scenario of the table goes another way if its plugin is turned off.
 func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
-	for _, name := range intree.Names() {
-		if _, ok := plugins[name]; !ok {
+	for _, name := range plugins.Names() {
+		if _, ok := allPlugins[name]; !ok {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	for name := range plugins {
-		if !slices.Contains(intree.Names(), name) {
+	for name := range allPlugins {
+		if !slices.Contains(plugins.Names(), name) {
 			t.Errorf("there is no plugin %s", name)
 		}
 	}
@@ -93,7 +93,7 @@ func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
 	for _, s := range all {
 		byName[s.Name] = s
 	}
-	for name, is := range plugins {
+	for name, is := range allPlugins {
 		if (is.effect == "") != (is.noEffect != "") || (is.refusal == "") != (is.noRefusal != "") {
 			t.Errorf("%s needs a scenario or a reason, for its effect and for its refusal", name)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // scope is where the names in a shared setup are looked up. It has the parameters under the name
@@ -48,7 +48,7 @@ func (p *parser) use(n *yaml.Node) []step {
 		p.mistake(n, "%s uses itself", name)
 		return nil
 	}
-	data, err := regular.Read(name)
+	data, err := regularfile.Read(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil

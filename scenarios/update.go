@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // Update plays scenarios as [Player.PlayAll] does, and rewrites the expectations of those that fail
@@ -100,7 +100,7 @@ func (u *updating) read(scenarios []*Scenario) ([]*Scenario, error) {
 	for _, s := range scenarios {
 		f := u.files[s.File]
 		if f == nil {
-			text, err := regular.Read(s.File)
+			text, err := regularfile.Read(s.File)
 			if err != nil {
 				return nil, err
 			}
@@ -266,7 +266,7 @@ func (u *updating) write() (left map[string]bool, err error) {
 		if bytes.Equal(f.before, f.text) {
 			continue
 		}
-		now, err := regular.Read(path)
+		now, err := regularfile.Read(path)
 		switch {
 		case err != nil || !bytes.Equal(now, f.before):
 			err = fmt.Errorf("%s has changed meanwhile, and is left alone", path)

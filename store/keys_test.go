@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 func TestRangeOf(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // contention is several writers that contend for few keys.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/scenarios"
 )
 
@@ -50,7 +50,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		}
 	}
 	for _, path := range append(append([]string{}, f.crds...), f.manifests...) {
-		manifests, err := regular.Manifests(path)
+		manifests, err := regularfile.Manifests(path)
 		if err != nil {
 			return nil, err
 		}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/schema"
-	"github.com/fakecluster/fakecluster/internal/schema/schematest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/schematest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // compiled are the schemas of the definitions, by apiVersion and kind.

@@ -9,7 +9,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here
@@ -36,7 +36,7 @@ func ReadAuthorities(path string) (*AuthorityFile, error) {
 
 // load reads the file again, if it has changed.
 func (f *AuthorityFile) load() error {
-	data, err := regular.Read(f.path)
+	data, err := regularfile.Read(f.path)
 	if err != nil || string(data) == f.bundle {
 		return err
 	}

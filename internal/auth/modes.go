@@ -23,7 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/auth/authorizer/abac"
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -70,7 +70,7 @@ func NewModes(o ModeOptions) (*Modes, error) {
 		if len(o.Modes) > 0 || o.WebhookConfigFile != "" {
 			return nil, fmt.Errorf("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		if m.data, err = regular.Read(o.ConfigFile); err != nil {
+		if m.data, err = regularfile.Read(o.ConfigFile); err != nil {
 			return nil, err
 		}
 		m.file = o.ConfigFile

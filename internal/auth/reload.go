@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
-	"github.com/fakecluster/fakecluster/internal/regular"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // serverID names the server in the metrics of its configuration.
@@ -96,7 +96,7 @@ func (r *reloading) current() Authorizer {
 
 // load reads the file again, if it has changed.
 func (r *reloading) load() error {
-	data, err := regular.Read(r.file)
+	data, err := regularfile.Read(r.file)
 	if err != nil || bytes.Equal(data, r.data) {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // generator makes random objects of the schemas of kinds.

@@ -26,9 +26,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/fields"
-	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	kvstore "github.com/fakecluster/fakecluster/store"
 )
 

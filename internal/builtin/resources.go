@@ -8,7 +8,7 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 	podstorage "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -43,7 +43,7 @@ var groups = []*group{
 var definitions = group{name: "apiextensions.k8s.io"}
 
 // made keeps the resources of each set of options, for 16 sets. A process uses few.
-var made = content.NewCache[string, []*resource.Resource](16)
+var made = cache.NewCache[string, []*resource.Resource](16)
 
 // Resources returns the resources of all kinds in the order of discovery. If crds is not
 // nil, it is the resource of CustomResourceDefinitions, and Resources puts it in its place.

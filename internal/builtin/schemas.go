@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -37,7 +37,7 @@ func (k *kind) types(g *group) *resource.Types {
 }
 
 // kindTypes keeps the types of kinds. There are fewer than 100 kinds.
-var kindTypes = content.NewCache[schema.GroupKind, *resource.Types](256)
+var kindTypes = cache.NewCache[schema.GroupKind, *resource.Types](256)
 
 // fields makes the field management of a kind, or of a subresource of it. It leaves out the
 // fields that the strategy ignores.

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/schema/schematest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/schematest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 var coercions = flag.Int("coercions", 4000, "how many random objects are coerced as upstream does it")

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
 

@@ -11,18 +11,18 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // typeConverters keeps the types of definitions for server-side apply, by the text of the
 // spec.
-var typeConverters = content.NewCache[content.ID, managedfields.TypeConverter](256)
+var typeConverters = cache.NewCache[cache.ID, managedfields.TypeConverter](256)
 
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
 // does. Where that fails, types are deduced from the objects.
 func typeConverter(definition string) (managedfields.TypeConverter, error) {
-	id := content.NewID(specOf(definition))
+	id := cache.NewID(specOf(definition))
 	if known, ok := typeConverters.Get(id); ok {
 		return known, nil
 	}

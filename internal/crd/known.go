@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 )
 
 // A definition may have hundreds of kilobytes, nearly all of them its spec, and the server
@@ -24,10 +24,10 @@ const knownBytes = 16 << 20
 
 var (
 	// readDefinitions has definitions by the body of their request.
-	readDefinitions = content.NewCache[content.ID, *apiextensions.CustomResourceDefinition](knownBytes)
+	readDefinitions = cache.NewCache[cache.ID, *apiextensions.CustomResourceDefinition](knownBytes)
 
 	// knownSpecs has specs by the address of their versions in memory.
-	knownSpecs = content.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
+	knownSpecs = cache.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
 )
 
 // knownSpec is a spec with what has been computed from it. The spec never changes; the
@@ -39,7 +39,7 @@ type knownSpec struct {
 
 	mu      sync.Mutex
 	texts   map[schema.GroupVersionKind]string      // the spec's JSON in each version of CustomResourceDefinition
-	schemas map[string]content.ID                   // the hash of each version's schema
+	schemas map[string]cache.ID                     // the hash of each version's schema
 	valid   *apiextensions.CustomResourceDefinition // the last one found valid, see validated
 }
 
@@ -92,7 +92,7 @@ func (k *knownSpec) setText(kind schema.GroupVersionKind, text string) {
 
 // schemaIDs returns the hash of each version's schema. The definition is the stored text of
 // one that has the spec.
-func (k *knownSpec) schemaIDs(definition string) map[string]content.ID {
+func (k *knownSpec) schemaIDs(definition string) map[string]cache.ID {
 	if k == nil {
 		return schemaIDs(definition)
 	}
@@ -104,12 +104,12 @@ func (k *knownSpec) schemaIDs(definition string) map[string]content.ID {
 	return k.schemas
 }
 
-func schemaIDs(definition string) map[string]content.ID {
-	ids := map[string]content.ID{}
+func schemaIDs(definition string) map[string]cache.ID {
+	ids := map[string]cache.ID{}
 	spec := gjson.Get(definition, "spec")
 	preserve := strconv.FormatBool(spec.Get("preserveUnknownFields").Bool())
 	spec.Get("versions").ForEach(func(_, v gjson.Result) bool {
-		ids[v.Get("name").String()] = content.NewID(v.Get("schema").Raw, preserve)
+		ids[v.Get("name").String()] = cache.NewID(v.Get("schema").Raw, preserve)
 		return true
 	})
 	return ids

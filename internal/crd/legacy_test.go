@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // randomSchema is a schema of the kind that v1beta1 takes: structural by accident

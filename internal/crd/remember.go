@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -24,7 +24,7 @@ type definitionCodec struct {
 
 // Decode implements resource.Codec.
 func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (resource.Decoded, *schema.GroupVersionKind, error) {
-	id := content.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
+	id := cache.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
 	if crd, ok := readDefinitions.Get(id); ok {
 		kind := c.kind
 		return resource.Decoded{Object: copyDefinition(crd)}, &kind, nil

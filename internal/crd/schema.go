@@ -10,13 +10,13 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // compiledSchemas keeps compiled schemas by their text.
-var compiledSchemas = content.NewCache[content.ID, *compiledSchema](1024)
+var compiledSchemas = cache.NewCache[cache.ID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.
@@ -46,7 +46,7 @@ func (s *compiledSchema) mayHave(field string) bool {
 
 // cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of
 // its text.
-func cachedSchema(id content.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
+func cachedSchema(id cache.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	if s, ok := compiledSchemas.Get(id); ok {
 		return s, nil
 	}

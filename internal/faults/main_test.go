@@ -3,7 +3,7 @@ package faults
 import (
 	"testing"
 
-	"github.com/fakecluster/fakecluster/store/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }

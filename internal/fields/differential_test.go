@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 var definitions = flag.String("definitions", "", "a `file` with definitions to take schemas from; empty: they are random")

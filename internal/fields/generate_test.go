@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // generator makes random schemas and objects of them.

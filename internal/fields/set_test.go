@@ -6,8 +6,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/fakecluster/fakecluster/internal/fields/fieldstest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 func TestFieldsV1IsReadAsUpstreamReadsIt(t *testing.T) {

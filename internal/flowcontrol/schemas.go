@@ -22,7 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -173,12 +173,12 @@ func (i *index) addMandatory() {
 
 // The decoded specs, by their text. Most clusters have those of the initial objects alone.
 var (
-	schemaSpecs = content.NewCache[string, *flowcontrolv1.FlowSchemaSpec](256)
-	levelSpecs  = content.NewCache[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
+	schemaSpecs = cache.NewCache[string, *flowcontrolv1.FlowSchemaSpec](256)
+	levelSpecs  = cache.NewCache[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
 )
 
 // decoded returns the spec of an object, which is never altered.
-func decoded[T any](known *content.Cache[string, *T], record store.Record) (*T, error) {
+func decoded[T any](known *cache.Cache[string, *T], record store.Record) (*T, error) {
 	text := gjson.Get(record.Value, "spec").Raw
 	if spec, ok := known.Get(text); ok {
 		return spec, nil

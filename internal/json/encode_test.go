@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {

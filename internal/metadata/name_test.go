@@ -6,7 +6,7 @@ import (
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 func TestNamesAreToldAsUpstreamTellsThem(t *testing.T) {

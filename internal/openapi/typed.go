@@ -17,16 +17,16 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // typesV3 keeps the documents of services, by what they describe. A server has about 50.
-var typesV3 = content.NewCache[string, func() (*spec3.OpenAPI, error)](256)
+var typesV3 = cache.NewCache[string, func() (*spec3.OpenAPI, error)](256)
 
 // typesV2 keeps the OpenAPI v2 of servers, by what they describe. A cluster has three servers.
-var typesV2 = content.NewCache[string, func() (*spec.Swagger, error)](16)
+var typesV2 = cache.NewCache[string, func() (*spec.Swagger, error)](16)
 
 // key tells services of a server apart: all that their documents depend on.
 func (s *server) key(types *resource.OpenAPITypes, services ...*service) string {

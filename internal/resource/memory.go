@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/fields"
 	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
@@ -107,7 +107,7 @@ func (d Decoded) hasOwners(v *Version) bool {
 // under its present schema, because only then the text alone decides what is read. When
 // there is too much, the objects that were used longest ago are dropped.
 type Memory struct {
-	objects *content.Cache[string, remembered]
+	objects *cache.Cache[string, remembered]
 	verify  bool
 }
 
@@ -128,7 +128,7 @@ const (
 // NewMemory makes an empty memory. With verify, the memory checks each object that it
 // returns: it must still encode to its text, or else something has altered it.
 func NewMemory(verify bool) *Memory {
-	return &Memory{objects: content.NewCache[string, remembered](memoryBytes), verify: verify}
+	return &Memory{objects: cache.NewCache[string, remembered](memoryBytes), verify: verify}
 }
 
 // known returns the object of a record, if the memory has it.

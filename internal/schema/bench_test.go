@@ -9,7 +9,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/schema"
-	"github.com/fakecluster/fakecluster/internal/schema/schematest"
+	"github.com/fakecluster/fakecluster/internal/testing/schematest"
 )
 
 // propsOf is a schema, given as YAML.

@@ -4,8 +4,8 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/schema/schematest"
-	"github.com/fakecluster/fakecluster/internal/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/schematest"
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // The walks of this package say what upstream's libraries would. This test asks both,

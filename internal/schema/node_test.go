@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/schema"
-	"github.com/fakecluster/fakecluster/internal/schema/schematest"
+	"github.com/fakecluster/fakecluster/internal/testing/schematest"
 )
 
 func TestANodeKnowsWhatIsBelow(t *testing.T) {

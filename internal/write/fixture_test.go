@@ -25,11 +25,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/resource/memorytest"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
-	"github.com/fakecluster/fakecluster/store/leaktest"
 )
 
 func TestMain(m *testing.M) {

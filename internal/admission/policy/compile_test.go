@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -30,7 +30,7 @@ func TestAPolicyIsCompiledOnce(t *testing.T) {
 	if p, err := New(nil, []store.Record{stored("p", "1", "1 == 1")}, nil, nil, nil); p != nil || err != nil {
 		t.Fatal("a policy without a binding has something to say:", p, err)
 	}
-	known, ok := compiledValidating.Get(content.NewID(gjson.Get(stored("p", "1", "1 == 1").Value, "spec").Raw))
+	known, ok := compiledValidating.Get(cache.NewID(gjson.Get(stored("p", "1", "1 == 1").Value, "spec").Raw))
 	if !ok {
 		t.Fatal("a policy is not compiled when it is stored")
 	}

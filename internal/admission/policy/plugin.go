@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/content"
+	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -57,13 +57,13 @@ type compiled[S, E any] struct {
 }
 
 // compiledSpecs holds compiled specs by their text.
-type compiledSpecs[S, E any] map[content.ID]*compiled[S, E]
+type compiledSpecs[S, E any] map[cache.ID]*compiled[S, E]
 
 // compiledValidating and compiledMutating keep up to 256 compiled specs each, by the text of the
 // spec, for all clusters of the process.
 var (
-	compiledValidating = content.NewCache[content.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
-	compiledMutating   = content.NewCache[content.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
+	compiledValidating = cache.NewCache[cache.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
+	compiledMutating   = cache.NewCache[cache.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
 )
 
 // New makes the plugin from the stored ValidatingAdmissionPolicies, their bindings,
@@ -155,10 +155,10 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 
 // compile adds the compiled spec of a stored policy. It compiles the spec unless it finds it in
 // the last plugin or in the cache.
-func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], known *content.Cache[content.ID, *compiled[S, E]],
+func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], known *cache.Cache[cache.ID, *compiled[S, E]],
 	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
-	id := content.NewID(text)
+	id := cache.NewID(text)
 	c, ok := former[id]
 	if !ok {
 		c, ok = known.Get(id)

@@ -1,0 +1,136 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+)
+
+// Choice says which plugins are on, and how they are configured.
+type Choice struct {
+	// on says it of some plugins. The others are on if a real server has them on by default.
+	on     map[string]bool
+	config Configuration
+}
+
+// NewChoice turns plugins on and off by their names, as kube-apiserver's flags
+// --enable-admission-plugins and --disable-admission-plugins do. It fails in the words of a real
+// server.
+func NewChoice(enable, disable []string, config Configuration) (Choice, error) {
+	c := Choice{map[string]bool{}, config}
+	var errs []error
+	for _, name := range enable {
+		if find(name) == nil {
+			errs = append(errs, fmt.Errorf("enable-admission-plugins plugin %q is unknown", name))
+		}
+		c.on[name] = true
+	}
+	var both []string
+	for _, name := range disable {
+		if find(name) == nil {
+			errs = append(errs, fmt.Errorf("disable-admission-plugins plugin %q is unknown", name))
+		}
+		if c.on[name] {
+			both = append(both, name)
+			continue
+		}
+		c.on[name] = false
+	}
+	if len(both) > 0 {
+		slices.Sort(both)
+		errs = append(errs, fmt.Errorf("%v in enable-admission-plugins and disable-admission-plugins overlapped", slices.Compact(both)))
+	}
+	return c, errors.Join(errs...)
+}
+
+// find returns the plugin of a name, or nil if a real server does not have it.
+func find(name string) *plugin {
+	i := slices.IndexFunc(ordered, func(p plugin) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &ordered[i]
+}
+
+// OffByDefault turns a plugin off unless it was turned on or off by name.
+func (c Choice) OffByDefault(name string) {
+	if _, said := c.on[name]; !said {
+		c.on[name] = false
+	}
+}
+
+func (c Choice) isOn(p *plugin) bool {
+	if on, said := c.on[p.name]; said {
+		return on
+	}
+	return !p.off
+}
+
+func (c Choice) isOff(name string) bool { return !c.isOn(find(name)) }
+
+// NamespaceLifecycle tells whether the plugin of this name is on.
+func (c Choice) NamespaceLifecycle() bool { return !c.isOff(lifecycle.PluginName) }
+
+// ResourceQuota tells whether the plugin of this name is on.
+func (c Choice) ResourceQuota() bool { return !c.isOff(resourcequota.PluginName) }
+
+// Configuration returns how the plugins are configured.
+func (c Choice) Configuration() Configuration { return c.config }
+
+// Chain makes the chain of a cluster without policies, webhooks and functions. It fails if a
+// plugin refuses its configuration.
+func (c Choice) Chain(cluster Cluster) (admission.Chain, error) {
+	var chain admission.Chain
+	for where, into := range map[place]*admission.InTree{first: &chain.First, inTree: &chain.InTree, last: &chain.Last} {
+		p, err := c.at(where, cluster)
+		if err != nil {
+			return chain, err
+		}
+		if p != nil {
+			*into = p
+		}
+	}
+	chain.Off.Mutating = admission.Off{Policies: c.isOff(mutatingpolicy.PluginName), Webhooks: c.isOff(mutatingwebhook.PluginName)}
+	chain.Off.Validating = admission.Off{Policies: c.isOff(validatingpolicy.PluginName), Webhooks: c.isOff(validatingwebhook.PluginName)}
+	return chain, nil
+}
+
+// at returns the plugins of a place that are on, or nil if none is. With a configuration, or
+// a plugin that needs one, they are made at once.
+func (c Choice) at(where place, cluster Cluster) (*plugins, error) {
+	var on []*plugin
+	configured := c.config.plugins != nil
+	for i := range ordered {
+		if p := &ordered[i]; p.place == where && c.isOn(p) {
+			on = append(on, p)
+			configured = configured || p.configured
+		}
+	}
+	if len(on) == 0 {
+		return nil, nil
+	}
+	all := newPlugins(on, c.config, cluster)
+	if !configured {
+		return all, nil
+	}
+	_, err := all.made()
+	return all, err
+}
+
+// Names returns the names of all plugins of a real server, in its order.
+func Names() []string {
+	var all []string
+	for _, p := range ordered {
+		all = append(all, p.name)
+	}
+	return all
+}

@@ -1,0 +1,105 @@
+package plugins
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	upstream "k8s.io/apiserver/pkg/admission"
+	policyconfig "k8s.io/apiserver/pkg/admission/plugin/policy/config"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	quotaapi "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
+	webhookconfig "k8s.io/apiserver/pkg/admission/plugin/webhook/config"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	"k8s.io/apiserver/pkg/apis/apiserver/install"
+)
+
+// Configuration is what the file of kube-apiserver's flag --admission-control-config-file
+// says to plugins. The zero value says nothing.
+type Configuration struct {
+	plugins upstream.ConfigProvider
+	// MutatingKubeconfig and ValidatingKubeconfig are the files with the credentials for
+	// webhooks; empty: none.
+	MutatingKubeconfig, ValidatingKubeconfig string
+	limited                                  []quotaapi.LimitedResource
+}
+
+// ReadConfiguration reads the file. It fails in the words of a real server, and for a
+// setting that fakecluster does not have.
+func ReadConfiguration(file string) (Configuration, error) {
+	if file == "" {
+		return Configuration{}, nil
+	}
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	plugins, err := upstream.ReadAdmissionConfiguration(Names(), file, scheme)
+	if err != nil {
+		return Configuration{}, fmt.Errorf("failed to read plugin config: %w", err)
+	}
+	c := Configuration{plugins: plugins}
+	for _, elsewhere := range []struct {
+		plugin string
+		read   func(io.Reader) error
+	}{
+		{mutatingpolicy.PluginName, func(from io.Reader) error {
+			is, err := policyconfig.LoadMutatingConfig(from)
+			return cmp.Or(err, refuseManifests(is.StaticManifestsDir))
+		}},
+		{validatingpolicy.PluginName, func(from io.Reader) error {
+			is, err := policyconfig.LoadValidatingConfig(from)
+			return cmp.Or(err, refuseManifests(is.StaticManifestsDir))
+		}},
+		{mutatingwebhook.PluginName, readKubeconfig(&c.MutatingKubeconfig)},
+		{validatingwebhook.PluginName, readKubeconfig(&c.ValidatingKubeconfig)},
+		{resourcequota.PluginName, func(from io.Reader) error {
+			is, err := resourcequota.LoadConfiguration(from)
+			if err == nil {
+				c.limited = is.LimitedResources
+			}
+			return err
+		}},
+	} {
+		from, err := c.of(elsewhere.plugin)
+		if err != nil {
+			return Configuration{}, err
+		}
+		if err := elsewhere.read(from); err != nil {
+			return Configuration{}, fmt.Errorf("couldn't init admission plugin %q: %w", elsewhere.plugin, err)
+		}
+	}
+	return c, nil
+}
+
+// readKubeconfig returns a function that reads which file has the credentials for webhooks.
+func readKubeconfig(into *string) func(io.Reader) error {
+	return func(from io.Reader) error {
+		is, err := webhookconfig.LoadConfig(from)
+		if err != nil {
+			return err
+		}
+		*into = is.KubeConfigFile
+		return refuseManifests(is.StaticManifestsDir)
+	}
+}
+
+func refuseManifests(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	return fmt.Errorf("fakecluster does not read the manifests in the folder staticManifestsDir: %s", folder)
+}
+
+// of returns the configuration of a plugin, or nil if there is none.
+func (c Configuration) of(plugin string) (io.Reader, error) {
+	if c.plugins == nil {
+		return nil, nil
+	}
+	return c.plugins.ConfigFor(plugin)
+}
+
+// LimitsResources tells whether there are resources that may not be used without a quota.
+func (c Configuration) LimitsResources() bool { return len(c.limited) > 0 }

@@ -1,0 +1,110 @@
+package plugins
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// A plugin is not asked about resources that it does not judge. So it must pass their objects without
+// a look at the cluster: here is none, and a plugin that looks panics.
+func TestPluginsPassWhatTheyAreNotAskedAbout(t *testing.T) {
+	everything, err := builtin.ParseRuntimeConfig("api/all=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := builtin.Resources(builtin.Options{RuntimeConfig: everything}, crd.Definitions(false))
+	for i := range ordered {
+		p := &ordered[i]
+		if p.of == nil {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			made, err := makePlugins([]*plugin{p}, Configuration{}, nowhere{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed, judged := 0, 0
+			for _, r := range served {
+				if !r.JudgedInTree {
+					continue
+				}
+				if p.judges(r) {
+					judged++
+					continue
+				}
+				for _, operation := range []upstream.Operation{upstream.Create, upstream.Update, upstream.Delete} {
+					for _, subresource := range []string{"", "status"} {
+						if diff := effect(made, r, subresource, operation); diff != "" {
+							t.Errorf("%s %s/%s: %s", operation, r.GroupResource(), subresource, diff)
+						}
+						passed++
+					}
+				}
+			}
+			want := len(p.of)
+			for _, gated := range resources("podgroups.scheduling.k8s.io", "compositepodgroups.scheduling.k8s.io") {
+				if slices.Contains(p.of, gated) {
+					want-- // behind a feature gate that is closed
+				}
+			}
+			if judged != want {
+				t.Errorf("%d of %v are served", judged, p.of)
+			}
+			if passed < 100 {
+				t.Errorf("only %d writes were passed", passed)
+			}
+		})
+	}
+}
+
+// effect returns what plugins do to a write; empty: nothing.
+func effect(all made, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
+	defer func() {
+		if p := recover(); p != nil {
+			diff = "it looks at the cluster"
+		}
+	}()
+	obj := r.Storage.Codec.New()
+	was := obj.DeepCopyObject()
+	var old runtime.Object
+	if operation != upstream.Create {
+		old = obj.DeepCopyObject()
+	}
+	a := upstream.NewAttributesRecord(obj, old, r.Storage.Kind(), "default", "a", r.Storage.GroupVersionResource(), subresource,
+		operation, nil, false, &user.DefaultInfo{Name: "jane"})
+	for _, m := range all.mutating {
+		if m.Handles(operation) {
+			if err := m.Admit(context.Background(), a, nil); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	for _, v := range all.validating {
+		if v.Handles(operation) {
+			if err := v.Validate(context.Background(), a, nil); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return cmp.Diff(was, obj)
+}
+
+// nowhere is a cluster that nobody may ask.
+type nowhere struct{ Cluster }
+
+func (nowhere) Authorizer() authorizer.UnconditionalAuthorizer {
+	return struct {
+		authorizer.UnconditionalAuthorizer
+	}{}
+}

@@ -1,0 +1,364 @@
+package plugins
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	upstream "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	quota "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
+	"k8s.io/kubernetes/pkg/quota/v1/install"
+	"k8s.io/utils/clock"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// QuotaCluster is what measuring the use of quotas needs of the server.
+type QuotaCluster interface {
+	admission.Cluster
+	// Stored returns the objects of a namespace as they are worked on, of an internal type for
+	// most built-in kinds.
+	Stored(r *resource.Resource, namespace string) ([]runtime.Object, error)
+	// Count returns how many objects there are in a namespace.
+	Count(r *resource.Resource, namespace string) (int, error)
+}
+
+// Quotas measure what ResourceQuotas limit, by upstream's evaluators. They have no state: what
+// is used stands in the status of a quota.
+//
+// Upstream's plugin writes that status before the object, so that it charges for an object that
+// is then not stored. Here the caller commits both together.
+type Quotas struct {
+	cluster QuotaCluster
+	config  Configuration
+}
+
+// NewQuotas returns the quotas of a cluster.
+func NewQuotas(c QuotaCluster, config Configuration) Quotas { return Quotas{c, config} }
+
+// Charge judges a write by all quotas of its namespace, as the plugin ResourceQuota does. It
+// returns those that must be charged, with their new status. It does not alter the given ones.
+func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]corev1.ResourceQuota, error) {
+	evaluator := q.evaluator(a.GetResource().GroupResource())
+	if evaluator == nil || !evaluator.Handles(a) {
+		return nil, nil
+	}
+	after, err := resourcequota.CheckRequest(quotas, a, evaluator, q.config.limited)
+	if err != nil {
+		return nil, err
+	}
+	var charged []corev1.ResourceQuota
+	for i := range after {
+		if !quota.Equals(quotas[i].Status.Used, after[i].Status.Used) {
+			charged = append(charged, after[i])
+		}
+	}
+	return charged, nil
+}
+
+// Effect is the effect of an update or a delete of an object on a quota.
+type Effect struct {
+	// Changes says that more or less of the quota is used afterwards, or may be.
+	Changes bool
+	// Exact says that Used is what is used afterwards, if the status of the quota was right
+	// before. Otherwise the quota must be measured again.
+	Exact bool
+	Used  corev1.ResourceList
+}
+
+// Effect returns the effect of an update or a delete of an object on a quota; is is nil for a
+// delete. If ChangesUsage is false for the resource, was may be nil. Charge is for creates.
+func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (Effect, error) {
+	evaluator, hard := q.evaluator(of), quota.ResourceNames(rq.Status.Hard)
+	if evaluator == nil {
+		return Effect{}, nil
+	}
+	limits := evaluator.MatchingResources(hard)
+	if len(limits) == 0 {
+		return Effect{}, nil
+	}
+	if q.limitsDevices(hard) {
+		// What a ResourceClaim uses depends on pods and DeviceClasses.
+		return Effect{Changes: true}, nil
+	}
+	var after corev1.ResourceList
+	before, err := usageUnder(evaluator, rq, was)
+	if err == nil && is != nil {
+		after, err = usageUnder(evaluator, rq, is)
+	}
+	if err != nil {
+		return Effect{}, err
+	}
+	if quota.Equals(before, after) {
+		// A pod may have stopped counting because time has passed, and the quota may not say
+		// so yet.
+		return Effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
+	}
+	e := Effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
+	for name, difference := range quota.Mask(quota.Subtract(after, before), limits) {
+		used, known := rq.Status.Used[name]
+		used = used.DeepCopy()
+		used.Add(difference)
+		e.Exact = e.Exact && known && used.Sign() >= 0
+		e.Used[name] = used
+	}
+	return e, nil
+}
+
+// limitsDevices tells whether a quota limits what ResourceClaims use.
+func (q Quotas) limitsDevices(hard []corev1.ResourceName) bool {
+	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
+}
+
+// SameUse tells whether the same is used of two quotas.
+func SameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
+
+// countsUntil returns when a pod that is being deleted stops counting for quotas; zero: it
+// counts as long as it exists.
+func countsUntil(obj runtime.Object) time.Time {
+	m, err := meta.Accessor(obj)
+	if err != nil || m.GetDeletionTimestamp() == nil || m.GetDeletionGracePeriodSeconds() == nil {
+		return time.Time{}
+	}
+	return m.GetDeletionTimestamp().Add(time.Duration(*m.GetDeletionGracePeriodSeconds()) * time.Second)
+}
+
+// CountsLess returns the next time after now at which one of these pods stops counting for quotas;
+// zero: there is none.
+func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
+	for _, pod := range pods {
+		if until := countsUntil(pod); until.After(now) && (next.IsZero() || until.Before(next)) {
+			next = until
+		}
+	}
+	return next
+}
+
+// Limits tells whether a quota, as it was last measured, limits what objects of a resource use.
+func (q Quotas) Limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
+	evaluator := q.evaluator(of)
+	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
+}
+
+// LimitsPods tells whether a quota limits what pods use.
+func (q Quotas) LimitsPods(rq *corev1.ResourceQuota) bool {
+	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
+}
+
+// usageUnder returns what an object uses of a quota.
+func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object) (corev1.ResourceList, error) {
+	matches, err := e.Matches(rq, obj)
+	if err != nil || !matches {
+		return nil, err
+	}
+	return e.Usage(obj)
+}
+
+// ChangesUsage tells whether updates of objects can change what they use. Of other kinds the
+// number of objects counts and nothing else.
+func ChangesUsage(of schema.GroupResource) bool {
+	switch of {
+	case pods, services, claims, resourceClaims:
+		return true
+	}
+	return false
+}
+
+// Measure sets the status of a quota to what its spec limits and to what is used, and tells
+// whether anything has changed. It does what resourcequota-controller does. If it fails for some
+// resources, it has measured the others.
+func (q Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, err error) {
+	hard := quota.Add(corev1.ResourceList{}, rq.Spec.Hard)
+	used := quota.Add(corev1.ResourceList{}, rq.Status.Used)
+	measured, err := quota.CalculateUsage(rq.Namespace, rq.Spec.Scopes, hard, q.registry(rq.Spec.Hard), rq.Spec.ScopeSelector)
+	for name, quantity := range measured {
+		used[name] = quantity
+	}
+	used = quota.Mask(used, quota.ResourceNames(hard))
+	was := rq.Status
+	rq.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: used}
+	changed = was.Hard == nil || was.Used == nil || !equality.Semantic.DeepEqual(rq.Spec.Hard, was.Hard) || !quota.Equals(used, was.Used)
+	return changed, err
+}
+
+var (
+	pods           = corev1.Resource("pods")
+	services       = corev1.Resource("services")
+	claims         = corev1.Resource("persistentvolumeclaims")
+	resourceClaims = resourcev1.Resource("resourceclaims")
+)
+
+// aliases are the names under which objects of some kinds have always been counted, beside
+// those that begin with "count/".
+var aliases = map[schema.GroupResource]corev1.ResourceName{
+	corev1.Resource("configmaps"):             corev1.ResourceConfigMaps,
+	corev1.Resource("resourcequotas"):         corev1.ResourceQuotas,
+	corev1.Resource("replicationcontrollers"): corev1.ResourceReplicationControllers,
+	corev1.Resource("secrets"):                corev1.ResourceSecrets,
+}
+
+// evaluator says what an object of a resource uses; nil: nothing that could be limited.
+func (q Quotas) evaluator(of schema.GroupResource) quota.Evaluator {
+	if _, ignored := install.DefaultIgnoredResources()[of]; ignored {
+		return nil
+	}
+	switch of {
+	case pods:
+		return core.NewPodEvaluator(q.lister, passing{now: q.cluster.Now})
+	case services:
+		return core.NewServiceEvaluator(q.lister)
+	case claims:
+		return core.NewPersistentVolumeClaimEvaluator(q.lister)
+	case resourceClaims:
+		return q.resourceClaimEvaluator()
+	}
+	return generic.NewObjectCountEvaluator(of, q.placeholders(of), aliases[of])
+}
+
+// registry has the evaluators of what a quota limits.
+func (q Quotas) registry(hard corev1.ResourceList) quota.Registry {
+	of := []schema.GroupResource{pods, services, claims, resourceClaims}
+	for gr := range aliases {
+		of = append(of, gr)
+	}
+	for name := range hard {
+		counted, is := strings.CutPrefix(string(name), "count/")
+		if !is {
+			continue
+		}
+		plural, group, _ := strings.Cut(counted, ".")
+		if gr := (schema.GroupResource{Group: group, Resource: plural}); q.served(gr) != nil {
+			of = append(of, gr)
+		}
+	}
+	var all []quota.Evaluator
+	for _, gr := range of {
+		if e := q.evaluator(gr); e != nil {
+			all = append(all, e)
+		}
+	}
+	return generic.NewRegistry(all)
+}
+
+// resourceClaimEvaluator returns the evaluator of ResourceClaims. Upstream feeds it by
+// informers.
+func (q Quotas) resourceClaimEvaluator() quota.Evaluator {
+	classes := extendedresourcecache.NewExtendedResourceCache(klog.Background())
+	for _, class := range (indexer{cluster: q.cluster, kind: resourcev1.SchemeGroupVersion.WithKind("DeviceClass")}).List() {
+		classes.OnAdd(class, true)
+	}
+	all := indexer{cluster: q.cluster, kind: resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")}
+	ofPod := func(namespace string, pod types.UID) ([]*resourcev1.ResourceClaim, error) {
+		objects, err := all.in(namespace)
+		if err != nil {
+			return nil, err
+		}
+		var owned []*resourcev1.ResourceClaim
+		for _, obj := range objects {
+			claim := obj.(*resourcev1.ResourceClaim)
+			owner := metav1.GetControllerOfNoCopy(claim)
+			if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" &&
+				owner != nil && owner.APIVersion == "v1" && owner.Kind == "Pod" && owner.UID == pod {
+				owned = append(owned, claim)
+			}
+		}
+		return owned, nil
+	}
+	return core.NewResourceClaimEvaluator(q.lister, classes, factory{cluster: q.cluster}.Core().V1().Pods().Lister(), ofPod)
+}
+
+// served returns a resource in the catalogue; nil: there is none.
+func (q Quotas) served(of schema.GroupResource) *resource.Resource {
+	r := q.cluster.Catalogue().Resource(of.Group, of.Resource)
+	if r == nil || !r.Namespaced {
+		return nil
+	}
+	return r
+}
+
+// lister lists the objects of a resource for an evaluator.
+func (q Quotas) lister(of schema.GroupVersionResource) (cache.GenericLister, error) {
+	return storedLister{q, of.GroupResource()}, nil
+}
+
+// placeholders list as many objects as there are, for an evaluator that counts and does not look
+// at them.
+func (q Quotas) placeholders(of schema.GroupResource) generic.ListFuncByNamespace {
+	return func(namespace string) ([]runtime.Object, error) {
+		r := q.served(of)
+		if r == nil {
+			return nil, nil
+		}
+		n, err := q.cluster.Count(r, namespace)
+		return make([]runtime.Object, n), err
+	}
+}
+
+// storedLister lists what is stored now.
+type storedLister struct {
+	quotas Quotas
+	of     schema.GroupResource
+}
+
+// List implements cache.GenericLister.
+func (l storedLister) List(s labels.Selector) ([]runtime.Object, error) {
+	return l.ByNamespace("").List(s)
+}
+
+// Get implements cache.GenericLister. Evaluators list only.
+func (l storedLister) Get(name string) (runtime.Object, error) { return l.ByNamespace("").Get(name) }
+
+// ByNamespace implements cache.GenericLister.
+func (l storedLister) ByNamespace(namespace string) cache.GenericNamespaceLister {
+	return storedNamespaceLister{l, namespace}
+}
+
+// storedNamespaceLister lists what is stored in a namespace now.
+type storedNamespaceLister struct {
+	storedLister
+	namespace string
+}
+
+// List implements cache.GenericNamespaceLister. Evaluators ask for everything.
+func (l storedNamespaceLister) List(labels.Selector) ([]runtime.Object, error) {
+	r := l.quotas.served(l.of)
+	if r == nil {
+		return nil, nil
+	}
+	return l.quotas.cluster.Stored(r, l.namespace)
+}
+
+// Get implements cache.GenericNamespaceLister. Evaluators list only.
+func (l storedNamespaceLister) Get(name string) (runtime.Object, error) {
+	return nil, fmt.Errorf("%s %q cannot be read one by one", l.of, name)
+}
+
+// passing is the clock of the cluster, a moment later. A real server measures some time after a
+// write. With a clock that stands still, as in a testing/synctest bubble, a grace period of 0
+// would not be over yet.
+type passing struct {
+	clock.RealClock
+	now func() time.Time
+}
+
+// Now implements clock.PassiveClock.
+func (p passing) Now() time.Time { return p.now().Add(1) }
+
+// Since implements clock.PassiveClock.
+func (p passing) Since(t time.Time) time.Duration { return p.Now().Sub(t) }

@@ -1,0 +1,99 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	upstream "k8s.io/apiserver/pkg/admission"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// ServiceAccount is the name of the plugin that gives Pods a ServiceAccount and its token.
+// It is on by default only if the controller that creates the accounts acts.
+const ServiceAccount = serviceaccount.PluginName
+
+// accounts is the client with which the plugin looks up an account that the informer did not
+// have. The informer reads the same store, so the account does not exist.
+//
+// A controller outside of the cluster may be about to create the account default, so upstream's plugin
+// asks for it ten times, with pauses, if the error is a NotFound. Here the account is waited for, and the
+// error only has the text of a NotFound, which is all that the user of the plugin sees of it.
+type accounts struct {
+	corev1client.ServiceAccountInterface
+	cluster   Cluster
+	namespace string
+}
+
+// longestWait is how long a Pod waits for the account default of its namespace. Upstream's pauses take
+// between 0.9 and 1.8 seconds.
+const longestWait = time.Second
+
+func (c coreClient) ServiceAccounts(namespace string) corev1client.ServiceAccountInterface {
+	return accounts{cluster: c.cluster, namespace: namespace}
+}
+
+func (a accounts) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ServiceAccount, error) {
+	of := a.cluster.Catalogue().Resource("", "serviceaccounts").Version("v1")
+	get := a.cluster.Get
+	if name == serviceaccount.DefaultServiceAccountName {
+		get = func(of *resource.Version, namespace, name string) (runtime.Object, error) {
+			ctx, cancel := context.WithTimeout(ctx, longestWait)
+			defer cancel()
+			return a.cluster.Await(ctx, of, namespace, name)
+		}
+	}
+	obj, err := get(of, a.namespace, name)
+	if apierrors.IsNotFound(err) {
+		err = errors.New(apierrors.NewNotFound(core.Resource("serviceaccount"), name).Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.ServiceAccount), nil
+}
+
+// accountPlugin is upstream's plugin, except that the cluster generates the name of the volume
+// with the token, so that it repeats with the cluster's seed.
+type accountPlugin struct {
+	*serviceaccount.Plugin
+	name func(base string) string
+}
+
+// Admit implements admission.MutationInterface.
+func (p accountPlugin) Admit(ctx context.Context, a upstream.Attributes, o upstream.ObjectInterfaces) error {
+	pod, isPod := a.GetObject().(*core.Pod)
+	before := 0
+	if isPod {
+		before = len(pod.Spec.Volumes)
+	}
+	if err := p.Plugin.Admit(ctx, a, o); err != nil || !isPod || len(pod.Spec.Volumes) == before {
+		return err
+	}
+	const base = serviceaccount.ServiceAccountVolumeName + "-"
+	volume := &pod.Spec.Volumes[len(pod.Spec.Volumes)-1] // the plugin appends one at most
+	if !strings.HasPrefix(volume.Name, base) {
+		return nil
+	}
+	was := volume.Name
+	volume.Name = p.name(base)
+	for _, containers := range [][]core.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for m := range containers[i].VolumeMounts {
+				if mount := &containers[i].VolumeMounts[m]; mount.Name == was {
+					mount.Name = volume.Name
+				}
+			}
+		}
+	}
+	return nil
+}

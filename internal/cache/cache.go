@@ -1,0 +1,96 @@
+package cache
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"io"
+	"sync"
+)
+
+// ID identifies a content: it is the hash of a text, or of several.
+type ID [sha256.Size]byte
+
+// NewID returns the ID of several texts together. The texts "a" and "b" have another ID than
+// the one text "ab".
+func NewID(parts ...string) ID {
+	h := sha256.New()
+	for _, part := range parts {
+		_, _ = io.WriteString(h, part) // a hash never fails
+		h.Write([]byte{0})
+	}
+	return ID(h.Sum(nil))
+}
+
+// Cache keeps values by what they were made from, up to a total weight. Beyond that it
+// forgets the values that were used longest ago. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	limit int
+
+	mu      sync.Mutex
+	weight  int
+	entries map[K]*list.Element
+	order   list.List // of cached[K, V], the one used last is first
+}
+
+type cached[K comparable, V any] struct {
+	key    K
+	value  V
+	weight int
+}
+
+// NewCache makes a cache with a limit on the total weight of its values, in the unit that the
+// callers of Put use: bytes, or 1 for each value. A single value that is heavier than the
+// limit is kept until the next one comes.
+func NewCache[K comparable, V any](limit int) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
+}
+
+// Get returns the value of a key, and whether there is one.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[key]
+	if e == nil {
+		return value, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(cached[K, V]).value, true
+}
+
+// Put keeps a value and returns it. If there is a value already, it keeps and returns that
+// one, so that all callers have the same.
+func (c *Cache[K, V]) Put(key K, value V, weight int) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[key]; e != nil {
+		return e.Value.(cached[K, V]).value
+	}
+	c.entries[key] = c.order.PushFront(cached[K, V]{key, value, weight})
+	c.weight += weight
+	c.trim()
+	return value
+}
+
+// Replace keeps a value in place of the present one. It is for keys of things that change.
+func (c *Cache[K, V]) Replace(key K, value V, weight int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[key]; e != nil {
+		c.weight -= e.Value.(cached[K, V]).weight
+		e.Value = cached[K, V]{key, value, weight}
+		c.order.MoveToFront(e)
+	} else {
+		c.entries[key] = c.order.PushFront(cached[K, V]{key, value, weight})
+	}
+	c.weight += weight
+	c.trim()
+}
+
+// trim drops the values that were used longest ago until the rest is within the limit.
+func (c *Cache[K, V]) trim() {
+	for c.weight > c.limit && c.order.Len() > 1 {
+		oldest := c.order.Remove(c.order.Back()).(cached[K, V])
+		delete(c.entries, oldest.key)
+		c.weight -= oldest.weight
+	}
+}

@@ -1,0 +1,218 @@
+package cache_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNoPackageVariableChanges looks for assignments to package variables, and for package
+// variables of types that are there to be changed. The caches are no such variables: doc.go
+// lists them. CONTRIBUTING says why these settings of libraries are needed.
+func TestNoPackageVariableChanges(t *testing.T) {
+	want := []string{
+		"cmd/fakecluster sets utilruntime.ErrorHandlers", // in its own process
+		"fakecluster sets tested",                        // the clusters whose tests run, which a panic is told
+		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
+		"internal/builtin sets podstorage.EvictionsRetry",
+		"internal/testing/seedtest has asked, a sync.Map", // of tests
+		"internal/write sets jsonpatch.AccumulatedCopySizeLimit",
+	}
+	var got []string
+	for folder, files := range sources(t) {
+		variables := map[string]bool{}
+		for _, file := range files {
+			for _, spec := range packageVariables(file) {
+				for _, name := range spec.Names {
+					variables[name.Name] = name.Name != "_"
+					if of, ok := spec.Type.(*ast.SelectorExpr); ok && isChangeable(of) {
+						got = append(got, fmt.Sprintf("%s has %s, a %s.%s", folder, name.Name, of.X, of.Sel))
+					}
+				}
+			}
+		}
+		for _, file := range files {
+			for _, code := range codeIn(file) {
+				for _, name := range changedIn(code, variables, importsOf(file)) {
+					got = append(got, fmt.Sprintf("%s sets %s", folder, name))
+				}
+			}
+		}
+	}
+	slices.Sort(got)
+	got = slices.Compact(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("package variables that change (-want +got):\n%s", diff)
+	}
+}
+
+// sources returns the files of the module by folder, without tests.
+func sources(t *testing.T) map[string][]*ast.File {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	files := map[string][]*ast.File{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "testdata", "conformance", "benchmarks", "examples"}, d.Name()):
+			return filepath.SkipDir // the last three are modules of their own
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		files[filepath.ToSlash(folder)] = append(files[filepath.ToSlash(folder)], file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// packageVariables returns the declarations of package variables in a file.
+func packageVariables(file *ast.File) (specs []*ast.ValueSpec) {
+	for _, decl := range file.Decls {
+		if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				specs = append(specs, spec.(*ast.ValueSpec))
+			}
+		}
+	}
+	return specs
+}
+
+// codeIn returns the functions of a file, and the initial values of its package variables.
+func codeIn(file *ast.File) (code []ast.Node) {
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok {
+			code = append(code, f)
+		}
+	}
+	for _, spec := range packageVariables(file) {
+		for _, value := range spec.Values {
+			code = append(code, value)
+		}
+	}
+	return code
+}
+
+// isChangeable tells whether a type is there to be changed.
+func isChangeable(of *ast.SelectorExpr) bool {
+	name := fmt.Sprintf("%s.%s", of.X, of.Sel)
+	return strings.HasPrefix(name, "atomic.") || slices.Contains([]string{"sync.Map", "sync.Pool", "sync.Mutex", "sync.RWMutex", "sync.Once"}, name)
+}
+
+// importsOf returns the names under which a file imports packages.
+func importsOf(file *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, of := range file.Imports {
+		name := filepath.Base(strings.Trim(of.Path.Value, `"`))
+		if of.Name != nil {
+			name = of.Name.Name
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// changedIn returns the package variables that code assigns to: those of its own package and
+// those of others.
+func changedIn(code ast.Node, variables, imports map[string]bool) (names []string) {
+	local := localsOf(code)
+	set := func(to ast.Expr) {
+		if name := assigned(to, local, variables, imports); name != "" {
+			names = append(names, name)
+		}
+	}
+	ast.Inspect(code, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE {
+				for _, to := range n.Lhs {
+					set(to)
+				}
+			}
+		case *ast.IncDecStmt:
+			set(n.X)
+		case *ast.CallExpr:
+			if of, ok := n.Fun.(*ast.Ident); ok && (of.Name == "delete" || of.Name == "clear") && len(n.Args) > 0 {
+				set(n.Args[0])
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// localsOf returns the names that code declares, wherever they are in scope.
+func localsOf(code ast.Node) map[string]bool {
+	local := map[string]bool{}
+	ast.Inspect(code, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				local[name.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				local[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			for _, to := range n.Lhs {
+				if id, ok := to.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					local[id.Name] = true
+				}
+			}
+		case *ast.RangeStmt:
+			for _, to := range []ast.Expr{n.Key, n.Value} {
+				if id, ok := to.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					local[id.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	return local
+}
+
+// assigned returns the package variable that an assignment to an expression changes, or the
+// empty text.
+func assigned(to ast.Expr, local, variables, imports map[string]bool) string {
+	selected := ""
+	for {
+		switch of := to.(type) {
+		case *ast.SelectorExpr:
+			to, selected = of.X, of.Sel.Name
+		case *ast.IndexExpr:
+			to = of.X
+		case *ast.StarExpr:
+			to = of.X
+		case *ast.ParenExpr:
+			to = of.X
+		case *ast.Ident:
+			switch {
+			case local[of.Name]:
+			case variables[of.Name]:
+				return of.Name
+			case imports[of.Name] && selected != "":
+				return of.Name + "." + selected
+			}
+			return ""
+		default:
+			return ""
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	rbacv1apply "k8s.io/client-go/applyconfigurations/rbac/v1"
+)
+
+var clusterRoles = kind{rbacv1.GroupName, "clusterroles"}
+
+// aggregation gives ClusterRoles with an aggregationRule the rules of those that it selects.
+func aggregation() *controller {
+	return &controller{
+		account: "clusterrole-aggregation-controller",
+		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, _ change, add func(namespace, name string)) error {
+			roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
+			for _, role := range roles {
+				if role.AggregationRule != nil {
+					add("", role.Name)
+				}
+			}
+			return err
+		}}},
+		keep: func(s *step, key types.NamespacedName) error {
+			role, err := find[*rbacv1.ClusterRole](s, clusterRoles, "", key.Name)
+			if err != nil || role == nil || role.AggregationRule == nil {
+				return err
+			}
+			wanted, err := aggregatedRules(s, role)
+			if err != nil || equality.Semantic.DeepEqual(wanted, role.Rules) {
+				return err
+			}
+			configuration := rbacv1apply.ClusterRole(role.Name)
+			for _, r := range wanted {
+				configuration.WithRules(&rbacv1apply.PolicyRuleApplyConfiguration{
+					Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames, NonResourceURLs: r.NonResourceURLs,
+				})
+			}
+			return s.apply(clusterRoles, role, "", "clusterrole-aggregation-controller", configuration)
+		},
+	}
+}
+
+// aggregatedRules returns the rules of the roles that a role selects, by selector and then by name,
+// each once.
+func aggregatedRules(s *step, role *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
+	rules := []rbacv1.PolicyRule{}
+	for i := range role.AggregationRule.ClusterRoleSelectors {
+		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
+		if err != nil {
+			return nil, err
+		}
+		selected, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", selector)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(selected, func(a, b *rbacv1.ClusterRole) int { return compareNames(a, b) })
+		for _, from := range selected {
+			if from.Name == role.Name {
+				continue
+			}
+			for _, rule := range from.Rules {
+				if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, rule) }) {
+					rules = append(rules, rule)
+				}
+			}
+		}
+	}
+	return rules, nil
+}

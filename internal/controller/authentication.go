@@ -1,0 +1,140 @@
+package controller
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// authenticationInfo is the ConfigMap from which servers of aggregated APIs learn whom to trust.
+var authenticationInfo = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
+
+// The keys of the certificates in its data.
+const (
+	clientCAs     = "client-ca-file"
+	frontProxyCAs = "requestheader-client-ca-file"
+)
+
+// frontProxyLists are the keys of lists in JSON.
+var frontProxyLists = []string{
+	"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers",
+	"requestheader-extra-headers-prefix", "requestheader-allowed-names",
+}
+
+// expiredFor is how long a certificate is kept after it has expired.
+const expiredFor = 5 * time.Minute
+
+// authenticationTrust publishes the authorities that the server trusts, adds them to those that
+// other servers have published, and restores what somebody changes or deletes.
+func authenticationTrust() *controller {
+	return &controller{
+		first: func(s *step, add func(namespace, name string)) {
+			if len(s.of.server.AuthenticationInfo()) > 0 {
+				add(authenticationInfo.Namespace, authenticationInfo.Name)
+			}
+		},
+		follows: []followed{{kind: configMaps, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			if c.Name == authenticationInfo.Name && c.Namespace == authenticationInfo.Namespace {
+				add(c.Namespace, c.Name)
+			}
+			return nil
+		}}},
+		keep: func(s *step, key types.NamespacedName) error {
+			current, err := find[*corev1.ConfigMap](s, configMaps, key.Namespace, key.Name)
+			if err != nil {
+				return err
+			}
+			mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+			if current != nil {
+				mended = current.DeepCopy()
+			}
+			if mended.Data, err = combinedInfo(mended.Data, s.of.server.AuthenticationInfo(), s.now()); err != nil {
+				return err
+			}
+			switch {
+			case current == nil:
+				return s.create(configMaps, key.Namespace, mended)
+			case maps.Equal(current.Data, mended.Data):
+				return nil
+			}
+			return s.update(configMaps, mended, "")
+		},
+	}
+}
+
+// combinedInfo returns the data of the ConfigMap: what is there already, and what the server adds.
+func combinedInfo(there, added map[string]string, now time.Time) (map[string]string, error) {
+	data := map[string]string{}
+	for _, key := range []string{clientCAs, frontProxyCAs} {
+		bundle, err := combinedCAs(there[key], added[key], now)
+		if err != nil {
+			return nil, err
+		}
+		if bundle != "" {
+			data[key] = bundle
+		}
+	}
+	if data[frontProxyCAs] == "" {
+		return data, nil
+	}
+	for _, key := range frontProxyLists {
+		all := []string{}
+		for _, text := range []string{there[key], added[key]} {
+			var some []string
+			if text != "" {
+				if err := json.Unmarshal([]byte(text), &some); err != nil {
+					return nil, err
+				}
+			}
+			for _, one := range some {
+				if !slices.Contains(all, one) {
+					all = append(all, one)
+				}
+			}
+		}
+		if key == "requestheader-uid-headers" && len(all) == 0 {
+			continue
+		}
+		text, err := json.Marshal(all)
+		if err != nil {
+			return nil, err
+		}
+		data[key] = string(text)
+	}
+	return data, nil
+}
+
+// combinedCAs returns the certificates of two bundles, each once, without those that have expired.
+func combinedCAs(there, added string, now time.Time) (string, error) {
+	var all [][]byte
+	for _, bundle := range []string{there, added} {
+		if bundle == "" {
+			continue
+		}
+		certificates, err := certutil.ParseCertsPEM([]byte(bundle))
+		if err != nil {
+			return "", err
+		}
+		for _, c := range certificates {
+			known := slices.ContainsFunc(all, func(raw []byte) bool { return bytes.Equal(raw, c.Raw) })
+			if !known && c.NotAfter.After(now.Add(-expiredFor)) {
+				all = append(all, c.Raw)
+			}
+		}
+	}
+	var text bytes.Buffer
+	for _, raw := range all {
+		if err := pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: raw}); err != nil {
+			return "", err
+		}
+	}
+	return text.String(), nil
+}

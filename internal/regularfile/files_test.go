@@ -1,0 +1,72 @@
+package regularfile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"crd/bases", "other", "empty"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"crd/z.yaml", "crd/bases/a.yaml", "other/b.yaml"} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"link": "crd", "twice": "link", "crd/other": "../other", "file": "crd/z.yaml", "nowhere": "gone"} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, tt := range []struct {
+		path string
+		want []string
+	}{
+		{"crd", []string{"crd/bases/a.yaml", "crd/other", "crd/z.yaml"}},
+		{"./crd/", []string{"crd/bases/a.yaml", "crd/other", "crd/z.yaml"}},
+		{"link", []string{"link/bases/a.yaml", "link/other", "link/z.yaml"}},
+		{"twice", []string{"twice/bases/a.yaml", "twice/other", "twice/z.yaml"}},
+		{"crd/z.yaml", []string{"crd/z.yaml"}},
+		{"file", []string{"file"}},
+		{"empty", nil},
+	} {
+		for i, path := range tt.want {
+			tt.want[i] = filepath.FromSlash(path)
+		}
+		if got, err := Files(tt.path); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, %v, want %q", tt.path, got, err, tt.want)
+		}
+	}
+	for _, path := range []string{"gone", "nowhere", "crd/z.yaml/a"} {
+		if got, err := Files(path); err == nil {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+func TestManifests(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("b", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"c.yaml", "a.json", "b/d.yml", "README.md", "kustomization.yaml", "b/kustomization.yml"} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{
+		".":                  {"a.json", filepath.Join("b", "d.yml"), "c.yaml"},
+		"README.md":          {"README.md"}, // who names a file means it
+		"kustomization.yaml": {"kustomization.yaml"},
+	} {
+		if got, err := Manifests(path); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/admission/policy"
+	"github.com/fakecluster/fakecluster/internal/admission/webhook"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// admissionChain has the admission chain of a server: the plugins that are compiled in,
+// what is configured in the store, and functions.
+type admissionChain struct {
+	store   *store.Store
+	builtin []*resource.Resource
+	inTree  admission.Chain // the plugins that are compiled into kube-apiserver, and nothing else
+
+	current atomic.Pointer[admission.Chain]
+}
+
+// Load returns the present chain.
+func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
+
+// call adds functions to the chain. It must not run at the same time as refresh.
+func (c *admissionChain) call(functions admission.Plugin) {
+	chain := *c.Load()
+	chain.Functions = functions
+	c.current.Store(&chain)
+}
+
+// refresh brings the chain up to date with its configuration in the store. If several
+// goroutines call it at once, the newest configuration wins, and none of them waits.
+func (c *admissionChain) refresh() error {
+	for {
+		was := c.Load()
+		is, err := c.compile(was)
+		var compacted *store.CompactedError
+		if errors.As(err, &compacted) {
+			continue // others write faster than the history is long
+		}
+		if err != nil || is == nil {
+			return err
+		}
+		if c.current.CompareAndSwap(was, is) {
+			return nil
+		}
+	}
+}
+
+// compile makes the chain of the present configuration, or returns nil if that has not
+// changed.
+func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error) {
+	revision := c.store.Revision()
+	if revision <= was.Revision {
+		return nil, nil
+	}
+	configured := map[string][]store.Record{}
+	for _, res := range c.builtin {
+		if !res.ConfiguresAdmission {
+			continue
+		}
+		list, err := c.store.List(res.Prefix, store.ListOptions{Revision: revision})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", res.Names.Plural, err)
+		}
+		configured[res.Names.Plural] = list.Records
+	}
+	is := c.with(was)
+	is.Revision = revision
+	var err error
+	is.Policies, err = policy.New(was.Policies,
+		configured["validatingadmissionpolicies"], configured["validatingadmissionpolicybindings"],
+		configured["mutatingadmissionpolicies"], configured["mutatingadmissionpolicybindings"])
+	if err != nil {
+		return nil, err
+	}
+	is.Webhooks, err = webhook.New(was.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
+	return is, err
+}
+
+// inherit gives a fork the chain of the server that it was forked from. The compiled
+// policies are valid for the records of the fork, too.
+func (c *admissionChain) inherit(from *admission.Chain) error {
+	inherited := c.with(from)
+	inherited.Policies, inherited.Webhooks = from.Policies, from.Webhooks
+	c.current.Store(inherited)
+	return c.refresh()
+}
+
+// with makes a chain of the plugins that are compiled in and of the functions of another
+// chain.
+func (c *admissionChain) with(of *admission.Chain) *admission.Chain {
+	chain := c.inTree
+	chain.Functions = of.Functions
+	return &chain
+}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"context"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+)
+
+// aftermath does what follows a commit. It first brings admission and flow control up to date with their
+// configuration; then the controllers react.
+type aftermath struct {
+	chain     *admissionChain
+	flows     *flowcontrol.Schemas
+	aggregate *aggregation.Registry
+	reactor   *lifecycle.Reactor
+}
+
+// React implements write.Reactor.
+func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
+	if c.Resource.ConfiguresAdmission {
+		if err := a.chain.refresh(); err != nil {
+			klog.ErrorS(err, "The configuration of admission cannot be read")
+		}
+	}
+	if c.Resource.Group == flowcontrolv1.GroupName {
+		a.flows.Changed(c.Record.Revision)
+	}
+	if c.Resource.Group == apiregistrationv1.GroupName && (aggregation.PointsToService(c.Record.Value) || aggregation.PointsToService(c.Previous.Value)) {
+		if err := a.aggregate.Refresh(); err != nil {
+			klog.ErrorS(err, "The APIServices cannot be read")
+		}
+	}
+	a.reactor.React(ctx, c)
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// catalogue has the kinds that a server serves: the built-in ones and those of the
+// definitions in the store. To make one, set all fields but current, and call inherit and
+// refresh.
+type catalogue struct {
+	store       *store.Store
+	builtin     []*resource.Resource // in the order of discovery
+	definitions *resource.Resource   // among builtin
+	outside     crd.Outside
+	memory      *resource.Memory
+
+	current atomic.Pointer[resource.Catalogue]
+}
+
+// Load returns what is served now.
+func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
+
+// fresh returns what is served by the definitions that are in the store now.
+func (c *catalogue) fresh() (*resource.Catalogue, error) {
+	err := c.refresh()
+	return c.Load(), err
+}
+
+// inherit starts with definitions that another catalogue has compiled.
+func (c *catalogue) inherit(definitions []*resource.Definition) {
+	c.current.Store(resource.NewCatalogue(0, c.builtin, definitions))
+}
+
+// refresh brings the catalogue up to date with the definitions in the store. If several
+// goroutines call it at once, the newest definitions win, and none of them waits.
+func (c *catalogue) refresh() error {
+	for {
+		was := c.Load()
+		is, err := c.next(was)
+		if err != nil || is == was || c.current.CompareAndSwap(was, is) {
+			return err
+		}
+	}
+}
+
+// next returns the catalogue after another one: the same if nothing has been written since. It reads
+// the changes of the definitions, not all of them.
+func (c *catalogue) next(was *resource.Catalogue) (*resource.Catalogue, error) {
+	if was.Revision == 0 {
+		return c.all(was)
+	}
+	if c.store.Revision() <= was.Revision {
+		return was, nil
+	}
+	changes, err := c.store.Watch(c.definitions.Prefix, was.Revision)
+	newest := map[string]*store.Event{} // of each definition that has changed
+	for err == nil {
+		var events []*store.Event
+		if events, err = changes.Poll(); len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			newest[e.Record.Key] = e
+		}
+	}
+	var compacted *store.CompactedError
+	if errors.As(err, &compacted) {
+		return c.all(was)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the definitions: %w", err)
+	}
+	if len(newest) == 0 {
+		return was.At(changes.Revision()), nil
+	}
+	var changed []*resource.Definition
+	var gone []string
+	for key, e := range newest {
+		if e.Type == store.Deleted {
+			gone = append(gone, strings.TrimPrefix(key, c.definitions.Prefix))
+			continue
+		}
+		d, err := c.definition(was, e.Record)
+		if err != nil {
+			return nil, err
+		}
+		changed = append(changed, d)
+	}
+	return was.With(changes.Revision(), changed, gone), nil
+}
+
+// all makes the catalogue of all definitions. It reuses the entries of the former catalogue that
+// have not changed.
+func (c *catalogue) all(was *resource.Catalogue) (*resource.Catalogue, error) {
+	definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the definitions: %w", err)
+	}
+	if definitions.Revision <= was.Revision {
+		return was, nil
+	}
+	all := make([]*resource.Definition, 0, len(definitions.Records))
+	for _, record := range definitions.Records {
+		d, err := c.definition(was, record)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
+}
+
+// definition compiles a definition, unless the former catalogue has it already.
+func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*resource.Definition, error) {
+	known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
+	if known != nil && known.Record.Revision == record.Revision {
+		return known, nil
+	}
+	definition, err := c.memory.Decode(c.definitions.Storage, record)
+	if err != nil {
+		return nil, err
+	}
+	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
+	if err != nil {
+		// Validation keeps such definitions out. If one slips through it has
+		// no endpoint.
+		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
+	}
+	if d.Resource != nil {
+		d.Resource.Since = since(was, d, record)
+	}
+	return d, nil
+}
+
+// since returns the revision with which the history of a definition's objects begins: the
+// one that established the definition. Later changes of the definition do not move it.
+func since(was *resource.Catalogue, d *resource.Definition, record store.Record) int64 {
+	former := was.Definition(d.Name)
+	switch {
+	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
+		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
+		return former.Resource.Since
+	case former == nil && was.Revision == 0:
+		return record.Created // the best guess for a store that has been filled before
+	default:
+		return record.Revision
+	}
+}

@@ -1,0 +1,298 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/controller"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
+	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Options say what a cluster is like. A fork has those of its origin. Package rest has options of
+// the same names and says what they mean.
+type Options struct {
+	Token              string
+	Users              auth.Options
+	AuthenticationInfo func() map[string]string // nil: nothing is published
+	Accounts           auth.IssuerOptions
+	Modes              *auth.Modes           // nil: roles and their bindings decide
+	Authorizer         authorizer.Authorizer // nil: the modes decide
+	Now                func() time.Time
+	Seed               *uint64
+	Functions          admission.Plugin // called for each write; nil: none
+	VerifyMemory       bool
+	LegacyAPIs         bool
+	RuntimeConfig      []string
+	Network            builtin.Network
+	Controllers        []string
+
+	EnableAdmissionPlugins, DisableAdmissionPlugins []string
+	AdmissionConfigFile                             string
+}
+
+// Host is what a cluster has of the server in front of it.
+type Host struct {
+	// Services resolves the services that webhooks and APIServices refer to; nil: there are none.
+	Services crd.Services
+	// Closing ends with the server, and all calls of webhooks end with it.
+	Closing context.Context
+	// Faults are those that strike calls of webhooks.
+	Faults *faults.Engine
+	// Log takes down the writes of the cluster's own controllers.
+	Log Log
+	// MayCreate refuses an update or an apply that creates an object (see write.Pipeline).
+	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
+	// Tell says what no client hears: that a controller has failed.
+	Tell func(message string)
+}
+
+// Log takes down the writes of the cluster's own controllers, as it does the requests of clients.
+type Log interface {
+	// Write takes down a write, which run carries out in the context that it gets.
+	Write(ctx context.Context, by Agent, verb string, w write.Request, run func(context.Context) (write.Result, error)) (write.Result, error)
+	// Stage takes down a write that commits together with another one. It returns the context for
+	// its stages, and a function to call with its result once it has committed.
+	Stage(ctx context.Context, by Agent, verb string, w write.Request) (staging context.Context, committed func(result func() (write.Result, error)))
+}
+
+// Cluster is an API server without HTTP. It is safe for concurrent use.
+type Cluster struct {
+	// Store has the objects.
+	Store *store.Store
+	// Writes changes them.
+	Writes *write.Pipeline
+	// Kinds is what the code of built-in kinds works on.
+	Kinds builtin.Cluster
+	// Aggregate has the APIServices that point to a service.
+	Aggregate *aggregation.Registry
+	// Users tells who asks, Authorizer what they may do. Tokens issues the tokens of service accounts.
+	Users      *auth.Authenticator
+	Authorizer auth.Authorizer
+	Tokens     *auth.Issuer
+	// Flows are the FlowSchemas, with which requests are matched.
+	Flows *flowcontrol.Schemas
+
+	options   Options
+	builtin   builtinKinds
+	catalogue *catalogue
+	chain     *admissionChain
+	hooks     *hooks
+	rules     *auth.Rules
+	reactor   *lifecycle.Reactor
+
+	// published is what Options.AuthenticationInfo last returned.
+	published atomic.Pointer[map[string]string]
+}
+
+// builtinKinds are the kinds that every cluster has.
+type builtinKinds struct {
+	options     builtin.Options
+	all         []*resource.Resource // in the order of discovery
+	namespaces  *resource.Resource   // among all
+	definitions *resource.Resource   // among all
+
+	inTree plugins.Choice // of the plugins that judge them
+
+	acting lifecycle.Controllers // that keep some of them
+}
+
+func newBuiltinKinds(o Options) (builtinKinds, error) {
+	runtimeConfig, err := builtin.ParseRuntimeConfig(o.RuntimeConfig...)
+	if err != nil {
+		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)
+	}
+	config, err := plugins.ReadConfiguration(o.AdmissionConfigFile)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	choice, err := plugins.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins, config)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	acting, err := lifecycle.NewControllers(o.Controllers)
+	if err != nil {
+		return builtinKinds{}, err
+	}
+	if !acting[lifecycle.ServiceAccountController] {
+		choice.OffByDefault(plugins.ServiceAccount) // no controller makes the accounts that it asks for
+	}
+	k := builtinKinds{inTree: choice, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
+	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
+	k.all = builtin.Resources(k.options, k.definitions)
+	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
+	return k, nil
+}
+
+// New makes a cluster over a store. Start begins it. It fails if the options contradict each other,
+// or name what cannot be read.
+func New(s *store.Store, o Options, host Host) (*Cluster, error) {
+	kinds, err := newBuiltinKinds(o)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(s, o, host, kinds, write.NewRandom(o.Seed, s.Revision()), auth.NewIssuer(o.Accounts), nil)
+}
+
+// Fork makes a cluster over a fork of this one's store. Continue begins it.
+func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
+	return assemble(forked, c.options, host, c.builtin, c.Writes.Random.Fork(), c.Tokens, c.rules)
+}
+
+// assemble puts the parts of a cluster together. The catalogue and the chain are empty.
+func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Cluster, error) {
+	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
+	memory := resource.NewMemory(o.VerifyMemory)
+	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
+	c := &Cluster{
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, origin),
+		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
+		chain:     &admissionChain{store: s, builtin: kinds.all},
+	}
+	var err error
+	if c.hooks, err = newHooks(outside, host.Faults, kinds.inTree.Configuration()); err != nil {
+		return nil, err
+	}
+
+	// A write has reactions, and they write in turn.
+	own := &ownWrites{pipeline: c.Writes, catalogue: c.catalogue, log: host.Log}
+	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, o.Now, own.patchSecret); err != nil {
+		return nil, err
+	}
+	if c.Authorizer, err = c.newAuthorizer(); err != nil {
+		return nil, err
+	}
+	known := state{store: s, catalogue: c.catalogue, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
+		users: c.Users, authorizer: c.Authorizer}
+	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) { c.reactor.JudgeAPIService(ctx, name) })
+	if c.chain.inTree, err = kinds.inTree.Chain(forPlugins{known, own, random}); err != nil {
+		return nil, err
+	}
+	c.chain.current.Store(c.chain.with(&admission.Chain{}))
+	c.Kinds = forKinds{known, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
+	own.kinds = c.Kinds
+	quotas := newQuotas(known, own, kinds)
+	reactions := reactions{state: known, quotas: quotas, own: own, aggregate: c.Aggregate, tell: host.Tell}
+	c.reactor = lifecycle.NewReactor(reactions, kinds.acting,
+		append(controller.New(forControllers{known, own, o.authenticationInfo}, kinds.acting), restorer{reactions, kinds.options})...)
+	*c.Writes = write.Pipeline{
+		Store: s, Memory: memory, Now: now, Random: random,
+		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
+		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
+		Cluster: known,
+		Reactor: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor},
+		Quotas:  quotas.charged(kinds.inTree),
+
+		MayCreate: host.MayCreate,
+	}
+	return c, nil
+}
+
+// newAuthorizer makes what decides what users may do.
+func (c *Cluster) newAuthorizer() (auth.Authorizer, error) {
+	switch o := c.options; {
+	case o.Authorizer != nil:
+		return auth.By(c.rules, o.Authorizer), nil
+	case o.Modes != nil:
+		return o.Modes.By(c.rules, c.Store)
+	}
+	return auth.ByRules(c.rules), nil
+}
+
+// Catalogue returns what is served now.
+func (c *Cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
+
+// Start creates the initial objects in the store, unless they are there already, and completes what
+// another cluster had begun over the same objects, such as the deletion of a namespace.
+func (c *Cluster) Start() error {
+	revision := c.Store.Revision() // of a store that has been filled before, it is not the first one
+	if err := c.fill(); err != nil {
+		return fmt.Errorf("filling the store: %w", err)
+	}
+	c.catalogue.inherit(nil)
+	if err := c.catalogue.refresh(); err != nil {
+		return err
+	}
+	if err := c.chain.refresh(); err != nil {
+		return err
+	}
+	c.informationChanged() // the ConfigMap has it once the controllers have begun
+	if err := c.begin(revision); err != nil {
+		return err
+	}
+	if c.options.Functions != nil {
+		c.chain.call(c.options.Functions)
+	}
+	return nil
+}
+
+// begin has the controllers do what there is to do at the beginning of a cluster whose store was at a
+// revision.
+func (c *Cluster) begin(revision int64) error {
+	if revision == store.FirstRevision {
+		return c.reactor.Begin(context.Background())
+	}
+	if err := c.Aggregate.Refresh(); err != nil {
+		return err
+	}
+	// Another server may have ended in the middle of something.
+	return c.reactor.Resume(context.Background(), c.Store.Revision())
+}
+
+// Continue begins a fork where its origin was when its store was forked. The two share records and
+// compiled definitions. What these say never changes, and what they remember follows from their content
+// (see packages resource and crd), so neither cluster can tell that the other one exists.
+//
+// If the origin has not completed something, such as establishing a definition, the fork completes it
+// for itself.
+func (c *Cluster) Continue(origin *Cluster) error {
+	revision := c.Store.Revision()
+	// The catalogue may be ahead of the fork, or behind it. What it has compiled
+	// is valid for the records that the fork has, too.
+	shared := origin.Catalogue().Definitions("*")
+	for i, d := range shared {
+		if d.Resource != nil && d.Resource.CallsOut {
+			// It is compiled again, and only the beginning of its history is taken over.
+			stale := *d
+			stale.Record.Revision = 0
+			shared[i] = &stale
+		}
+	}
+	c.catalogue.inherit(shared)
+	if err := c.catalogue.refresh(); err != nil {
+		return err
+	}
+	if err := c.chain.inherit(origin.chain.Load()); err != nil {
+		return err
+	}
+	if err := c.Aggregate.Refresh(); err != nil {
+		return err
+	}
+	c.informationChanged()
+	c.reactor.Inherit(origin.reactor, revision)
+	return c.reactor.Resume(context.Background(), revision)
+}
+
+// Close ends what the cluster does on its own. It waits for controllers whose timer has gone off.
+func (c *Cluster) Close() {
+	c.hooks.close()
+	c.Aggregate.Close()
+	c.reactor.Close()
+}

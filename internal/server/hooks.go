@@ -1,0 +1,140 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/util/webhook"
+	clientrest "k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
+
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// hooks has the clients that call admission webhooks. Each is made when it is first needed.
+type hooks struct {
+	mutating, validating func() (*webhook.ClientManager, error)
+
+	// used are the clients that were used last, whose connections have to be closed.
+	used *lru.Cache
+}
+
+// maxHookClients is how many clients upstream keeps for one phase of admission, and so half of how
+// many there are.
+const maxHookClients = 200
+
+// newHooks makes the clients. It fails if a file with credentials cannot be read.
+func newHooks(outside crd.Outside, engine *faults.Engine, config plugins.Configuration) (*hooks, error) {
+	mutating, err := newHookClients(outside, engine, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	validating, err := newHookClients(outside, engine, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
+	used := lru.NewWithEvictionFunc(2*maxHookClients, func(client lru.Key, _ any) { closeIdle(client) })
+	return &hooks{used: used, mutating: mutating, validating: validating}, err
+}
+
+func closeIdle(client lru.Key) {
+	utilnet.CloseIdleConnectionsFor(client.(*clientrest.RESTClient).Client.Transport)
+}
+
+func newHookClients(outside crd.Outside, engine *faults.Engine, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
+	credentials, err := outside.Credentials(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
+	}
+	return sync.OnceValues(func() (*webhook.ClientManager, error) {
+		m, err := webhook.NewClientManager(
+			[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion},
+			admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+		if err != nil {
+			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
+		}
+		m.SetAuthenticationInfoResolver(struckCalls{credentials, engine})
+		m.SetServiceResolver(outside.Services)
+		return &m, nil
+	}), nil
+}
+
+// client returns the client of a webhook.
+func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
+	manager := h.validating
+	if mutating {
+		manager = h.mutating
+	}
+	m, err := manager()
+	if err != nil {
+		return nil, err
+	}
+	client, err := m.HookClient(config)
+	if err != nil {
+		return nil, err
+	}
+	h.used.Add(client, nil)
+	return client, nil
+}
+
+// struckCalls configures calls of webhooks, which faults may strike.
+type struckCalls struct {
+	webhook.AuthenticationInfoResolver
+	faults *faults.Engine
+}
+
+// ClientConfigFor implements webhook.AuthenticationInfoResolver.
+func (c struckCalls) ClientConfigFor(host string) (*clientrest.Config, error) {
+	return c.wrap(c.AuthenticationInfoResolver.ClientConfigFor(host))
+}
+
+// ClientConfigForService implements webhook.AuthenticationInfoResolver.
+func (c struckCalls) ClientConfigForService(name, namespace string, port int) (*clientrest.Config, error) {
+	return c.wrap(c.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
+}
+
+func (c struckCalls) wrap(config *clientrest.Config, err error) (*clientrest.Config, error) {
+	if err == nil {
+		config.Wrap(func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, c.faults} })
+	}
+	return config, err
+}
+
+// hookCalls is a transport whose calls of a webhook fail if a fault strikes them.
+type hookCalls struct {
+	to     http.RoundTripper
+	faults *faults.Engine
+}
+
+var _ utilnet.RoundTripperWrapper = hookCalls{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
+
+// RoundTrip implements http.RoundTripper.
+func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
+	if fault, err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
+		history.From(req.Context()).Struck(fault)
+		explained.From(req.Context()).Struck(fault)
+		return nil, err
+	}
+	return c.to.RoundTrip(req)
+}
+
+// hostOf returns the host and the port that a request goes to.
+func hostOf(req *http.Request) string {
+	if req.URL.Port() == "" {
+		return net.JoinHostPort(req.URL.Hostname(), "443") // webhooks are called by HTTPS only
+	}
+	return req.URL.Host
+}
+
+// close closes the idle connections to webhooks, which may outlive the server.
+func (h *hooks) close() { h.used.Clear() }

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// forKinds implements builtin.Cluster, which the code of built-in kinds works on.
+type forKinds struct {
+	state
+	own       *ownWrites
+	nodePorts *builtin.NodePorts
+	tokens    *auth.Issuer
+	rules     *auth.Rules
+	random    *write.Random
+	network   builtin.Network
+}
+
+var _ builtin.Cluster = forKinds{}
+
+// resource returns a built-in resource.
+func (k forKinds) resource(of schema.GroupResource) (*resource.Resource, error) {
+	res := k.catalogue.Load().Resource(of.Group, of.Resource)
+	if res == nil {
+		return nil, fmt.Errorf("there is no resource %s", of)
+	}
+	return res, nil
+}
+
+// Object implements builtin.Cluster.
+func (k forKinds) Object(of schema.GroupResource, namespace, name string) (runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	v := written(res)
+	obj, _, err := k.read(v, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return v.Codec.Copy(obj), nil
+}
+
+// Objects implements builtin.Cluster.
+func (k forKinds) Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.store.List(res.PrefixOf(namespace), store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return written(res).Codec.DecodeAllStored(list.Records)
+}
+
+// Create implements builtin.Cluster.
+func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.Object) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	return k.own.create(context.Background(), res, namespace, obj)
+}
+
+// Delete implements builtin.Cluster.
+func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	w := apiServer.write(res, namespace, name)
+	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
+	return k.own.carryOut(context.Background(), apiServer, "delete", w)
+}
+
+// UpdateStatus implements builtin.Cluster.
+func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error {
+	res, err := k.resource(of)
+	if err != nil {
+		return err
+	}
+	w := apiServer.write(res, obj.GetNamespace(), obj.GetName())
+	w.Subresource = "status"
+	w.Change = write.Replace{Object: source(obj.(runtime.Object).DeepCopyObject)}
+	return k.own.carryOut(context.Background(), apiServer, "update", w)
+}
+
+// Put implements builtin.Cluster.
+func (k forKinds) Put(ctx context.Context, of schema.GroupResource, namespace, name string,
+	change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+	return k.direct(ctx, of, namespace, name, write.Put{Make: change})
+}
+
+// Drop implements builtin.Cluster.
+func (k forKinds) Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
+	return k.direct(ctx, of, namespace, name, write.Drop{Check: check})
+}
+
+// direct carries out a write that is a part of a client's request, and returns a copy of the
+// object.
+func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
+	res, err := k.resource(of)
+	if err != nil {
+		return nil, err
+	}
+	v := written(res)
+	result, err := k.own.pipeline.Run(ctx, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	if err != nil {
+		return nil, err
+	}
+	return v.Codec.Copy(result.Object), nil
+}
+
+// ServiceRanges implements builtin.Cluster.
+func (k forKinds) ServiceRanges() []netip.Prefix { return k.network.ServiceRanges() }
+
+// NodePortRange implements builtin.Cluster.
+func (k forKinds) NodePortRange() utilnet.PortRange { return k.network.NodePortRange() }
+
+// NodePorts implements builtin.Cluster.
+func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
+
+// Tokens implements builtin.Cluster.
+func (k forKinds) Tokens() *auth.Issuer { return k.tokens }
+
+// Decider implements builtin.Cluster.
+func (k forKinds) Decider() auth.Authorizer { return k.authorizer }
+
+// Rules implements builtin.Cluster.
+func (k forKinds) Rules() *auth.Rules { return k.rules }
+
+// ResourceOf implements builtin.Cluster.
+func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	res := k.catalogue.Load().Kind(kind)
+	if res == nil {
+		return schema.GroupVersionResource{}, fmt.Errorf("there is no resource of the kind %s", kind)
+	}
+	return kind.GroupVersion().WithResource(res.Names.Plural), nil
+}
+
+// Random implements builtin.Cluster.
+func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
+
+// Now implements builtin.Cluster.
+func (k forKinds) Now() time.Time { return k.now().Time }

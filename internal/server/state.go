@@ -1,0 +1,138 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/util/webhook"
+	clientrest "k8s.io/client-go/rest"
+
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// state implements admission.Cluster: it reads the objects that there are, and has what admission asks with.
+type state struct {
+	store      *store.Store
+	catalogue  *catalogue
+	namespaces *resource.Resource
+	hooks      *hooks
+	users      *auth.Authenticator
+	authorizer auth.Authorizer
+	now        func() metav1.Time
+	memory     *resource.Memory
+}
+
+var _ restadmission.Cluster = state{}
+
+func (c state) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
+func (c state) Now() time.Time                 { return c.now().Time }
+
+func (c state) Namespace(name string) (*corev1.Namespace, error) {
+	obj, err := c.Get(c.namespaces.Storage, "", name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Namespace), nil
+}
+
+func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
+	obj, _, err := c.read(v, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return shown(v, obj)
+}
+
+// read returns an object, of the type that the version's strategy works on, and its record. The object
+// must not be altered.
+func (c state) read(v *resource.Version, namespace, name string) (runtime.Object, store.Record, error) {
+	record, err := c.store.Get(v.Resource.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, record, apierrors.NewNotFound(v.Resource.GroupResource(), name)
+	}
+	if err != nil {
+		return nil, record, err
+	}
+	current, err := c.memory.Decode(v, record)
+	return current.Object, record, err
+}
+
+func (c state) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
+	list, err := c.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.memory.DecodeAll(v, list.Records)
+	if err != nil {
+		return nil, err
+	}
+	matching := all[:0]
+	for _, obj := range all {
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, err
+		}
+		if selector != nil && !selector.Matches(labels.Set(metadata.GetLabels())) {
+			continue
+		}
+		if obj, err = shown(v, obj); err != nil {
+			return nil, err
+		}
+		matching = append(matching, obj)
+	}
+	return matching, nil
+}
+
+// judged converts an object to the type that the version's strategy works on. It is the
+// reverse of shown.
+func judged(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
+	out := v.Codec.New()
+	if reflect.TypeOf(obj) == reflect.TypeOf(out) {
+		return obj, nil
+	}
+	return out, v.Codec.Objects().Convert(obj, out, nil)
+}
+
+// AuthenticateRequest implements builtin.Cluster.
+func (c state) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	return c.users.AuthenticateRequest(req)
+}
+
+// Authorizer implements admission.Cluster.
+func (c state) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
+
+// shown converts an object to the type of the version. Its strategy may work on an internal
+// type.
+func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
+	kind := v.Kind()
+	if obj.GetObjectKind().GroupVersionKind() == kind {
+		return obj, nil
+	}
+	objects := v.Codec.Objects()
+	out, err := objects.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := objects.Convert(obj, out, nil); err != nil {
+		return nil, err
+	}
+	out.GetObjectKind().SetGroupVersionKind(kind)
+	return out, nil
+}
+
+func (c state) HookClient(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
+	return c.hooks.client(config, mutating)
+}

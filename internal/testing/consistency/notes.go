@@ -1,0 +1,140 @@
+package consistency
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Notes are what a client of client-go has been told: a line for each event, with its
+// type, its object and the object's revision, as [Event.Note] writes them.
+//
+// Two types come from informers only. SAME is an update to the revision that the informer
+// had already, as a new list causes. GONE is an object that was deleted while the informer
+// was not connected.
+type Notes struct {
+	mu    sync.Mutex
+	lines []string
+	last  chan struct{}
+}
+
+// NewNotes returns empty notes.
+func NewNotes() *Notes { return &Notes{last: make(chan struct{})} }
+
+// Add notes an event of the given type.
+func (n *Notes) Add(kind string, o any) {
+	m, err := meta.Accessor(o)
+	if err != nil {
+		panic(err) // informers hold API objects only
+	}
+	key := m.GetNamespace() + "/" + m.GetName()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, fmt.Sprintf("%s %s %s", kind, key, m.GetResourceVersion()))
+	if kind != "SAME" && key == lastKey() && m.GetAnnotations()["last"] != "" {
+		close(n.last)
+	}
+}
+
+// End says that the client gets no more events, though the last one has not come.
+func (n *Notes) End() { close(n.last) }
+
+// Last is closed when the client has been told of the last write of [Writers.Run], or when
+// End has been called.
+func (n *Notes) Last() <-chan struct{} { return n.last }
+
+// Lines returns the notes.
+func (n *Notes) Lines() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.lines)
+}
+
+// Handler returns a handler that notes what an informer tells it.
+func (n *Notes) Handler() cache.ResourceEventHandlerFuncs {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { n.Add("ADDED", o) },
+		UpdateFunc: func(old, o any) {
+			if revisionOf(old) == revisionOf(o) {
+				n.Add("SAME", o)
+				return
+			}
+			n.Add("MODIFIED", o)
+		},
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				n.Add("GONE", gone.Obj)
+				return
+			}
+			n.Add("DELETED", o)
+		},
+	}
+}
+
+func revisionOf(o any) string {
+	m, err := meta.Accessor(o)
+	if err != nil {
+		panic(err) // informers hold API objects only
+	}
+	return m.GetResourceVersion()
+}
+
+// Notes returns the notes of a client that hears every event.
+func (h *History) Notes() []string {
+	var lines []string
+	for _, e := range h.Events {
+		lines = append(lines, e.Note())
+	}
+	return lines
+}
+
+// CheckHeard checks the notes of an informer that missed events. Of each object, it may
+// hear only of states that the object had, in their order, and of its end.
+func (h *History) CheckHeard(t testing.TB, heard []string) {
+	t.Helper()
+	byRevision := map[string]Event{}
+	for _, e := range h.Events {
+		byRevision[fmt.Sprint(e.Revision)] = e
+	}
+	newest, present := map[string]int{}, map[string]bool{}
+	for _, line := range heard {
+		part := strings.Fields(line)
+		kind, key, e := part[0], part[1], byRevision[part[2]]
+		if e.Key != key {
+			t.Errorf("%s: this revision is one of %q", line, e.Key)
+		}
+		if again := (kind == "GONE" || kind == "SAME") && e.Revision == newest[key]; e.Revision <= newest[key] && !again {
+			t.Errorf("%s: comes after revision %d of the object", line, newest[key])
+		}
+		if present[key] == (kind == "ADDED") {
+			t.Errorf("%s: but the object was there before: %v", line, present[key])
+		}
+		newest[key], present[key] = e.Revision, kind == "ADDED" || kind == "MODIFIED" || kind == "SAME"
+	}
+}
+
+// CheckStore compares the store of an informer with the state at the end.
+func (h *History) CheckStore(t testing.TB, store cache.Store) {
+	t.Helper()
+	var got, want []string
+	for _, o := range store.List() {
+		m, err := meta.Accessor(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s/%s %s", m.GetNamespace(), m.GetName(), m.GetResourceVersion()))
+	}
+	slices.Sort(got)
+	for _, e := range h.At(h.Last()) {
+		want = append(want, fmt.Sprintf("%s %d", e.Key, e.Revision))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("store (-want +got):\n%s", diff)
+	}
+}

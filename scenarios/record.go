@@ -265,7 +265,7 @@ func (r *Recorder) Left() int {
 	return r.recording.left
 }
 
-// treeOf returns a body as a tree, or as a text if it is neither JSON nor YAML.
+// treeOf returns a body as a tree, or as a text if it is not an object or a list in JSON or YAML.
 func treeOf(body []byte, media string) any {
 	if len(body) == 0 {
 		return nil
@@ -288,7 +288,11 @@ func treeOf(body []byte, media string) any {
 	if utiljson.Unmarshal(body, &tree) != nil {
 		return string(body)
 	}
-	return tree
+	switch tree.(type) {
+	case map[string]any, []any:
+		return tree
+	}
+	return string(body) // "text" and null are what a scenario sends as they are
 }
 
 // impersonated is the user who makes a request for somebody else, as a step has it.

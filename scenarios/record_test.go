@@ -18,6 +18,69 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
+// A body need not be a manifest: without apiVersion and kind, without the namespace of the path, of another kind, or not an object
+// at all, the scenario parses and passes.
+func TestRecordedBodies(t *testing.T) {
+	var recorder Recorder
+	c := fakecluster.Start(t, fakecluster.WithMiddleware(recorder.Wrap))
+	if err := recorder.Begin(c.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		all   = "/api/v1/namespaces/n/configmaps"
+		one   = all + "/a"
+		apply = "application/apply-patch+yaml"
+		merge = "application/merge-patch+json"
+	)
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient()
+	for _, each := range []struct{ verb, path, media, body string }{
+		{"POST", "/api/v1/namespaces", "application/json", `{"metadata":{"name":"n"}}`},
+		{"POST", all, "application/json", `{"metadata":{"name":"a"}}`},
+		{"POST", all, "application/json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`},
+		{"POST", all, "application/json", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"c"}}`},
+		{"POST", all, "application/json", `{"apiVersion":1,"kind":"","metadata":"x"}`},
+		{"POST", all, "application/json", ``},
+		{"POST", all, "application/json", `null`},
+		{"POST", all, "application/json", `"text"`},
+		{"POST", all, "application/json", `[]`},
+		{"POST", "/api/v1/namespaces/n/nosuch", "application/json", `{}`},
+		{"POST", one + "/nosuch", "application/json", `{}`},
+		{"PUT", one, "application/json", `{"metadata":{"name":"a"},"data":{"x":"1"}}`},
+		{"PUT", one, "application/json", ``},
+		{"PUT", all, "application/json", `{}`},
+		{"PATCH", one, apply, `{"metadata":{"name":"a"}}`},
+		{"PATCH", one, apply, ``},
+		{"PATCH", all, apply, `{}`},
+		{"PATCH", one, merge, ``},
+		{"PATCH", one, merge, `null`},
+		{"PATCH", all, merge, `{}`},
+		{"DELETE", one, "application/json", `[]`},
+		{"DELETE", one, "application/json", `{}`},
+	} {
+		request := client.Verb(each.verb).AbsPath(each.path).Body([]byte(each.body)).SetHeader("Content-Type", each.media)
+		if each.media == apply {
+			request.Param("fieldManager", "me")
+		}
+		_ = request.Do(t.Context()).Error() // also what the server rejects is recorded
+	}
+
+	path := filepath.Join(t.TempDir(), "session.yaml")
+	steps, failures, err := recorder.Write(t.Context(), path, Beginning{})
+	text, _ := os.ReadFile(path)
+	if err != nil || len(failures) > 0 || steps != 22 {
+		t.Fatalf("%d steps of 22, %v, %v\n%s", steps, failures, err, text)
+	}
+	for _, want := range []string{
+		"- create: {apiVersion: v1, kind: ConfigMap, metadata: {namespace: \"n\"}}\n  body: {metadata: {name: a}}\n",
+		"- create: {apiVersion: v1, kind: Namespace}\n  body: {metadata: {name: \"n\"}}\n",
+		"- update: {apiVersion: v1, kind: ConfigMap}\n  to: {apiVersion: v1, kind: ConfigMap, namespace: \"n\", name: a}\n  body: {metadata: {name: a}, data: {x: \"1\"}}\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s\nis not in\n%s", want, text)
+		}
+	}
+}
+
 // A session of a program that speaks protobuf becomes a scenario that passes: without watches,
 // discovery and questions asked again, with references to what the server has made.
 func TestRecorder(t *testing.T) {

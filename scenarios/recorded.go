@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -70,7 +71,6 @@ func (w *recording) step(e *exchange) {
 	if byPath {
 		reference = map[string]any{"path": e.info.Path}
 	}
-	manifest, isObject := e.sent.(map[string]any)
 	var body any
 	switch e.call.Method {
 	case http.MethodGet:
@@ -80,26 +80,11 @@ func (w *recording) step(e *exchange) {
 		}
 	case http.MethodPost, http.MethodPut:
 		s.verb = map[string]string{http.MethodPost: "create", http.MethodPut: "update"}[e.call.Method]
-		if !isObject || manifest["kind"] == nil || manifest["apiVersion"] == nil {
-			kind := e.kind
-			if kind == "" {
-				kind = "Unknown"
-			}
-			body = w.outward(e.sent)
-			s.argument = map[string]any{"apiVersion": e.groupVersion(), "kind": kind}
-			s.more = append(s.more, entry{"to", reference})
-			break
-		}
-		s.argument = w.manifest(manifest)
-		if byPath || !w.goes(e, manifest) {
-			s.more = append(s.more, entry{"to", reference})
-		}
+		body = w.write(s, e, reference, byPath)
 	case http.MethodPatch:
-		if e.media == "application/apply-patch+yaml" && isObject {
-			s.verb, s.argument = "apply", w.manifest(manifest)
-			if byPath || !w.goes(e, manifest) {
-				s.more = append(s.more, entry{"to", reference})
-			}
+		if e.media == "application/apply-patch+yaml" {
+			s.verb = "apply"
+			body = w.write(s, e, reference, byPath)
 			break
 		}
 		s.verb, s.argument = "patch", reference
@@ -111,17 +96,21 @@ func (w *recording) step(e *exchange) {
 		if len(s.more) == 0 {
 			return // the server has no such patch
 		}
-		body = w.outward(e.sent)
+		if e.info.Name == "" {
+			s.argument = map[string]any{"path": e.info.Path} // a reference to an object needs a name
+		}
+		body = w.body(e.sent)
 	case http.MethodDelete:
 		s.verb, s.argument = "delete", reference
 		if e.info.Name == "" {
 			s.verb = "deletecollection"
 		}
-		if options, ok := w.outward(e.sent).(map[string]any); ok {
+		body = w.outward(e.sent)
+		if options, ok := body.(map[string]any); ok {
 			delete(options, "kind")
 			delete(options, "apiVersion")
-			if len(options) > 0 {
-				body = options
+			if len(options) == 0 {
+				body = nil
 			}
 		}
 	default:
@@ -143,6 +132,44 @@ func (w *recording) step(e *exchange) {
 	w.steps = append(w.steps, s)
 	w.size += len(inLines(s.entries(), 2))
 	w.learn(s, e)
+}
+
+// write adds the object of a create, an update or an apply to its step, and returns its body if that is not the manifest.
+// reference is where the request went. A reference to an object needs a name, so a manifest names the path of a create.
+func (w *recording) write(s *recordedStep, e *exchange, reference map[string]any, byPath bool) any {
+	sent, _ := e.sent.(map[string]any)
+	version, _ := sent["apiVersion"].(string)
+	kind, _ := sent["kind"].(string)
+	isManifest := version != "" && kind != ""
+	switch {
+	case isManifest && !byPath && w.goes(e, sent):
+		s.argument = w.manifest(sent)
+		return nil
+	case !byPath && e.info.Name == "" && e.call.Method == http.MethodPost:
+		manifest := map[string]any{"apiVersion": e.groupVersion(), "kind": e.kind}
+		if reference["namespace"] != nil {
+			manifest["metadata"] = map[string]any{"namespace": reference["namespace"]}
+		}
+		s.argument = manifest
+		return w.body(e.sent)
+	case e.info.Name == "":
+		reference = map[string]any{"path": e.info.Path}
+	}
+	s.more = append(s.more, entry{"to", reference})
+	if isManifest {
+		s.argument = w.manifest(sent)
+		return nil
+	}
+	s.argument = map[string]any{"apiVersion": e.groupVersion(), "kind": cmp.Or(e.kind, "Unknown")}
+	return w.body(e.sent)
+}
+
+// body returns the body of a request; a request without one has an empty text in the place of a manifest.
+func (w *recording) body(sent any) any {
+	if sent == nil {
+		return ""
+	}
+	return w.outward(sent)
 }
 
 // goes tells whether the path of a request is the one that its manifest names.

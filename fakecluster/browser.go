@@ -12,6 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
 )
 
 // refuseBrowsers refuses requests that a web page in a browser on this machine could send to the
@@ -27,11 +29,11 @@ import (
 // Other programs call the cluster by an address or name of this machine, also through kubectl
 // proxy or a tunnel, and send no Sec-Fetch-Site.
 //
-// A cluster whose certificate comes from WithAPIServerFlags may be called by any name, because a
-// browser refuses a certificate for another name. Pages of the origins that the flags allow may
+// With anyName, the certificate comes from WithAPIServerFlags and the cluster may be called by any name, because a
+// browser refuses a certificate for another name. Pages of the allowed origins may
 // send requests.
-func refuseBrowsers(flags flagged, next http.Handler) http.Handler {
-	anyName, welcome := flags.certificate != nil || len(flags.named) > 0, origins(flags.origins)
+func refuseBrowsers(anyName bool, allowedOrigins []string, next http.Handler) http.Handler {
+	welcome := origins(allowedOrigins)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if why := foreign(req, anyName, welcome); why != "" {
 			status := apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("%s", why)).Status()
@@ -79,7 +81,7 @@ func origins(patterns []string) []*regexp.Regexp {
 }
 
 // ownNames are the names in a cluster's certificate.
-var ownNames = []string{"localhost", loopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+var ownNames = []string{"localhost", serverconfig.LoopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 
 // isOwnHost tells whether a Host header names this machine, by an address that no DNS can point
 // elsewhere or by a name of the cluster's certificate.

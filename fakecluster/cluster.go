@@ -105,21 +105,21 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.store.Close()
 		return nil, err
 	}
-	users := s.flags.users
+	users := s.flags.Users
 	users.Requests = s.authenticator
-	accounts := s.flags.accounts
+	accounts := s.flags.Accounts
 	if accounts.SigningKey == nil && c.accountKey != nil {
 		accounts.SigningKey = c.accountKey
 	}
 	c.server, err = rest.New(c.store, rest.Options{
 		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
-		AdmissionConfigFile: s.flags.admissionConfig, StrictTransportSecurity: s.flags.hsts, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		AdmissionConfigFile: s.flags.AdmissionConfigFile, StrictTransportSecurity: s.flags.StrictTransportSecurity, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
 		Services: c.services, Controllers: s.acting(),
-		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.origins, RequestTimeout: s.flags.requestTimeout, MinWatchTimeout: s.flags.minWatchTimeout,
-		CompactionInterval: s.compaction, FlowControl: s.flags.flowControl,
+		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.AllowedOrigins, RequestTimeout: s.flags.RequestTimeout, MinWatchTimeout: s.flags.MinWatchTimeout,
+		CompactionInterval: s.compaction, FlowControl: s.flags.FlowControl,
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
-		Users: users, AuthenticationInfo: s.flags.publishedInfo(), Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.network, AuditLog: s.flags.auditLog,
-		Flags: s.commandLine, WithoutProfiling: s.flags.unprofiled,
+		Users: users, AuthenticationInfo: s.flags.AuthenticationInfo, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.Network, AuditLog: s.flags.AuditLog,
+		Flags: s.commandLine, WithoutProfiling: s.flags.WithoutProfiling,
 		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Cluster) open() (err error) {
 	c.transport = clientgo.InProcess(handler)
 	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
 	if !c.settings.inProcess {
-		if c.access, err = c.listen(c.settings.tls, c.settings.flags.address); err != nil {
+		if c.access, err = c.listen(c.settings.tls, c.settings.flags.Serving.Address); err != nil {
 			return err
 		}
 	}
@@ -260,7 +260,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		return nil, fmt.Errorf("forking: %w", err)
 	}
 	settings := c.settings
-	settings.flags.address = "" // which the other one listens on
+	settings.flags.Serving.Address = "" // which the other one listens on
 	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services}
 	if err := f.open(); err != nil {
 		_ = f.Close()

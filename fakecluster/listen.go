@@ -69,19 +69,19 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	}
 	connections := &connections{most: bounds.connections}
 	listener.Config = &http.Server{
-		Handler:           connections.limit(refuseBrowsers(c.settings.flags, handler)),
+		Handler:           connections.limit(refuseBrowsers(c.settings.flags.Serving.AnyName(), c.settings.flags.AllowedOrigins, handler)),
 		ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle,
 		ConnContext: connections.begin, ConnState: connections.changed,
 	}
 	if tls {
-		if listener.EnableHTTP2 = !c.settings.flags.http1; listener.EnableHTTP2 {
+		if listener.EnableHTTP2 = !c.settings.flags.Serving.HTTP1; listener.EnableHTTP2 {
 			// A real server has its HTTP/2 from here, too: GODEBUG=http2server=0 does not take it away.
 			if err := http2.ConfigureServer(listener.Config, nil); err != nil {
 				_ = listener.Listener.Close()
 				return access, err
 			}
 		}
-		listener.TLS, access.ServerName = c.settings.flags.configureTLS(own.certificate)
+		listener.TLS, access.ServerName = c.settings.flags.Serving.ConfigureTLS(own.certificate)
 		listener.StartTLS()
 		access.CAData = own.authority
 	} else {

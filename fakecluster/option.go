@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -54,9 +55,9 @@ type settings struct {
 	modes         *rest.Modes // nil: RBAC
 
 	apiServerFlags []string
-	flags          flagged // read from apiServerFlags
-	limits         limits  // no option changes them
-	port           *int    // nil: any
+	flags          serverconfig.Config // read from apiServerFlags
+	limits         limits              // no option changes them
+	port           *int                // nil: any
 	middleware     func(http.Handler) http.Handler
 	wrapped        bool // a middleware is given
 	manifests      []string

@@ -23,11 +23,11 @@ func (s *settings) checkPort() error {
 		return nil
 	case s.inProcess:
 		return errors.New("InProcess and WithPort exclude each other: without a socket there is no port")
-	case s.flags.address != "":
+	case s.flags.Serving.Address != "":
 		return errors.New("WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")
 	case *s.port < 1 || *s.port > 65535:
 		return fmt.Errorf("WithPort: there is no port %d", *s.port)
 	}
-	s.flags.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(*s.port))
+	s.flags.Serving.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(*s.port))
 	return nil
 }

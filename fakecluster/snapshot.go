@@ -261,7 +261,7 @@ func (f *dataFile) about(s *store.Store) (is about, err error) {
 // there are no tokens, or if the key comes from the options.
 func (c *Cluster) keptKey() ([]byte, error) {
 	switch made := c.server.AccountKey(); {
-	case c.settings.flags.accounts.SigningKey != nil:
+	case c.settings.flags.Accounts.SigningKey != nil:
 		return nil, nil
 	case c.accountKey != nil:
 		return x509.MarshalPKCS8PrivateKey(c.accountKey)

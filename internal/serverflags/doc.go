@@ -11,5 +11,5 @@
 //
 // So no flag is ignored if a test could notice that. A flag that is not in the table is an error in
 // the words of a real server. The package knows nothing about clusters: [Parse] returns the flags,
-// and package fakecluster makes a cluster from them.
+// and package serverconfig makes the configuration of a cluster from them.
 package serverflags

@@ -1,4 +1,4 @@
-package fakecluster
+package serverconfig
 
 import (
 	"encoding/json"
@@ -20,40 +20,41 @@ import (
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-func (s *settings) readUsers(flags *serverflags.Flags) error {
+func (c *Config) readUsers(flags *serverflags.Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
 		of, err := auth.ReadAuthorities(path)
 		if err != nil {
 			return fmt.Errorf("--client-ca-file: %w", err)
 		}
-		s.flags.clientCA, s.flags.users.ClientCA = of, of.Pool
+		c.Serving.clientCA, c.Users.ClientCA = of, of.Pool
 	}
 	if path := flags.Text("token-auth-file"); path != "" {
 		tokens, err := tokenfile.NewCSV(path)
 		if err != nil {
 			return fmt.Errorf("--token-auth-file: %w", err)
 		}
-		s.flags.users.Tokens = tokens
+		c.Users.Tokens = tokens
 	}
 	if path := flags.Text("authentication-token-webhook-config-file"); path != "" {
 		webhook, err := auth.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
-			flags.Duration("authentication-token-webhook-cache-ttl"), auth.IssuerOptions(s.flags.accounts))
+			flags.Duration("authentication-token-webhook-cache-ttl"), auth.IssuerOptions(c.Accounts))
 		if err != nil {
 			return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
-		s.flags.users.Webhook = webhook
+		c.Users.Webhook = webhook
 	}
-	s.flags.users.BootstrapTokens = flags.Bool("enable-bootstrap-token-auth")
-	anonymous, err := s.readIssuers(flags)
+	c.Users.BootstrapTokens = flags.Bool("enable-bootstrap-token-auth")
+	anonymous, err := c.readIssuers(flags)
 	if err != nil {
 		return err
 	}
 	if path := flags.Text("requestheader-client-ca-file"); path != "" {
-		if err := s.readFrontProxy(path, flags); err != nil {
+		if err := c.readFrontProxy(path, flags); err != nil {
 			return err
 		}
 	}
-	if err := s.readAuthorization(flags); err != nil {
+	c.AuthenticationInfo = c.authenticationInfo()
+	if err := c.readAuthorization(flags); err != nil {
 		return err
 	}
 	said := anonymous != nil || flags.Given("anonymous-auth")
@@ -62,11 +63,12 @@ func (s *settings) readUsers(flags *serverflags.Flags) error {
 	} else if flags.Given("anonymous-auth") {
 		return errors.New("anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
 	}
+	alwaysAllowed := c.other.Authorization == auth.AlwaysAllow || c.Modes != nil && c.Modes.Has(auth.AlwaysAllow)
 	// As on a real server, nobody is both anonymous and allowed everything.
-	s.flags.users.Anonymous = anonymous.Enabled && (s.modes == nil || !s.modes.Has(auth.AlwaysAllow))
-	s.flags.users.NotAnonymous = said && !s.flags.users.Anonymous
+	c.Users.Anonymous = anonymous.Enabled && !alwaysAllowed
+	c.Users.NotAnonymous = said && !c.Users.Anonymous
 	for _, condition := range anonymous.Conditions {
-		s.flags.users.AnonymousPaths = append(s.flags.users.AnonymousPaths, condition.Path)
+		c.Users.AnonymousPaths = append(c.Users.AnonymousPaths, condition.Path)
 	}
 	return nil
 }
@@ -79,17 +81,17 @@ var openID = []string{
 
 // readIssuers says whose ID tokens are accepted, and what a file says about requests without
 // credentials; nil: nothing.
-func (s *settings) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuthConfig, error) {
+func (c *Config) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuthConfig, error) {
 	file, byFlags := flags.Text("authentication-config"), slices.ContainsFunc(openID, flags.Given)
 	switch {
 	case file != "" && byFlags:
 		return nil, errors.New("authentication-config file and oidc-* flags are mutually exclusive")
 	case file != "":
-		issuers, anonymous, err := auth.ReadAuthentication(file, s.flags.accounts.URLs)
+		issuers, anonymous, err := auth.ReadAuthentication(file, c.Accounts.URLs)
 		if err != nil {
 			return nil, err
 		}
-		s.flags.users.OpenID = issuers.Tokens
+		c.Users.OpenID = issuers.Tokens
 		return anonymous, nil
 	case !byFlags:
 		return nil, nil
@@ -103,18 +105,19 @@ func (s *settings) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAu
 	if issuer.IssuerURL == "" || issuer.ClientID == "" {
 		return nil, errors.New("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
 	}
-	issuers, err := auth.NewOpenID(issuer, s.flags.accounts.URLs)
+	issuers, err := auth.NewOpenID(issuer, c.Accounts.URLs)
 	if err != nil {
 		return nil, err
 	}
-	s.flags.users.OpenID = issuers.Tokens
+	c.Users.OpenID = issuers.Tokens
 	return nil, nil
 }
 
-// publishedInfo returns what tells, whenever it is called, whom servers of aggregated APIs may trust as
-// the cluster does; nil: nobody.
-func (f *flagged) publishedInfo() func() map[string]string {
-	clients, proxies := f.clientCA, f.proxyCA
+// authenticationInfo returns a function whose result is the content of the ConfigMap
+// extension-apiserver-authentication: the present content of the authorities' files, and the headers of
+// the front proxy. It returns nil if there are no authorities.
+func (c *Config) authenticationInfo() func() map[string]string {
+	clients, proxies, headers := c.Serving.clientCA, c.Serving.proxyCA, c.proxyHeaders
 	if clients == nil && proxies == nil {
 		return nil
 	}
@@ -125,19 +128,20 @@ func (f *flagged) publishedInfo() func() map[string]string {
 		}
 		if proxies != nil {
 			info["requestheader-client-ca-file"] = proxies.Bundle()
-			maps.Copy(info, f.authenticationInfo)
+			maps.Copy(info, headers)
 		}
 		return info
 	}
 }
 
 // readFrontProxy says which proxy is trusted.
-func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
+func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
 	of, err := auth.ReadAuthorities(path)
 	if err != nil {
 		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}
-	s.flags.proxyCA, s.flags.authenticationInfo = of, map[string]string{}
+	c.Serving.proxyCA = of
+	c.proxyHeaders = map[string]string{}
 	for _, name := range []string{
 		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names",
 	} {
@@ -145,10 +149,10 @@ func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 		if err != nil {
 			return err
 		}
-		s.flags.authenticationInfo[name] = string(text)
+		c.proxyHeaders[name] = string(text)
 	}
 	// Otherwise every user with a certificate could say in headers to be somebody else.
-	if clients := s.flags.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && of.Overlaps(clients) {
+	if clients := c.Serving.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && of.Overlaps(clients) {
 		return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
 	}
 	p := auth.FrontProxy{
@@ -156,19 +160,19 @@ func (s *settings) readFrontProxy(path string, flags *serverflags.Flags) error {
 		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
 		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
 	}
-	s.flags.users.FrontProxy = p.Authenticator()
+	c.Users.FrontProxy = p.Authenticator()
 	return nil
 }
 
 // readAuthorization says who decides what users may do.
-func (s *settings) readAuthorization(flags *serverflags.Flags) error {
+func (c *Config) readAuthorization(flags *serverflags.Flags) error {
 	if !slices.ContainsFunc([]string{"authorization-mode", "authorization-config", "authorization-policy-file", "authorization-webhook-config-file"}, flags.Given) {
 		return nil
 	}
 	switch {
-	case s.authorization != "":
+	case c.other.Authorization != "":
 		return errors.New("WithAuthorization and --authorization-mode say the same; give one of them")
-	case s.authorizer != nil:
+	case c.other.Authorizer:
 		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
 	}
 	modes, err := rest.NewModes(rest.ModeOptions{
@@ -176,12 +180,12 @@ func (s *settings) readAuthorization(flags *serverflags.Flags) error {
 		WebhookConfigFile: flags.Text("authorization-webhook-config-file"), WebhookVersion: flags.Value("authorization-webhook-version"),
 		AuthorizedTTL: flags.Duration("authorization-webhook-cache-authorized-ttl"), UnauthorizedTTL: flags.Duration("authorization-webhook-cache-unauthorized-ttl"),
 	})
-	s.modes = modes
+	c.Modes = modes
 	return err
 }
 
-func (s *settings) readAccounts(flags *serverflags.Flags) (err error) {
-	a := &s.flags.accounts
+func (c *Config) readAccounts(flags *serverflags.Flags) (err error) {
+	a := &c.Accounts
 	a.URLs, a.Audiences, a.JWKSURI = flags.List("service-account-issuer"), flags.List("api-audiences"), flags.Text("service-account-jwks-uri")
 	a.MaxExpiration, a.ExactExpiration = flags.Duration("service-account-max-token-expiration"), !flags.Bool("service-account-extend-token-expiration")
 	if most := a.MaxExpiration; most != 0 && (most < time.Hour || most > (1<<32)*time.Second) {

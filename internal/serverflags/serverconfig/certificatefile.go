@@ -1,4 +1,4 @@
-package fakecluster
+package serverconfig
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package fakecluster
+package serverconfig
 
 import (
 	cryptotls "crypto/tls"
@@ -30,14 +30,33 @@ var serving = []string{
 	"tls-min-version", "tls-cipher-suites", "tls-curve-preferences", "tls-sni-cert-key", "disable-http2-serving",
 }
 
-func (s *settings) readServing(flags *serverflags.Flags) error {
+// Serving is how a cluster listens. The zero value serves with the cluster's own certificate and the defaults of
+// crypto/tls.
+type Serving struct {
+	TLS     bool   // a flag is given with which a cluster serves HTTPS
+	Address string // to listen on; empty: any port
+	HTTP1   bool   // no HTTP/2
+
+	minVersion        uint16              // of TLS
+	ciphers           []uint16            // nil: the default of crypto/tls
+	curves            []cryptotls.CurveID // nil: the default of crypto/tls
+	certificate       *certificateFile    // nil: the cluster's own
+	named             []*certificateFile  // for some names of the server
+	clientCA, proxyCA *auth.AuthorityFile // nil: none
+}
+
+// AnyName reports whether the certificates come from files, so that clients may call the server by
+// any name.
+func (s *Serving) AnyName() bool { return s.certificate != nil || len(s.named) > 0 }
+
+func (c *Config) readServing(flags *serverflags.Flags) error {
 	if !slices.ContainsFunc(serving, flags.Given) {
 		return nil
 	}
-	if s.inProcess {
+	if c.other.InProcess {
 		return errors.New("InProcess has no socket, which a flag speaks of")
 	}
-	s.tls = true
+	c.Serving.TLS = true
 	host, port := "127.0.0.1", 0
 	if flags.Given("bind-address") {
 		host = flags.Text("bind-address")
@@ -51,20 +70,20 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 		}
 	}
 	if flags.Given("bind-address") || flags.Given("secure-port") {
-		s.flags.address = net.JoinHostPort(host, strconv.Itoa(port))
+		c.Serving.Address = net.JoinHostPort(host, strconv.Itoa(port))
 	}
-	s.flags.http1 = flags.Bool("disable-http2-serving")
+	c.Serving.HTTP1 = flags.Bool("disable-http2-serving")
 	var err error
-	if s.flags.minVersion, err = cliflag.TLSVersion(flags.Text("tls-min-version")); err != nil {
+	if c.Serving.minVersion, err = cliflag.TLSVersion(flags.Text("tls-min-version")); err != nil {
 		return err
 	}
 	if names := flags.List("tls-cipher-suites"); len(names) > 0 {
-		if s.flags.ciphers, err = cliflag.TLSCipherSuites(names); err != nil {
+		if c.Serving.ciphers, err = cliflag.TLSCipherSuites(names); err != nil {
 			return err
 		}
 	}
 	if ids := flags.Numbers("tls-curve-preferences"); len(ids) > 0 {
-		if s.flags.curves, err = cliflag.TLSCurvePreferences(ids); err != nil {
+		if c.Serving.curves, err = cliflag.TLSCurvePreferences(ids); err != nil {
 			return err
 		}
 	}
@@ -73,7 +92,7 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 		if err != nil {
 			return fmt.Errorf("failed to load SNI cert and key: %w", err)
 		}
-		s.flags.named = append(s.flags.named, named)
+		c.Serving.named = append(c.Serving.named, named)
 	}
 	certificate, key := flags.Text("tls-cert-file"), flags.Text("tls-private-key-file")
 	switch dir := flags.Text("cert-dir"); {
@@ -87,40 +106,40 @@ func (s *settings) readServing(flags *serverflags.Flags) error {
 	if certificate == "" && key == "" {
 		return nil
 	}
-	if s.flags.certificate, err = readCertificate(certificate, key); err != nil {
+	if c.Serving.certificate, err = readCertificate(certificate, key); err != nil {
 		return fmt.Errorf("the certificate of the server: %w", err)
 	}
 	return nil
 }
 
 // readRequests says what headers all answers have, how long requests may take, and whether there are profiles.
-func (s *settings) readRequests(flags *serverflags.Flags) error {
+func (c *Config) readRequests(flags *serverflags.Flags) error {
 	of := genericoptions.NewServerRunOptions()
 	of.HSTSDirectives = flags.List("strict-transport-security-directives")
 	of.CorsAllowedOriginList = flags.List("cors-allowed-origins")
 	if flags.Given("request-timeout") {
 		of.RequestTimeout = flags.Duration("request-timeout")
-		s.flags.requestTimeout = max(of.RequestTimeout, 1) // no request is done in no time
+		c.RequestTimeout = max(of.RequestTimeout, 1) // no request is done in no time
 	}
 	if flags.Given("min-request-timeout") {
 		of.MinRequestTimeout = flags.Int("min-request-timeout")
-		s.flags.minWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
+		c.MinWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
 	}
-	s.flags.unprofiled = !flags.Bool("profiling")
-	s.flags.hsts, s.flags.origins = of.HSTSDirectives, of.CorsAllowedOriginList
+	c.WithoutProfiling = !flags.Bool("profiling")
+	c.StrictTransportSecurity, c.AllowedOrigins = of.HSTSDirectives, of.CorsAllowedOriginList
 	for name, to := range map[string]*int{"max-requests-inflight": &of.MaxRequestsInFlight, "max-mutating-requests-inflight": &of.MaxMutatingRequestsInFlight} {
 		if flags.Given(name) {
 			*to = flags.Int(name)
 		}
 	}
-	s.flags.flowControl = rest.FlowControl{Off: !flags.Bool("enable-priority-and-fairness"), Seats: of.MaxRequestsInFlight + of.MaxMutatingRequestsInFlight}
+	c.FlowControl = rest.FlowControl{Off: !flags.Bool("enable-priority-and-fairness"), Seats: of.MaxRequestsInFlight + of.MaxMutatingRequestsInFlight}
 	// What follows has no effect on a cluster in memory, but may not be what a real server does not take.
 	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
 	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
 	if wrong := append(of.Validate(), validateUnused(flags)...); len(wrong) > 0 {
 		return utilerrors.NewAggregate(wrong)
 	}
-	if flow := s.flags.flowControl; !flow.Off && flow.Seats <= 0 {
+	if flow := c.FlowControl; !flow.Off && flow.Seats <= 0 {
 		return fmt.Errorf("invalid configuration: MaxRequestsInFlight=%d and MaxMutatingRequestsInFlight=%d; they must add up to something positive",
 			of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight)
 	}
@@ -158,41 +177,41 @@ func makeServingCertificate(certificate, key, host string) error {
 	return keyutil.WriteKey(key, encoded)
 }
 
-// loopbackName is the server name with which the cluster's own clients get the certificate that
+// LoopbackName is the server name with which the cluster's own clients get the certificate that
 // they trust, whatever the flags say. A real server uses the same name.
-const loopbackName = "apiserver-loopback-client"
+const LoopbackName = "apiserver-loopback-client"
 
-// configureTLS configures a listener with the cluster's own certificate or, if there are any, with
+// ConfigureTLS configures a listener with the cluster's own certificate or, if there are any, with
 // those of the flags. If the flags name certificates or authorities, the cluster's own clients
 // have to ask for serverName.
-func (f *flagged) configureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
+func (s *Serving) ConfigureTLS(own cryptotls.Certificate) (config *cryptotls.Config, serverName string) {
 	config = &cryptotls.Config{
 		Certificates: []cryptotls.Certificate{own}, ClientAuth: cryptotls.RequestClientCert,
-		MinVersion: f.minVersion, CipherSuites: f.ciphers, CurvePreferences: f.curves, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: s.minVersion, CipherSuites: s.ciphers, CurvePreferences: s.curves, NextProtos: []string{"h2", "http/1.1"},
 	}
-	if f.http1 {
+	if s.HTTP1 {
 		config.NextProtos = config.NextProtos[1:]
 	}
-	if f.certificate == nil && len(f.named) == 0 && f.clientCA == nil && f.proxyCA == nil {
+	if s.certificate == nil && len(s.named) == 0 && s.clientCA == nil && s.proxyCA == nil {
 		return config, ""
 	}
 	base := config.Clone()
 	config.GetConfigForClient = func(hello *cryptotls.ClientHelloInfo) (*cryptotls.Config, error) {
-		if hello.ServerName == loopbackName {
+		if hello.ServerName == LoopbackName {
 			return nil, nil // the cluster's own certificate, and certificates of its own clients
 		}
-		shown := presented(base, f.certificate, f.named, hello)
-		shown.ClientCAs = f.clientCAs()
+		shown := presented(base, s.certificate, s.named, hello)
+		shown.ClientCAs = s.clientCAs()
 		return shown, nil
 	}
-	return config, loopbackName
+	return config, LoopbackName
 }
 
 // clientCAs returns the authorities that the server names to clients, some of which choose their
 // certificate by them; nil: none.
-func (f *flagged) clientCAs() *x509.CertPool {
+func (s *Serving) clientCAs() *x509.CertPool {
 	var pool *x509.CertPool
-	for _, file := range []*auth.AuthorityFile{f.clientCA, f.proxyCA} {
+	for _, file := range []*auth.AuthorityFile{s.clientCA, s.proxyCA} {
 		if file == nil {
 			continue
 		}

@@ -1,0 +1,173 @@
+package serverconfig
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
+	"github.com/fakecluster/fakecluster/rest"
+)
+
+// Config is the configuration that a command line asks for. The zero value of a field is the default
+// of its flag, and the zero Config is that of an empty command line.
+type Config struct {
+	Users              rest.Users
+	Accounts           rest.Accounts
+	Network            rest.Network
+	Modes              *rest.Modes              // nil: no flag about authorization is given
+	AuditLog           *rest.AuditLog           // nil: none
+	AuthenticationInfo func() map[string]string // content of extension-apiserver-authentication; nil: no authority is trusted
+
+	EnableAdmissionPlugins, DisableAdmissionPlugins []string
+	AdmissionConfigFile                             string // empty: none
+	RuntimeConfig                                   []string
+
+	WithoutProfiling        bool
+	StrictTransportSecurity []string      // directives of the header
+	AllowedOrigins          []string      // patterns of the origins whose web pages may read answers
+	RequestTimeout          time.Duration // 0: the default of rest
+	MinWatchTimeout         time.Duration // 0: watches do not end by themselves
+	FlowControl             rest.FlowControl
+	CompactionInterval      *time.Duration // nil: the flag is not given
+
+	Serving Serving
+
+	proxyHeaders map[string]string // flags about the headers of the front proxy, as JSON
+	other        Options
+}
+
+// Options are what the cluster's options outside of the command line say. A flag that says the same or the
+// contrary is an error.
+type Options struct {
+	InProcess          bool   // the cluster does not have a socket
+	Authorization      string // the mode of WithAuthorization; empty: not given
+	Authorizer         bool   // WithAuthorizer is given
+	Audit              bool   // WithAudit is given
+	CompactionInterval bool   // WithCompactionInterval is given
+}
+
+// New reads a command line and the files that it names. After an error nothing is open.
+func New(args []string, other Options) (*Config, error) {
+	flags, err := serverflags.Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{other: other}
+	for _, read := range []func(*serverflags.Flags) error{
+		c.readServing, c.readRequests, c.readAccounts, c.readUsers, c.readNetwork, c.readAdmission, c.readVersions, c.readAudit, c.readCompaction,
+	} {
+		if err := read(flags); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Config) readNetwork(flags *serverflags.Flags) (err error) {
+	n := &c.Network
+	if text := flags.Text("service-cluster-ip-range"); text != "" {
+		if n.Services, n.Secondary, err = builtin.ParseServiceRanges(text); err != nil {
+			return err
+		}
+	}
+	if text := flags.Text("advertise-address"); text != "" {
+		if n.Server, err = netip.ParseAddr(text); err != nil {
+			return fmt.Errorf("--advertise-address: %w", err)
+		}
+	}
+	if n.Server.IsValid() {
+		if services := builtin.Network(*n).ServiceRanges()[0]; services.Addr().Is4() != n.Server.Is4() {
+			return fmt.Errorf("service IP family %q must match public address family %q", services, n.Server)
+		}
+	}
+	n.Port = flags.Int("secure-port")
+	if flags.Given("service-node-port-range") {
+		n.NodePorts = flags.Ports("service-node-port-range")
+	}
+	return nil
+}
+
+func (c *Config) readAdmission(flags *serverflags.Flags) error {
+	c.EnableAdmissionPlugins = flags.List("enable-admission-plugins")
+	c.DisableAdmissionPlugins = flags.List("disable-admission-plugins")
+	c.AdmissionConfigFile = flags.Text("admission-control-config-file")
+	return nil // the server checks the names and reads the file
+}
+
+func (c *Config) readVersions(flags *serverflags.Flags) error {
+	for name, value := range flags.Pairs("runtime-config") {
+		if value == "" {
+			value = "true"
+		}
+		c.RuntimeConfig = append(c.RuntimeConfig, name+"="+value)
+	}
+	gates, err := flags.FeatureGates()
+	if err != nil {
+		return err
+	}
+	return builtin.CheckFeatureGates(gates)
+}
+
+func (c *Config) readAudit(flags *serverflags.Flags) error {
+	policy, path := flags.Text("audit-policy-file"), flags.Text("audit-log-path")
+	log := &rest.AuditLog{To: os.Stdout}
+	if policy != "" {
+		var err error
+		if log.Policy, err = auditpolicy.LoadPolicyFromFile(policy); err != nil {
+			return fmt.Errorf("loading audit policy file: %w", err)
+		}
+	}
+	if path != "" && path != "-" {
+		log.To = appended(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("--audit-log-path: %w", err)
+		}
+		if _, err := log.To.Write(nil); err != nil {
+			return fmt.Errorf("--audit-log-path: %w", err)
+		}
+	}
+	switch {
+	case path == "" || policy == "":
+		return nil // as on a real server, one without the other has no effect
+	case c.other.Audit:
+		return errors.New("WithAudit and --audit-log-path exclude each other")
+	}
+	c.AuditLog = log
+	return nil
+}
+
+func (c *Config) readCompaction(flags *serverflags.Flags) error {
+	const name = "etcd-compaction-interval"
+	switch interval := flags.Duration(name); {
+	case !flags.Given(name):
+		return nil
+	case c.other.CompactionInterval:
+		return errors.New("WithCompactionInterval and --etcd-compaction-interval say the same; give one of them")
+	case interval < 0:
+		return fmt.Errorf("--etcd-compaction-interval=%v is negative; 0 means never", interval)
+	default:
+		c.CompactionInterval = &interval
+		return nil
+	}
+}
+
+// appended is the path of a file that each write opens and appends to, so that forks can write to
+// it as well and no cluster has to close it.
+type appended string
+
+// Write implements io.Writer.
+func (path appended) Write(p []byte) (int, error) {
+	file, err := os.OpenFile(string(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	n, err := file.Write(p)
+	return n, errors.Join(err, file.Close())
+}

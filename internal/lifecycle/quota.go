@@ -26,8 +26,8 @@ func (r *Reactor) noteQuotas(list *tasks, c Change) {
 			r.doAt(measure, r.server.Now().Add(quotaResync))
 		}
 	}
-	list.add(measureQuota, c.Unsettled...)
-	if !c.Accounted {
+	list.add(measureQuota, c.Unmeasured...)
+	if !c.Charged {
 		keys, err := r.server.QuotasConcerned(c)
 		if err != nil {
 			klog.ErrorS(err, "The quotas that a write concerns are not known; the next related write tries again", "key", c.Record.Key)

@@ -150,7 +150,7 @@ func TestOnlyAForeignWriteIsMeasuredLater(t *testing.T) {
 		{"a new spec, which is measured at once", Change{Record: record(8, `{"spec":{}}`)}, task{}, false},
 		{"a delete", Change{Record: record(8, `{`+spec+`}`), Deleted: true}, task{}, false},
 	} {
-		c.change.Resource, c.change.Previous, c.change.Accounted = quotaKind, record(6, `{`+spec+`}`), true
+		c.change.Resource, c.change.Previous, c.change.Charged = quotaKind, record(6, `{`+spec+`}`), true
 		r := NewReactor(&quotaServer{exact: []int64{7}}, Controllers{ResourceQuotaController: true})
 		r.noteQuotas(&tasks{doing: c.doing}, c.change)
 		if later := len(r.alarms.of(measureQuota)) > 0; later != c.later {

@@ -15,23 +15,12 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // Change is what a commit changed.
-type Change struct {
-	Resource  *resource.Resource
-	Namespace string
-	Name      string
-	Record    store.Record // as committed
-	Previous  store.Record // the zero value for a create
-	Deleted   bool
-
-	// Accounted says that the commit has brought the quotas of the namespace up to date, except
-	// for those with the keys Unsettled, which have to be measured.
-	Accounted bool
-	Unsettled []string
-}
+type Change = write.Commit
 
 // Server is what a Reactor needs of the server.
 type Server interface {

@@ -10,6 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // aftermath does what follows a commit. It first brings admission and flow control up to date with their
@@ -21,8 +22,8 @@ type aftermath struct {
 	reactor   *lifecycle.Reactor
 }
 
-// React implements write.Reactor.
-func (a aftermath) React(ctx context.Context, c lifecycle.Change) {
+// committed is write.Pipeline.Committed.
+func (a aftermath) committed(ctx context.Context, c write.Commit) {
 	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {
 			klog.ErrorS(err, "The configuration of admission cannot be read")

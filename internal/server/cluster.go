@@ -196,9 +196,9 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
-		Cluster: known,
-		Reactor: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor},
-		Quotas:  quotas.charged(kinds.inTree),
+		Cluster:   known,
+		Committed: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor}.committed,
+		Quotas:    quotas.charged(kinds.inTree),
 
 		MayCreate: host.MayCreate,
 	}

@@ -188,7 +188,7 @@ func (q *quotas) Account(ctx context.Context, u write.Use, records []store.Recor
 			}
 			// Admission refuses it. That is no reason to refuse the write.
 		}
-		out.Unsettled = append(out.Unsettled, record.Key)
+		out.Unmeasured = append(out.Unmeasured, record.Key)
 	}
 	return out, nil
 }

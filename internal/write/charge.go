@@ -9,7 +9,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -43,17 +42,17 @@ type Account struct {
 	// Charges are the updates that charge quotas before the write, and Releases those that
 	// bring them up to date after it. They commit together with the write.
 	Charges, Releases []store.Update
-	// Unsettled are the keys of quotas that must be measured again after the write.
-	Unsettled []string
+	// Unmeasured are the keys of quotas that must be measured again after the write.
+	Unmeasured []string
 }
 
 // charge is what a write changes in quotas. It commits together with the write, so that a write
 // that is refused later changes none.
 type charge struct {
 	Account
-	accounted bool   // quotas were asked, or there are none
-	quotas    string // what the keys of the namespace's quotas begin with; empty: none were asked
-	require   []store.Precondition
+	charged bool   // quotas were asked, or there are none
+	quotas  string // what the keys of the namespace's quotas begin with; empty: none were asked
+	require []store.Precondition
 }
 
 // use is a write that is about to commit. A create has no record, and a delete has no obj.
@@ -90,7 +89,7 @@ func (a attempt) charge(u use) (charge, error) {
 
 func (a attempt) chargeOnce(u use) (charge, error) {
 	q := a.p.Quotas
-	c := charge{accounted: true, quotas: q.Resource.PrefixOf(a.request.Namespace)}
+	c := charge{charged: true, quotas: q.Resource.PrefixOf(a.request.Namespace)}
 	list, err := a.p.Store.List(c.quotas, store.ListOptions{})
 	if err != nil {
 		return c, err
@@ -143,10 +142,10 @@ func (c charge) commitWith(w store.Write) store.Write {
 	return w
 }
 
-// noted returns a change, with what is known of its quotas.
-func (c charge) noted(change lifecycle.Change) lifecycle.Change {
-	change.Accounted, change.Unsettled = c.accounted, c.Unsettled
-	return change
+// noted returns a commit, with what it has done to its quotas.
+func (c charge) noted(of Commit) Commit {
+	of.Charged, of.Unmeasured = c.charged, c.Unmeasured
+	return of
 }
 
 // isOutdated tells whether a commit failed because a quota has changed.

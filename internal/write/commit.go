@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/internal/history"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -78,7 +77,7 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 		return Result{}, err
 	}
 	a.remember(record, obj, encoded.Stored)
-	a.react(charged.noted(lifecycle.Change{Name: name, Record: record}))
+	a.committed(charged.noted(Commit{Name: name, Record: record}))
 	result, err := a.result(record, obj.Object)
 	result.Created = true
 	return result, err
@@ -136,7 +135,7 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 	}
 	done := func(committed store.Record) {
 		a.remember(committed, obj, encoded.Stored)
-		a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: committed, Previous: record}))
+		a.committed(charged.noted(Commit{Name: a.request.Name, Record: committed, Previous: record}))
 	}
 	if a.stage != nil {
 		w := a.toStore(text, encoded.Filled, nil)
@@ -207,7 +206,7 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 		return gone, err
 	}
 	a.giveBack(record)
-	a.react(charged.noted(lifecycle.Change{Name: a.request.Name, Record: gone, Previous: record, Deleted: true}))
+	a.committed(charged.noted(Commit{Name: a.request.Name, Record: gone, Previous: record, Deleted: true}))
 	return gone, nil
 }
 
@@ -279,9 +278,9 @@ func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (R
 	return a.result(record, obj)
 }
 
-// react does what follows a commit, even if the client goes away meanwhile. The client does
-// not get the warnings of these further writes.
-func (a attempt) react(change lifecycle.Change) {
-	change.Resource, change.Namespace = a.version.Resource, a.request.Namespace
-	a.p.Reactor.React(detach(a.ctx), change)
+// committed has the controllers do what follows a commit, even if the client goes away meanwhile. The
+// client does not get the warnings of these further writes.
+func (a attempt) committed(c Commit) {
+	c.Resource, c.Namespace = a.version.Resource, a.request.Namespace
+	a.p.Committed(detach(a.ctx), c)
 }

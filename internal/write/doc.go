@@ -19,8 +19,8 @@
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, claim.go, prepare.go (the kind's strategy, which also
 //     validates).
-//   - commit.go asks the quotas (charge.go), encodes the object, writes it to the store, and has
-//     the reactor do what follows.
+//   - commit.go asks the quotas (charge.go), encodes the object, writes it to the store, and
+//     calls Committed for what follows.
 //
 // An update adds load.go, and what makes the wanted object: update.go, patch.go or apply.go.
 // delete.go has the stages of a delete. complaints.go is about fieldValidation, which speaks of
@@ -80,5 +80,5 @@
 //
 // The pipeline holds no lock. Random, the memory and the store have one each. The store calls the
 // Make of a write while it is locked: it puts the revision into the object, and tells it to the
-// history and the quotas, who take a lock of their own for a few statements. Admission, conversion and the reactor run without any lock.
+// history and the quotas, who take a lock of their own for a few statements. Admission, conversion and Committed run without any lock.
 package write

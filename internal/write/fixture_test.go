@@ -23,7 +23,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
@@ -59,12 +58,12 @@ const definition = `{
 }`
 
 // bench is a pipeline over a store that has a namespace and a definition. It is what
-// admission and the reactor see of a server, too.
+// admission sees of a server, too.
 type bench struct {
 	*write.Pipeline
 	t           *testing.T
 	definitions *resource.Resource
-	// changes are what the reactor was told.
+	// changes are what was committed.
 	changes []string
 	// forget, if it is not nil, alters the versions of widgets.
 	forget func(*resource.Version)
@@ -83,7 +82,7 @@ func newBench(t *testing.T) *bench {
 	b.Pipeline = &write.Pipeline{
 		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed, store.FirstRevision), Namespaces: resource.NewCatalogue(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
 		Now:       func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
-		Catalogue: b.catalogue, Chain: b.chain, Cluster: b, Reactor: b,
+		Catalogue: b.catalogue, Chain: b.chain, Cluster: b, Committed: b.committed,
 	}
 	b.put(b.Namespaces.Key("", "default"), `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"},"status":{"phase":"Active"}}`)
 	b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
@@ -165,8 +164,8 @@ func (p plugin) Validate(_ context.Context, w *admission.Write) error {
 	return p.validate(w)
 }
 
-// React implements write.Reactor.
-func (b *bench) React(_ context.Context, c lifecycle.Change) {
+// committed is write.Pipeline.Committed.
+func (b *bench) committed(_ context.Context, c write.Commit) {
 	what := "updated"
 	switch {
 	case c.Deleted:

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -43,18 +42,14 @@ type Pipeline struct {
 	Chain func() *restadmission.Chain
 	// Cluster answers what admission wants to know about the cluster.
 	Cluster restadmission.Cluster
-	// Reactor carries out what follows from a commit.
-	Reactor Reactor
+	// Committed carries out what follows from a commit. It is called after each, before the write
+	// returns, without the client's cancellation.
+	Committed func(ctx context.Context, c Commit)
 	// Quotas limit what the objects of a namespace use; nil: nothing does.
 	Quotas *Quotas
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
-}
-
-// Reactor carries out what follows from a commit, before the write returns.
-type Reactor interface {
-	React(ctx context.Context, c lifecycle.Change)
 }
 
 // attempt is one attempt at a write: the request, and what it is judged by. It is passed by

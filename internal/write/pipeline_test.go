@@ -68,7 +68,7 @@ func TestPreconditions(t *testing.T) {
 			want = strings.ReplaceAll(want, "ResourceVersion: "+b.stored("metadata.uid")[0], "ResourceVersion: 0")
 			_, err := b.Run(t.Context(), b.request(test.change(b)))
 			equal(t, "answer", fmt.Sprint(err), want)
-			equal(t, "what the reactor was told", b.changes, []string(nil))
+			equal(t, "commits", b.changes, []string(nil))
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestADryRunGoesAllTheWayButForTheCommit(t *testing.T) {
 			equal(t, "answer", got, test.want)
 			equal(t, "revision", b.Store.Revision(), before)
 			equal(t, "times that validating admission was asked", asked, 1)
-			equal(t, "what the reactor was told", b.changes, []string(nil))
+			equal(t, "commits", b.changes, []string(nil))
 		})
 	}
 }
@@ -126,10 +126,10 @@ func TestAWriteThatChangesNothingCommitsNothing(t *testing.T) {
 	}
 	equal(t, "revision", b.Store.Revision(), before)
 	equal(t, "resourceVersion of the answer", read(result.Text, "metadata.resourceVersion"), []string{fmt.Sprint(before)})
-	equal(t, "what the reactor was told", b.changes, []string(nil))
+	equal(t, "commits", b.changes, []string(nil))
 }
 
-func TestTheReactorIsToldOfWhatWasCommitted(t *testing.T) {
+func TestCommittedIsCalledAfterEachCommit(t *testing.T) {
 	b := newBench(t)
 	for _, change := range []write.Change{
 		write.Create{Object: b.widget(`{"metadata":{"finalizers":["example.com/f"]}}`)},

@@ -215,7 +215,7 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			equal(t, "times that admission was asked", asked, test.asked)
-			equal(t, "what the reactor was told", b.changes, []string(nil))
+			equal(t, "commits", b.changes, []string(nil))
 		})
 	}
 }

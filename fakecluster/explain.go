@@ -19,7 +19,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
@@ -68,15 +68,15 @@ type Write struct {
 //
 //	e, err := c.Explain(fakecluster.Write{Verb: "apply", Object: website, FieldManager: "my-operator"})
 //	fmt.Print(e)
-func (c *Cluster) Explain(w Write) (explain.Explanation, error) {
+func (c *Cluster) Explain(w Write) (inspect.Explanation, error) {
 	e, err := c.explain(w)
 	if err != nil {
-		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
+		return inspect.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
 	return e, nil
 }
 
-func (c *Cluster) explain(w Write) (e explain.Explanation, err error) {
+func (c *Cluster) explain(w Write) (e inspect.Explanation, err error) {
 	u, body, err := c.written(w)
 	if err != nil {
 		return e, err

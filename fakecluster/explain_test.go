@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 const ratio = "{apiVersion: example.com/v1, kind: Ratio, metadata: {name: a%s}, spec: {least: %d, most: %d}}"
 
-func explainedBy(t *testing.T, c *fakecluster.Cluster, w fakecluster.Write) explain.Explanation {
+func explainedBy(t *testing.T, c *fakecluster.Cluster, w fakecluster.Write) inspect.Explanation {
 	t.Helper()
 	e, err := c.Explain(w)
 	if err != nil {
@@ -33,7 +33,7 @@ func explainedBy(t *testing.T, c *fakecluster.Cluster, w fakecluster.Write) expl
 }
 
 // says checks what an explanation says, without its first line.
-func says(t *testing.T, e explain.Explanation, want ...string) {
+func says(t *testing.T, e inspect.Explanation, want ...string) {
 	t.Helper()
 	_, got, _ := strings.Cut(strings.TrimSuffix(e.String(), "\n"), "\n")
 	if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
@@ -109,7 +109,7 @@ func TestExplainWebhooks(t *testing.T) {
 	}
 	e = explainedBy(t, c, fakecluster.Write{Manifest: strings.ReplaceAll(fmt.Sprintf(ratio, "", 1, 20), "name: a", "name: b")})
 	last := e.Admission[len(e.Admission)-1]
-	if last.Outcome != explain.Denied || last.Message != `admission webhook "validate.example.com" denied the request: the name is not a` || e.Answer.Code != 400 {
+	if last.Outcome != inspect.Denied || last.Message != `admission webhook "validate.example.com" denied the request: the name is not a` || e.Answer.Code != 400 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -194,7 +194,7 @@ func TestExplainPluginsAndRoles(t *testing.T) {
 	}
 	changed := map[string]bool{}
 	for _, s := range e.Admission {
-		if s.Kind != explain.Plugin || s.Outcome != explain.Changed || len(s.Changes) == 0 {
+		if s.Kind != inspect.Plugin || s.Outcome != inspect.Changed || len(s.Changes) == 0 {
 			t.Errorf("%+v", s)
 		}
 		changed[s.Name] = true
@@ -358,11 +358,11 @@ func TestExplainHeader(t *testing.T) {
 	if answer.StatusCode != 201 || !strings.HasPrefix(text, `{"apiVersion":"example.com/v1"`) {
 		t.Error(answer.Status, text)
 	}
-	var e explain.Explanation
+	var e inspect.Explanation
 	if err := json.Unmarshal([]byte(answer.Header.Get("Fakecluster-Explanation")), &e); err != nil {
 		t.Fatal(err)
 	}
-	want := []explain.Change{{Path: "spec.least", Is: int64(1), Owners: []string{"ö"}}, {Path: "spec.most", Is: int64(20), Owners: []string{"ö"}}}
+	want := []inspect.Change{{Path: "spec.least", Is: int64(1), Owners: []string{"ö"}}, {Path: "spec.most", Is: int64(20), Owners: []string{"ö"}}}
 	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Request.Manager != "ö" {
 		t.Error(diff, e.Request)
 	}
@@ -392,7 +392,7 @@ func TestExplainHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, _ = send("POST", ratios, "header", string(body))
-	e = explain.Explanation{}
+	e = inspect.Explanation{}
 	if err := json.Unmarshal([]byte(answer.Header.Get("Fakecluster-Explanation")), &e); err != nil || e.Answer.Code != 201 || e.Omitted == "" || e.Changes != nil {
 		t.Errorf("%+v, %v", e, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
@@ -40,7 +40,7 @@ func (j judge) Mutate(ctx context.Context, w *restadmission.Write) error {
 	if w.Explained == nil {
 		return j.Admission.Mutate(ctx, w)
 	}
-	return w.Explain(explain.Function, restadmission.Mutating, "", func() error { return j.Admission.Mutate(ctx, w) })
+	return w.Explain(inspect.Function, restadmission.Mutating, "", func() error { return j.Admission.Mutate(ctx, w) })
 }
 
 // Validate implements restadmission.Plugin.
@@ -48,5 +48,5 @@ func (j judge) Validate(ctx context.Context, w *restadmission.Write) error {
 	if w.Explained == nil {
 		return j.Admission.Validate(ctx, w)
 	}
-	return w.Explain(explain.Function, restadmission.Validating, "", func() error { return j.Admission.Validate(ctx, w) })
+	return w.Explain(inspect.Function, restadmission.Validating, "", func() error { return j.Admission.Validate(ctx, w) })
 }

@@ -14,7 +14,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -95,9 +95,9 @@ type explanation struct {
 }
 
 // end completes the explanation of a request whose answer is known.
-func (e *explanation) end(req *http.Request, code int, header http.Header) explain.Explanation {
+func (e *explanation) end(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
-	q := explain.Request{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
+	q := inspect.Request{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
 	if c.user != nil {
 		q.User = c.user.GetName()
 	}
@@ -123,7 +123,7 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) expla
 }
 
 // since returns the writes of an object after a revision, as far as they are known.
-func (s *Server) since(group, plural, version, namespace, name string, revision int64) []explain.Revision {
+func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.Revision {
 	of := s.cluster.Catalogue().Resource(group, plural)
 	if of == nil {
 		return nil
@@ -136,12 +136,12 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 	if err != nil {
 		return nil // the definition has gone
 	}
-	var all []explain.Revision
+	var all []inspect.Revision
 	for _, r := range known {
 		if r.Revision <= revision {
 			continue
 		}
-		told := explain.Revision{Revision: r.Revision, By: r.Client(), Verb: r.Verb}
+		told := inspect.Revision{Revision: r.Revision, By: r.Client(), Verb: r.Verb}
 		if r.Patch == "apply" {
 			told.Verb = r.Patch
 		}
@@ -149,7 +149,7 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 			told.Verb += " " + r.Subresource
 		}
 		for _, c := range r.Changes {
-			told.Changes = append(told.Changes, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+			told.Changes = append(told.Changes, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
 		}
 		all = append(all, told)
 	}
@@ -174,7 +174,7 @@ func (a *inHeader) WriteHeader(code int) {
 		is := a.of.end(a.req, code, a.Header())
 		text, err := json.Marshal(is)
 		if err == nil && len(text) > maxExplanationHeader {
-			text, err = json.Marshal(explain.Explanation{
+			text, err = json.Marshal(inspect.Explanation{
 				Request: is.Request, Answer: is.Answer,
 				Omitted: fmt.Sprintf("the explanation has %d bytes, too many for a header; %s: json has all of it", len(text), ExplainHeader),
 			})

@@ -1,7 +1,7 @@
 package admission
 
 import (
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/explained"
 )
 
@@ -18,14 +18,14 @@ func (w *Write) Explain(kind, phase, name string, ask func() error) error {
 	}
 	was := w.state()
 	err := ask()
-	s := explain.Step{Kind: kind, Phase: phase, Name: name, Outcome: explain.Allowed, Changes: explained.Changes(was, w.state())}
+	s := inspect.Step{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: explained.Changes(was, w.state())}
 	switch {
 	case err != nil:
-		s.Outcome, s.Message = explain.Denied, err.Error()
+		s.Outcome, s.Message = inspect.Denied, err.Error()
 	case len(s.Changes) > 0:
-		s.Outcome = explain.Changed
+		s.Outcome = inspect.Changed
 	}
-	if s.Outcome != explain.Allowed || kind != explain.Plugin {
+	if s.Outcome != inspect.Allowed || kind != inspect.Plugin {
 		w.Explained.Step(s)
 	}
 	return err

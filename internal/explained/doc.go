@@ -7,5 +7,5 @@
 // such as comparing an object with what it was before, is only done if there is one, and never
 // changes the outcome of the write.
 //
-// The types of an explanation are in package explain, which users see.
+// The types of an explanation are in package inspect, which users see.
 package explained

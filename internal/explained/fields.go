@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -69,8 +69,8 @@ func (r *Recorder) Sent(sent, read map[string]any) {
 		case c.Was == nil:
 			r.defaulted(c.Path, c.Is)
 		default:
-			r.note(func(e *explain.Explanation) {
-				e.Read = append(e.Read, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+			r.note(func(e *inspect.Explanation) {
+				e.Read = append(e.Read, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
 			})
 		}
 	}
@@ -134,25 +134,25 @@ func names(patch map[string]any, path string) bool {
 }
 
 func (r *Recorder) pruned(path string, value any) {
-	r.note(func(e *explain.Explanation) { e.Pruned = append(e.Pruned, explain.Value{Path: path, Value: value}) })
+	r.note(func(e *inspect.Explanation) { e.Pruned = append(e.Pruned, inspect.Value{Path: path, Value: value}) })
 }
 
 func (r *Recorder) defaulted(path string, value any) {
 	values := leaves(path, value)
-	r.note(func(e *explain.Explanation) { e.Defaulted = append(e.Defaulted, values...) })
+	r.note(func(e *inspect.Explanation) { e.Defaulted = append(e.Defaulted, values...) })
 }
 
 // leaves are the fields of a value that are no maps. Empty maps, which objects of Go types have
 // where there is nothing, are none.
-func leaves(path string, value any) []explain.Value {
+func leaves(path string, value any) []inspect.Value {
 	m, ok := value.(map[string]any)
 	if !ok {
 		if value == nil {
 			return nil
 		}
-		return []explain.Value{{Path: path, Value: value}}
+		return []inspect.Value{{Path: path, Value: value}}
 	}
-	var all []explain.Value
+	var all []inspect.Value
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		all = append(all, leaves(join(path, name), m[name])...)
 	}
@@ -163,28 +163,28 @@ func leaves(path string, value any) []explain.Value {
 func join(path, name string) string { return history.Join(path, name) }
 
 // changesOf returns what differs between two states of an object.
-func changesOf(was, is map[string]any) []explain.Change {
-	var all []explain.Change
+func changesOf(was, is map[string]any) []inspect.Change {
+	var all []inspect.Change
 	for _, c := range history.Diff(was, is) {
 		if strings.HasPrefix(c.Path, "metadata.managedFields") {
 			continue
 		}
 		if c.Was == nil {
 			for _, v := range leaves(c.Path, c.Is) {
-				all = append(all, explain.Change{Path: v.Path, Is: v.Value})
+				all = append(all, inspect.Change{Path: v.Path, Is: v.Value})
 			}
 			continue
 		}
 		if c.Is == nil && len(leaves(c.Path, c.Was)) == 0 {
 			continue
 		}
-		all = append(all, explain.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+		all = append(all, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
 	}
 	return all
 }
 
 // Changes returns what differs between two states of an object.
-func Changes(was, is map[string]any) []explain.Change { return changesOf(was, is) }
+func Changes(was, is map[string]any) []inspect.Change { return changesOf(was, is) }
 
 // byServer are the fields that need no mention: the server makes them, or they are in
 // the request.
@@ -199,7 +199,7 @@ func (r *Recorder) Changed(was, is map[string]any) {
 		return
 	}
 	before, after := ownersOf(was), ownersOf(is)
-	changes := slices.DeleteFunc(changesOf(was, is), func(c explain.Change) bool {
+	changes := slices.DeleteFunc(changesOf(was, is), func(c inspect.Change) bool {
 		return byServer[c.Path] || strings.HasPrefix(c.Path, "metadata.managedFields")
 	})
 	for i := range changes {
@@ -208,7 +208,7 @@ func (r *Recorder) Changed(was, is map[string]any) {
 	}
 	name, _, _ := unstructured.NestedString(is, "metadata", "name")
 	r.Named(name)
-	r.note(func(e *explain.Explanation) { e.Changes = changes })
+	r.note(func(e *inspect.Explanation) { e.Changes = changes })
 }
 
 // owners are the fields that managers own, by their paths.
@@ -308,17 +308,17 @@ func (r *Recorder) Conflicts(causes []metav1.StatusCause) {
 				manager = name
 			}
 		}
-		r.note(func(e *explain.Explanation) {
-			e.Conflicts = append(e.Conflicts, explain.Conflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
+		r.note(func(e *inspect.Explanation) {
+			e.Conflicts = append(e.Conflicts, inspect.Conflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
 		})
 	}
 }
 
 // Refusals returns the causes of a refusal, field by field.
-func Refusals(causes []metav1.StatusCause) []explain.Refusal {
-	var all []explain.Refusal
+func Refusals(causes []metav1.StatusCause) []inspect.Refusal {
+	var all []inspect.Refusal
 	for _, c := range causes {
-		all = append(all, explain.Refusal{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
+		all = append(all, inspect.Refusal{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
 	}
 	return all
 }

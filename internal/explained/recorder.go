@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
@@ -14,7 +14,7 @@ import (
 // goroutines, and a nil Recorder ignores them.
 type Recorder struct {
 	mu     sync.Mutex
-	is     explain.Explanation
+	is     inspect.Explanation
 	failed *metav1.Status // what the answer says of a failure; nil: it says none
 }
 
@@ -29,7 +29,7 @@ func From(ctx context.Context) *Recorder {
 
 // note changes the explanation. Methods that are called for every write do not use it, because what
 // the function needs is allocated even if there is no Recorder.
-func (r *Recorder) note(change func(*explain.Explanation)) {
+func (r *Recorder) note(change func(*inspect.Explanation)) {
 	if r == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (r *Recorder) note(change func(*explain.Explanation)) {
 }
 
 // Explanation returns what has been taken down, as far as it may be shown of the request.
-func (r *Recorder) Explanation(of redact.Request) explain.Explanation {
+func (r *Recorder) Explanation(of redact.Request) inspect.Explanation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := of.Explanation(r.is)
@@ -60,8 +60,8 @@ func (r *Recorder) WroteOver() (revision int64, ok bool) {
 }
 
 // Asks says what the request is; name names the object that it is for, if that is known.
-func (r *Recorder) Asks(q explain.Request, name func(of string) string) {
-	r.note(func(e *explain.Explanation) {
+func (r *Recorder) Asks(q inspect.Request, name func(of string) string) {
+	r.note(func(e *inspect.Explanation) {
 		q.Manager, q.DryRun, q.Object = e.Request.Manager, e.Request.DryRun, name(e.Request.Object)
 		e.Request = q
 	})
@@ -69,7 +69,7 @@ func (r *Recorder) Asks(q explain.Request, name func(of string) string) {
 
 // Named says what the name of a new object is.
 func (r *Recorder) Named(name string) {
-	r.note(func(e *explain.Explanation) {
+	r.note(func(e *inspect.Explanation) {
 		if name != "" {
 			e.Request.Object = name
 		}
@@ -78,17 +78,17 @@ func (r *Recorder) Named(name string) {
 
 // Writes says which manager writes, and whether it is a dry run.
 func (r *Recorder) Writes(manager string, dryRun bool) {
-	r.note(func(e *explain.Explanation) { e.Request.Manager, e.Request.DryRun = manager, dryRun })
+	r.note(func(e *inspect.Explanation) { e.Request.Manager, e.Request.DryRun = manager, dryRun })
 }
 
 // May says whether the user may make the request. The last decision counts.
 func (r *Recorder) May(allowed bool, reason string) {
-	r.note(func(e *explain.Explanation) { e.Access = &explain.Access{Allowed: allowed, Reason: reason} })
+	r.note(func(e *inspect.Explanation) { e.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
 }
 
 // Struck says what a fault on purpose does to the request.
 func (r *Recorder) Struck(what string) {
-	r.note(func(e *explain.Explanation) {
+	r.note(func(e *inspect.Explanation) {
 		if e.Fault != "" {
 			what = e.Fault + ", " + what
 		}
@@ -98,13 +98,13 @@ func (r *Recorder) Struck(what string) {
 
 // Attempt says that an attempt at the write begins. What the last one found counts no more.
 func (r *Recorder) Attempt() {
-	r.note(func(e *explain.Explanation) {
-		*e = explain.Explanation{Request: e.Request, Access: e.Access, Fault: e.Fault, Attempts: e.Attempts + 1}
+	r.note(func(e *inspect.Explanation) {
+		*e = inspect.Explanation{Request: e.Request, Access: e.Access, Fault: e.Fault, Attempts: e.Attempts + 1}
 	})
 }
 
 // Step says what somebody has said in admission.
-func (r *Recorder) Step(s explain.Step) {
+func (r *Recorder) Step(s inspect.Step) {
 	if r == nil {
 		return
 	}
@@ -129,34 +129,34 @@ func (r *Recorder) Annotate(key, value string) {
 // Prepared says what the kind itself has changed of the object.
 func (r *Recorder) Prepared(was, is map[string]any) {
 	changes := changesOf(was, is)
-	r.note(func(e *explain.Explanation) { e.Prepared = append(e.Prepared, changes...) })
+	r.note(func(e *inspect.Explanation) { e.Prepared = append(e.Prepared, changes...) })
 }
 
 // Judged says what is wrong with the object, what would be if it had changed, and what the rules
 // have cost.
-func (r *Recorder) Judged(refused, ratcheted []explain.Refusal, rules []explain.Rule) {
-	r.note(func(e *explain.Explanation) { e.Refused, e.Ratcheted, e.Rules = refused, ratcheted, rules })
+func (r *Recorder) Judged(refused, ratcheted []inspect.Refusal, rules []inspect.Rule) {
+	r.note(func(e *inspect.Explanation) { e.Refused, e.Ratcheted, e.Rules = refused, ratcheted, rules })
 }
 
 // Overtaken says that the object has been written since the client read it.
 func (r *Recorder) Overtaken(sent, is int64) {
-	r.note(func(e *explain.Explanation) { e.Overtaken = &explain.Overtaken{Sent: sent, Is: is} })
+	r.note(func(e *inspect.Explanation) { e.Overtaken = &inspect.Overtaken{Sent: sent, Is: is} })
 }
 
 // Since says who has written it since then; it follows Overtaken.
-func (r *Recorder) Since(by []explain.Revision) {
-	r.note(func(e *explain.Explanation) { e.Overtaken.By = by })
+func (r *Recorder) Since(by []inspect.Revision) {
+	r.note(func(e *inspect.Explanation) { e.Overtaken.By = by })
 }
 
 // Unchanged says that nothing is written.
-func (r *Recorder) Unchanged() { r.note(func(e *explain.Explanation) { e.Unchanged = true }) }
+func (r *Recorder) Unchanged() { r.note(func(e *inspect.Explanation) { e.Unchanged = true }) }
 
 // Fails says what the answer says of a failure.
 func (r *Recorder) Fails(status *metav1.Status) {
-	r.note(func(*explain.Explanation) { r.failed = status })
+	r.note(func(*inspect.Explanation) { r.failed = status })
 }
 
 // Answers says what the client gets.
 func (r *Recorder) Answers(code int, warnings []string) {
-	r.note(func(e *explain.Explanation) { e.Answer.Code, e.Warnings = code, warnings })
+	r.note(func(e *inspect.Explanation) { e.Answer.Code, e.Warnings = code, warnings })
 }

@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // Explanation returns what may be shown of the explanation of the request.
-func (r Request) Explanation(e explain.Explanation) explain.Explanation {
+func (r Request) Explanation(e inspect.Explanation) inspect.Explanation {
 	r = r.read()
 	e.Pruned, e.Defaulted = r.values(e.Pruned), r.values(e.Defaulted)
 	e.Read, e.Prepared, e.Changes = r.changes(e.Read), r.changes(e.Prepared), r.changes(e.Changes)
 	if e.Overtaken != nil {
 		overtaken := *e.Overtaken
-		overtaken.By = each(overtaken.By, func(by explain.Revision) explain.Revision {
+		overtaken.By = each(overtaken.By, func(by inspect.Revision) inspect.Revision {
 			by.Changes = r.changes(by.Changes)
 			return by
 		})
@@ -26,10 +26,10 @@ func (r Request) Explanation(e explain.Explanation) explain.Explanation {
 	return e
 }
 
-func (r Request) step(s explain.Step) explain.Step {
+func (r Request) step(s inspect.Step) inspect.Step {
 	s.Message, s.Warnings, s.Annotations = r.Text(s.Message), each(s.Warnings, r.Text), r.annotations(s.Annotations)
 	s.Changes = r.changes(s.Changes)
-	s.Expressions = each(s.Expressions, func(x explain.Expression) explain.Expression {
+	s.Expressions = each(s.Expressions, func(x inspect.Expression) inspect.Expression {
 		x.Message = r.Text(x.Message)
 		return x
 	})
@@ -39,15 +39,15 @@ func (r Request) step(s explain.Step) explain.Step {
 	return s
 }
 
-func (r Request) values(all []explain.Value) []explain.Value {
-	return each(all, func(v explain.Value) explain.Value {
+func (r Request) values(all []inspect.Value) []inspect.Value {
+	return each(all, func(v inspect.Value) inspect.Value {
 		v.Value = r.Value(v.Path, v.Value)
 		return v
 	})
 }
 
-func (r Request) changes(all []explain.Change) []explain.Change {
-	return each(all, func(c explain.Change) explain.Change {
+func (r Request) changes(all []inspect.Change) []inspect.Change {
+	return each(all, func(c inspect.Change) inspect.Change {
 		c.Was, c.Is = r.Value(c.Path, c.Was), r.Value(c.Path, c.Is)
 		if c.Was == Hidden {
 			c.Was = Former
@@ -56,7 +56,7 @@ func (r Request) changes(all []explain.Change) []explain.Change {
 	})
 }
 
-func (r Request) refusal(of explain.Refusal) explain.Refusal {
+func (r Request) refusal(of inspect.Refusal) inspect.Refusal {
 	of.Message = r.Cause(of.Message)
 	if of.Path != "" && r.Secret {
 		of.Path = fieldOf(of.Path)

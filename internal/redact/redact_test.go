@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 const body = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"tls.crt":"hunter2"},"more":{"hunter3":1}}`
@@ -200,15 +200,15 @@ func TestErrors(t *testing.T) {
 // Every text and every value of an explanation passes through the rules.
 func TestExplanations(t *testing.T) {
 	const secret = "hunter2"
-	changes := []explain.Change{{Path: "data.a", Was: secret, Is: map[string]any{"b": secret}}, {Path: "metadata.labels.a", Is: "shown"}}
-	refusals := []explain.Refusal{{Path: secret + "\n", Message: `Invalid value: "` + secret + `": no`}}
-	e := Request{Resource: "secrets"}.Explanation(explain.Explanation{
-		Pruned: []explain.Value{{Path: "more", Value: secret}}, Defaulted: []explain.Value{{Path: `metadata.annotations["x"]`, Value: secret}},
-		Read: changes, Prepared: changes, Changes: changes, Overtaken: &explain.Overtaken{By: []explain.Revision{{Changes: changes}}},
+	changes := []inspect.Change{{Path: "data.a", Was: secret, Is: map[string]any{"b": secret}}, {Path: "metadata.labels.a", Is: "shown"}}
+	refusals := []inspect.Refusal{{Path: secret + "\n", Message: `Invalid value: "` + secret + `": no`}}
+	e := Request{Resource: "secrets"}.Explanation(inspect.Explanation{
+		Pruned: []inspect.Value{{Path: "more", Value: secret}}, Defaulted: []inspect.Value{{Path: `metadata.annotations["x"]`, Value: secret}},
+		Read: changes, Prepared: changes, Changes: changes, Overtaken: &inspect.Overtaken{By: []inspect.Revision{{Changes: changes}}},
 		Refused: refusals, Ratcheted: refusals, Warnings: []string{secret}, Annotations: map[string]string{secret: secret, "authorization.k8s.io/decision": "allow"},
-		Admission: []explain.Step{{
+		Admission: []inspect.Step{{
 			Message: secret, Changes: changes, Patch: json.RawMessage(`[{"value":"` + secret + `"}]`), Warnings: []string{secret},
-			Annotations: map[string]string{"a": secret}, Expressions: []explain.Expression{{Message: secret}},
+			Annotations: map[string]string{"a": secret}, Expressions: []inspect.Expression{{Message: secret}},
 		}},
 	})
 	text, err := json.Marshal(e)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	objectschema "github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -269,9 +269,9 @@ type Judged struct {
 	Subresource string
 	Object, Old runtime.Object
 	// Refused are the errors. Version.Explain completes them, and adds the rest.
-	Refused   []explain.Refusal
-	Ratcheted []explain.Refusal
-	Rules     []explain.Rule
+	Refused   []inspect.Refusal
+	Ratcheted []inspect.Refusal
+	Rules     []inspect.Rule
 }
 
 // ContentFirst is for kinds whose objects have content that must be deleted before the

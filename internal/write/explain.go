@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -55,7 +55,7 @@ func (a attempt) explainMerge(into runtime.Object, patch map[string]any, merged 
 // explainPlugin tells that a plugin that is part of the pipeline has refused the write.
 func (a attempt) explainPlugin(name string, err error) {
 	if to := a.request.Explained; to != nil {
-		to.Step(explain.Step{Kind: explain.Plugin, Phase: "validating", Name: name, Outcome: explain.Denied, Message: err.Error()})
+		to.Step(inspect.Step{Kind: inspect.Plugin, Phase: "validating", Name: name, Outcome: inspect.Denied, Message: err.Error()})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	upstream "k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -50,14 +50,14 @@ func (m mutating) admit(ctx context.Context, w *admission.Write) error {
 	if w.Explained == nil {
 		return m.Admit(ctx, w, w)
 	}
-	return w.Explain(explain.Plugin, admission.Mutating, m.name, func() error { return m.Admit(ctx, w, w) })
+	return w.Explain(inspect.Plugin, admission.Mutating, m.name, func() error { return m.Admit(ctx, w, w) })
 }
 
 func (v validating) validate(ctx context.Context, w *admission.Write) error {
 	if w.Explained == nil {
 		return v.Validate(ctx, w, w)
 	}
-	return w.Explain(explain.Plugin, admission.Validating, v.name, func() error { return v.Validate(ctx, w, w) })
+	return w.Explain(inspect.Plugin, admission.Validating, v.name, func() error { return v.Validate(ctx, w, w) })
 }
 
 // newPlugins returns the plugins for a cluster. They are made when the first write needs

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/explained"
 )
@@ -15,14 +15,14 @@ import (
 // explainSkipped tells that a policy was not evaluated.
 func (r *request) explainSkipped(policy, binding, phase, why string) {
 	if r.Explained != nil {
-		r.Explained.Step(explain.Step{Kind: explain.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: explain.Skipped, Message: why})
+		r.Explained.Step(inspect.Step{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Skipped, Message: why})
 	}
 }
 
 // explainFailed tells that a policy could not be evaluated.
 func (r *request) explainFailed(policy, binding, phase string, err error) {
 	if r.Explained != nil {
-		r.Explained.Step(explain.Step{Kind: explain.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: explain.Failed, Message: err.Error()})
+		r.Explained.Step(inspect.Step{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Failed, Message: err.Error()})
 	}
 }
 
@@ -39,26 +39,26 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 	if r.Explained == nil {
 		return
 	}
-	s := explain.Step{
-		Kind: explain.Policy, Phase: admission.Validating, Name: p.Name, Binding: b.Name, Params: nameOf(param),
-		Outcome: explain.Allowed, Cost: of.cost,
+	s := inspect.Step{
+		Kind: inspect.Policy, Phase: admission.Validating, Name: p.Name, Binding: b.Name, Params: nameOf(param),
+		Outcome: inspect.Allowed, Cost: of.cost,
 	}
 	if of.unmet != "" {
-		s.Outcome, s.Message = explain.Skipped, "its match condition is not true: "+of.unmet
+		s.Outcome, s.Message = inspect.Skipped, "its match condition is not true: "+of.unmet
 	}
 	for i, d := range of.decisions {
 		if len(of.decisions) == len(p.Spec.Validations) { // else the policy could not be evaluated
-			s.Expressions = append(s.Expressions, explain.Expression{
+			s.Expressions = append(s.Expressions, inspect.Expression{
 				Index: i, Expression: p.Spec.Validations[i].Expression, True: d.admits && d.message == "", Message: d.message,
 			})
 		}
-		if !d.admits && s.Outcome == explain.Allowed {
-			s.Outcome, s.Message = explain.Denied, d.message
+		if !d.admits && s.Outcome == inspect.Allowed {
+			s.Outcome, s.Message = inspect.Denied, d.message
 		}
 	}
 	for _, a := range of.annotations {
-		if a.err != "" && s.Outcome == explain.Allowed {
-			s.Outcome, s.Message = explain.Denied, a.err
+		if a.err != "" && s.Outcome == inspect.Allowed {
+			s.Outcome, s.Message = inspect.Denied, a.err
 		}
 		if a.err == "" {
 			if s.Annotations == nil {
@@ -78,16 +78,16 @@ func (r *request) explainMutation(i invocation, was, is runtime.Object, failed [
 	if r.Explained == nil {
 		return
 	}
-	s := explain.Step{
-		Kind: explain.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
-		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: explain.Allowed,
+	s := inspect.Step{
+		Kind: inspect.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
+		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: inspect.Allowed,
 		Changes: explained.Changes(explained.Map(was), explained.Map(is)),
 	}
 	switch {
 	case len(failed) > 0:
-		s.Outcome, s.Message = explain.Failed, failed[0].err.Error()
+		s.Outcome, s.Message = inspect.Failed, failed[0].err.Error()
 	case len(s.Changes) > 0:
-		s.Outcome = explain.Changed
+		s.Outcome = inspect.Changed
 	}
 	r.Explained.Step(s)
 }

@@ -6,16 +6,16 @@ import (
 
 	upstream "k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/explain"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // step is what an explanation says of a call.
-func (c call) step(of history.Call) explain.Step {
-	s := explain.Step{
-		Kind: explain.Webhook, Phase: admission.Mutating, Name: of.Webhook, Configuration: of.Configuration, Again: c.again,
+func (c call) step(of history.Call) inspect.Step {
+	s := inspect.Step{
+		Kind: inspect.Webhook, Phase: admission.Mutating, Name: of.Webhook, Configuration: of.Configuration, Again: c.again,
 		Outcome: of.Outcome, Message: of.Message, Latency: of.Latency,
 	}
 	if c.validates {
@@ -34,7 +34,7 @@ func (c call) step(of history.Call) explain.Step {
 }
 
 // notCalled is what an explanation says of a webhook that does not match a write.
-func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) explain.Step {
+func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect.Step {
 	if why == byRules {
 		of := attr.GetResource()
 		what := of.Resource
@@ -43,7 +43,7 @@ func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) explain
 		}
 		why += fmt.Sprintf(" %s of %s in %s", attr.GetOperation(), what, of.GroupVersion())
 	}
-	return explain.Step{
-		Kind: explain.Webhook, Phase: phase, Name: w.Name, Configuration: w.configuration, Outcome: explain.Skipped, Message: why,
+	return inspect.Step{
+		Kind: inspect.Webhook, Phase: phase, Name: w.Name, Configuration: w.configuration, Outcome: inspect.Skipped, Message: why,
 	}
 }

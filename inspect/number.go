@@ -1,4 +1,4 @@
-package explain
+package inspect
 
 import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 const (
@@ -53,7 +55,7 @@ type run struct {
 	controllers []*controller
 	stopping    bool
 	restarts    sync.WaitGroup
-	known       map[string]fakecluster.Request // by their user agents, at the end
+	known       map[string]inspect.Request // by their user agents, at the end
 }
 
 // occurrence is a request and how often it has been made until then.

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // Body is a test that is run again and again. It reports to t, and ends as a test does. The package
@@ -274,7 +276,7 @@ func (e *exploration) inBubble(r *run) {
 
 // tell completes what a run has seen by what the cluster knows of it.
 func (r *run) tell() {
-	r.known = map[string]fakecluster.Request{}
+	r.known = map[string]inspect.Request{}
 	for _, req := range r.cluster.Requests() {
 		r.known[req.UserAgent] = req
 	}

@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
@@ -17,22 +18,7 @@ type Access struct {
 	// Requests are the requests of the user, allowed or not, each once and in the order in
 	// which they first came. When all users together have made 10,000 different requests, the
 	// names of objects are left out of further ones.
-	Requests []AccessRequest
-}
-
-// AccessRequest is what one or more requests of a user have asked for, in the words of RBAC.
-type AccessRequest struct {
-	Verb string // such as get, list, watch, create, update, patch, delete, deletecollection
-	// Group, Resource and Subresource say what the verb is for. Namespace and Name are empty
-	// where the request named none.
-	Group, Resource, Subresource string
-	Namespace, Name              string
-	// Path is the path of a request that is not for a resource, such as /metrics; empty for
-	// others.
-	Path string
-	// Allowed says whether the request was allowed. If that has changed, there are two
-	// AccessRequests.
-	Allowed bool
+	Requests []inspect.AccessRequest
 }
 
 // Access returns what a user has asked for until now: a user of ConfigFor, of
@@ -43,21 +29,11 @@ type AccessRequest struct {
 //
 // The access of a fork begins empty.
 func (c *Cluster) Access(user string) Access {
-	a := Access{User: user}
-	for _, asked := range c.server.Asked(user) {
-		a.Requests = append(a.Requests, AccessRequest(asked))
-	}
-	return a
+	return Access{User: user, Requests: c.server.AccessRequests(user)}
 }
 
 // needs returns the requests for which the user needs a Role.
-func (a Access) needs() []auth.Asked {
-	asked := make([]auth.Asked, len(a.Requests))
-	for i, r := range a.Requests {
-		asked[i] = auth.Asked(r)
-	}
-	return auth.OwnRights(asked)
-}
+func (a Access) needs() []inspect.AccessRequest { return auth.OwnRights(a.Requests) }
 
 // Rules returns the fewest rules that allow the verbs and resources of all requests and no
 // others. They are rules for a ClusterRole: they name neither namespaces nor objects. They

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // Budget is what a client may ask of a cluster. The zero value of a field allows everything.
 type Budget struct {
-	// Client names the program, as [rest.Request.Client] does: website-operator. Empty: all but the
+	// Client names the program, as [inspect.Request.Client] does: website-operator. Empty: all but the
 	// cluster's own controllers.
 	Client string
 	// After is the Number of the request after which requests count; 0: all count.
@@ -56,7 +58,7 @@ func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 }
 
 // breaches says which requests the budget does not allow.
-func (b Budget) breaches(requests []Request) (broken []string) {
+func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 	updates := map[string]int{}
 	more, lines := map[string]int{}, map[string]int{} // by a breach without its revision: how often it came again, its line
 	for _, r := range requests {
@@ -113,7 +115,7 @@ func isBare(options string) bool {
 
 // isUpdate tells whether a request has updated an object, also if the object was like that before
 // or the answer got lost.
-func isUpdate(r Request) bool {
+func isUpdate(r inspect.Request) bool {
 	if r.Verb != "update" && r.Verb != "patch" || r.Code == http.StatusCreated || strings.Contains(r.Options, "dryRun=") {
 		return false
 	}

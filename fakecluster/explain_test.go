@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 const ratio = "{apiVersion: example.com/v1, kind: Ratio, metadata: {name: a%s}, spec: {least: %d, most: %d}}"
@@ -362,7 +362,7 @@ func TestExplainHeader(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer.Header.Get("Fakecluster-Explanation")), &e); err != nil {
 		t.Fatal(err)
 	}
-	want := []inspect.Change{{Path: "spec.least", Is: int64(1), Owners: []string{"ö"}}, {Path: "spec.most", Is: int64(20), Owners: []string{"ö"}}}
+	want := []inspect.FieldChange{{Path: "spec.least", Is: int64(1), Owners: []string{"ö"}}, {Path: "spec.most", Is: int64(20), Owners: []string{"ö"}}}
 	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Request.Manager != "ö" {
 		t.Error(diff, e.Request)
 	}

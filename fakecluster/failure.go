@@ -20,8 +20,8 @@ func (c *Cluster) closeWith(t testing.TB) {
 		stop()
 		c.tellUnfired(t)
 		if t.Failed() {
-			if lines := c.server.Findings(c.services.panics.list()...); len(lines) > 0 {
-				t.Log("fakecluster: " + strings.Join(lines, "\n"))
+			if found := c.server.Findings(c.services.panics.list()...); found.Summary != "" {
+				t.Log("fakecluster: " + found.String())
 				c.report(t)
 			}
 		}

@@ -9,18 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/inspect"
 )
-
-// Revision is one state of an object: who has made it, and what differs from the state before. It
-// is documented in package rest.
-type Revision = rest.Revision
-
-// FieldChange is one difference between two states of an object. It is documented in package rest.
-type FieldChange = rest.FieldChange
-
-// History is the states of an object, the oldest first. Its String shows each with its changes.
-type History = rest.History
 
 // Named names an object for [Cluster.History] and its like, if the test has none at hand:
 //
@@ -44,7 +34,7 @@ func Named(apiVersion, kind, namespace, name string) runtime.Object {
 // server counts them.
 //
 // It is an error if the cluster does not serve the kind.
-func (c *Cluster) History(obj runtime.Object) (History, error) {
+func (c *Cluster) History(obj runtime.Object) (inspect.History, error) {
 	kind, namespace, name, err := c.settings.nameOf(obj)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/redact"
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 // controller-runtime recovers from the panic of a Reconciler, counts it, and calls these handlers;
@@ -78,7 +78,7 @@ type panics struct {
 	now func() time.Time // the clock of the cluster
 
 	mu  sync.Mutex
-	all []rest.Panic
+	all []inspect.Panic
 }
 
 func (p *panics) note(where string, what string) {
@@ -88,14 +88,14 @@ func (p *panics) note(where string, what string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, rest.Panic{Time: now(), Handler: where, What: what})
+	p.all = append(p.all, inspect.Panic{Time: now(), Handler: where, What: what})
 	p.all = p.all[max(0, len(p.all)-maxPanics):]
 }
 
-func (p *panics) list() []rest.Panic {
+func (p *panics) list() []inspect.Panic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]rest.Panic(nil), p.all...)
+	return append([]inspect.Panic(nil), p.all...)
 }
 
 // noting returns a handler whose panics are noted, by a name and the path of the request, before another one deals with

@@ -1,13 +1,6 @@
 package fakecluster
 
-import "github.com/fakecluster/fakecluster/rest"
-
-// Request is one request to a cluster: who asked for what, and what came of it. It is documented in
-// package rest.
-type Request = rest.Request
-
-// WebhookCall is a call of an admission webhook for a Request. It is documented in package rest.
-type WebhookCall = rest.WebhookCall
+import "github.com/fakecluster/fakecluster/inspect"
 
 // Requests returns the newest requests to the cluster, in the order in which they came: up to
 // 10,000, and fewer if their paths, queries and messages take more than 8 MiB. The cluster always
@@ -16,4 +9,4 @@ type WebhookCall = rest.WebhookCall
 // controllers are among them and name their Cause.
 //
 // A client that has an answer finds the Code of its request here.
-func (c *Cluster) Requests() []Request { return c.server.Requests() }
+func (c *Cluster) Requests() []inspect.Request { return c.server.Requests() }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // operate does what the operator of the tests does. The Role in testdata/rbac is the one that it needs.
@@ -69,7 +70,7 @@ func TestTheRoleThatAnOperatorNeeds(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	operate(t, clientOf(t, c.ConfigFor("operator", "system:masters")))
 	access := c.Access("operator")
-	equal(t, "the requests", access.Requests, []fakecluster.AccessRequest{
+	equal(t, "the requests", access.Requests, []inspect.AccessRequest{
 		{Verb: "get", Path: "/version", Allowed: true},
 		{Verb: "create", Group: "authentication.k8s.io", Resource: "selfsubjectreviews", Allowed: true},
 		{Verb: "get", Resource: "secrets", Namespace: "default", Name: "password", Allowed: true},

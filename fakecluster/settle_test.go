@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // react runs a controller until the end of the test: it calls do for each event of CronTabs.
@@ -158,7 +159,7 @@ kubectl list crontabs.stable.example.com: 1
 	equal(t, "since", c.Stats().Since(before).String(), `cron-operator update crontabs.stable.example.com: 1, failures 1, conflicts 1
 kubectl list crontabs.stable.example.com: 1
 `)
-	total := c.Stats().Total(func(k fakecluster.Counted) bool { return k.Client() == "cron-operator" })
+	total := c.Stats().Total(func(k inspect.Counted) bool { return k.Client() == "cron-operator" })
 	if total.Requests != 4 || total.Received < 300 || total.Sent < 1000 {
 		t.Errorf("%+v", total)
 	}

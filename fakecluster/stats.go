@@ -5,22 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/inspect"
 )
-
-// Stats are counts of requests, by who has asked for what. They are documented in package rest.
-type Stats = rest.Stats
-
-// Counted is what Stats count by: client, verb and resource. It is documented in package rest.
-type Counted = rest.Counted
-
-// Counts are how many requests there were, and what became of them. They are documented in package
-// rest.
-type Counts = rest.Counts
 
 // Stats returns the counts of all requests since Start, New or Fork has returned, also of those that
 // [Cluster.Requests] does not have any more.
-func (c *Cluster) Stats() Stats { return c.server.Stats() }
+func (c *Cluster) Stats() inspect.Stats { return c.server.Stats() }
 
 // ReportMetrics reports what one operation of a benchmark has cost, for go test -bench and benchstat:
 // requests/op, and those of them by each verb, such as update-requests/op; conflicts/op, revisions/op,

@@ -1,8 +1,17 @@
-// Package inspect has what a cluster says of one write: an [Explanation]. It is made by
-// Cluster.Explain of package fakecluster, and by a server whose client asks for it in a header.
+// Package inspect has the types by which a cluster reports what happened in it, and why.
 //
-// An explanation goes through the stages of a write in their order: may the user send it; what of
-// the object was pruned and defaulted; who owns a field that an apply may not take; what each
-// plugin, policy and webhook answered; what the kind itself changed; what the schema and its CEL
-// rules found; and what became of the object.
+//   - [Request] is one request: who sent it, what it was for, and what the answer was. The cluster
+//     keeps the newest 10,000.
+//   - [History] is the states of one object, each a [Revision] with the request that made it and
+//     the fields that it changed ([FieldChange]).
+//   - [Stats] counts all requests by client, verb and resource.
+//   - [Explanation] follows one write through its stages: authorization, pruning and defaulting,
+//     field conflicts, each plugin, policy and webhook, the checks of the schema and its CEL rules,
+//     and the fields that changed.
+//   - [Findings] are what may be the reason why a test failed.
+//   - [AccessRequest] is a request of a user as RBAC sees it.
+//
+// Package fakecluster returns them: Cluster.Requests, Cluster.History, Cluster.Stats,
+// Cluster.Explain and Cluster.Access. The types are plain data. They need no cluster, can be
+// compared, and print themselves as text for the log of a test.
 package inspect

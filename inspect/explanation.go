@@ -8,7 +8,7 @@ import (
 // Explanation says what a server made of one write, and who had a say in it. Its zero fields say
 // that there was nothing of the sort.
 type Explanation struct {
-	Request Request `json:"request"`
+	Request ExplainedRequest `json:"request"`
 	// Access says who lets the user send the request; nil: there was no question.
 	Access *Access `json:"access,omitempty"`
 	// Fault is what a fault on purpose has done to the request.
@@ -20,12 +20,12 @@ type Explanation struct {
 	// Pruned are the fields that were sent and are not in the schema, with their values. Defaulted
 	// are those that were not sent and have a default. Read are those that read otherwise than they
 	// were sent, for example 1000m as 1.
-	Pruned    []Value  `json:"pruned,omitempty"`
-	Defaulted []Value  `json:"defaulted,omitempty"`
-	Read      []Change `json:"read,omitempty"`
+	Pruned    []FieldValue  `json:"pruned,omitempty"`
+	Defaulted []FieldValue  `json:"defaulted,omitempty"`
+	Read      []FieldChange `json:"read,omitempty"`
 
 	// Conflicts are the fields that an apply may not change, because others own them.
-	Conflicts []Conflict `json:"conflicts,omitempty"`
+	Conflicts []FieldConflict `json:"conflicts,omitempty"`
 	// Overtaken says who wrote the object since the client read it; nil: the client has sent no
 	// resourceVersion, or the present one.
 	Overtaken *Overtaken `json:"overtaken,omitempty"`
@@ -33,23 +33,23 @@ type Explanation struct {
 	// Admission has the plugins, policies, webhooks and functions that had a say, in their order,
 	// and the policies and webhooks that were not asked. Plugins that are compiled into the server
 	// are there if they changed or refused something.
-	Admission []Step `json:"admission,omitempty"`
+	Admission []AdmissionStep `json:"admission,omitempty"`
 
 	// Prepared is what the kind itself changed before it validated the object: a status that a
 	// write of the object cannot set, a cluster IP that was allocated.
-	Prepared []Change `json:"prepared,omitempty"`
+	Prepared []FieldChange `json:"prepared,omitempty"`
 	// Refused is what is wrong with the object, field by field.
-	Refused []Refusal `json:"refused,omitempty"`
+	Refused []FieldError `json:"refused,omitempty"`
 	// Ratcheted is what is wrong with the object and is accepted, because the update has not
 	// changed it. It is known of custom objects.
-	Ratcheted []Refusal `json:"ratcheted,omitempty"`
+	Ratcheted []FieldError `json:"ratcheted,omitempty"`
 	// Rules are the CEL rules of the schema, and what each has cost. They are not evaluated if the
 	// schema refuses the type of a value, or if something is missing.
-	Rules []Rule `json:"rules,omitempty"`
+	Rules []CELRule `json:"rules,omitempty"`
 
 	// Changes is what the write changes of the object, and who owns these fields, if it was not
 	// refused. Of a new object they are its fields.
-	Changes []Change `json:"changes,omitempty"`
+	Changes []FieldChange `json:"changes,omitempty"`
 	// Unchanged says that an update would change nothing, so that nothing is written.
 	Unchanged bool `json:"unchanged,omitempty"`
 
@@ -62,8 +62,8 @@ type Explanation struct {
 	Omitted string `json:"omitted,omitempty"`
 }
 
-// Request is the write that is explained.
-type Request struct {
+// ExplainedRequest is the write that is explained.
+type ExplainedRequest struct {
 	User      string `json:"user"`
 	UserAgent string `json:"userAgent,omitempty"`
 	// Verb is create, update, patch or delete, and Patch the type of a patch: apply, json, merge or
@@ -86,28 +86,8 @@ type Access struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Value is the value of a field.
-type Value struct {
-	// Path names the field, such as spec.containers[name=web].image.
-	Path string `json:"path"`
-	// Value is as of JSON.
-	Value any `json:"value"`
-}
-
-// Change is what became of a field.
-type Change struct {
-	Path string `json:"path"`
-	// Was and Is are as of JSON. Nil: there was none, or is none any more.
-	Was any `json:"was,omitempty"`
-	Is  any `json:"is,omitempty"`
-	// OwnersBefore and Owners are the managers that own the field, or something in it, before the
-	// write and after it. They are known of Explanation.Changes.
-	OwnersBefore []string `json:"ownersBefore,omitempty"`
-	Owners       []string `json:"owners,omitempty"`
-}
-
-// Conflict is a field that an apply may not change without force.
-type Conflict struct {
+// FieldConflict is a field that an apply may not change without force.
+type FieldConflict struct {
 	Path string `json:"path"`
 	// Manager owns the field. Owner names it as the server does: with its operation, its version
 	// and its subresource.
@@ -121,18 +101,18 @@ type Overtaken struct {
 	Sent int64 `json:"sent"`
 	Is   int64 `json:"is"`
 	// By are the writes in between, the oldest first, as far as the history has them.
-	By []Revision `json:"by,omitempty"`
+	By []InterveningWrite `json:"by,omitempty"`
 }
 
-// Revision is a write that has been made before.
-type Revision struct {
-	Revision int64    `json:"revision"`
-	By       string   `json:"by,omitempty"` // the program, or the user
-	Verb     string   `json:"verb,omitempty"`
-	Changes  []Change `json:"changes,omitempty"`
+// InterveningWrite is a write that has been made before.
+type InterveningWrite struct {
+	Revision int64         `json:"revision"`
+	By       string        `json:"by,omitempty"` // the program, or the user
+	Verb     string        `json:"verb,omitempty"`
+	Changes  []FieldChange `json:"changes,omitempty"`
 }
 
-// The kinds of a Step.
+// The kinds of an AdmissionStep.
 const (
 	Plugin   = "plugin"   // compiled into the server
 	Policy   = "policy"   // with one binding and one parameter
@@ -140,7 +120,7 @@ const (
 	Function = "function" // of the option WithAdmission
 )
 
-// The outcomes of a Step.
+// The outcomes of an AdmissionStep, and of a WebhookCall.
 const (
 	Allowed = "allowed"
 	Changed = "changed"
@@ -149,8 +129,8 @@ const (
 	Skipped = "not called" // it was not asked; the message says why
 )
 
-// Step is what one plugin, policy, webhook or function has said in admission.
-type Step struct {
+// AdmissionStep is what one plugin, policy, webhook or function has said in admission.
+type AdmissionStep struct {
 	Kind  string `json:"kind"`
 	Phase string `json:"phase"` // mutating or validating
 	Name  string `json:"name"`
@@ -166,8 +146,8 @@ type Step struct {
 	// binding may let a write pass that its policy refuses.
 	Outcome string `json:"outcome"`
 	// Message is why.
-	Message string   `json:"message,omitempty"`
-	Changes []Change `json:"changes,omitempty"`
+	Message string        `json:"message,omitempty"`
+	Changes []FieldChange `json:"changes,omitempty"`
 	// Patch, Warnings and Annotations are those that a webhook has answered.
 	Patch       json.RawMessage   `json:"patch,omitempty"`
 	Warnings    []string          `json:"warnings,omitempty"`
@@ -189,8 +169,8 @@ type Expression struct {
 	Message    string `json:"message,omitempty"` // of a refusal or of an error
 }
 
-// Refusal is what is wrong with a field.
-type Refusal struct {
+// FieldError is what is wrong with a field.
+type FieldError struct {
 	Path    string `json:"path"`
 	Type    string `json:"type,omitempty"` // of the cause, such as FieldValueInvalid
 	Message string `json:"message"`
@@ -205,8 +185,8 @@ type Refusal struct {
 	Cost int64 `json:"cost,omitempty"`
 }
 
-// Rule is a CEL rule of a schema.
-type Rule struct {
+// CELRule is a CEL rule of a schema.
+type CELRule struct {
 	Node string `json:"node"`
 	Rule string `json:"rule"`
 	// Cost is what the rule has cost for the whole object; 0: there was no value to evaluate it for.

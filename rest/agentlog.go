@@ -32,7 +32,7 @@ type agentLog struct {
 // Write implements server.Log.
 func (l agentLog) Write(ctx context.Context, by server.Agent, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	entry := l.history.Begin(ofController(ctx, by, verb, w))
+	entry := l.history.Begin(ofController(ctx, by, verb, w), 0)
 	defer func() {
 		shown := entry.Shown()
 		tellResult(entry, result, err)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -199,10 +199,10 @@ func (r *request) String() string {
 	if verb == "patch" {
 		verb = strings.TrimSpace(patchWord(r.http.Header.Get("Content-Type")) + " " + verb)
 	}
-	object := Request{
+	object := inspect.Request{
 		Group: r.info.APIGroup, Resource: r.info.Resource, Subresource: r.info.Subresource, Namespace: r.info.Namespace, Name: r.info.Name,
 	}.Object()
-	return fmt.Sprintf("%s %s of %s", history.ClientOf(user, r.http.UserAgent()), verb, object)
+	return fmt.Sprintf("%s %s of %s", inspect.ClientName(user, r.http.UserAgent()), verb, object)
 }
 
 // hasLargeBody reports whether the body may be large.

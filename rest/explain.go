@@ -16,7 +16,6 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -97,7 +96,7 @@ type explanation struct {
 // end completes the explanation of a request whose answer is known.
 func (e *explanation) end(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
-	q := inspect.Request{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
+	q := inspect.ExplainedRequest{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
 	if c.user != nil {
 		q.User = c.user.GetName()
 	}
@@ -108,7 +107,7 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) inspe
 		if info.Name != "" {
 			name = info.Name
 		}
-		return findings.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, name)
+		return inspect.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, name)
 	})
 	parsed, _ := utilnet.ParseWarningHeaders(header["Warning"])
 	var warnings []string
@@ -123,7 +122,7 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) inspe
 }
 
 // since returns the writes of an object after a revision, as far as they are known.
-func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.Revision {
+func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.InterveningWrite {
 	of := s.cluster.Catalogue().Resource(group, plural)
 	if of == nil {
 		return nil
@@ -136,22 +135,19 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 	if err != nil {
 		return nil // the definition has gone
 	}
-	var all []inspect.Revision
+	var all []inspect.InterveningWrite
 	for _, r := range known {
 		if r.Revision <= revision {
 			continue
 		}
-		told := inspect.Revision{Revision: r.Revision, By: r.Client(), Verb: r.Verb}
+		write := inspect.InterveningWrite{Revision: r.Revision, By: r.Client(), Verb: r.Verb, Changes: r.Changes}
 		if r.Patch == "apply" {
-			told.Verb = r.Patch
+			write.Verb = r.Patch
 		}
 		if r.Subresource != "" {
-			told.Verb += " " + r.Subresource
+			write.Verb += " " + r.Subresource
 		}
-		for _, c := range r.Changes {
-			told.Changes = append(told.Changes, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
-		}
-		all = append(all, told)
+		all = append(all, write)
 	}
 	return all
 }

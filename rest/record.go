@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
@@ -22,15 +23,15 @@ func record(in *history.Recorder) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			info := infoOf(req)
-			q := history.Request{
+			q := inspect.Request{
 				Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 				Namespace: info.Namespace, Name: info.Name, Path: req.URL.Path, Options: req.URL.RawQuery,
-				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0), Held: len(req.Method) + len(req.RequestURI),
+				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0),
 			}
 			if info.Verb == "patch" {
 				q.Patch = patchWord(req.Header.Get("Content-Type"))
 			}
-			r := &recorded{ResponseWriter: w, entry: in.Begin(q), streams: info.IsResourceRequest && info.Verb == "watch"}
+			r := &recorded{ResponseWriter: w, entry: in.Begin(q, len(req.Method)+len(req.RequestURI)), streams: info.IsResourceRequest && info.Verb == "watch"}
 			c := contextOf(req)
 			c.entry, c.warnings.entry = r.entry, r.entry
 			defer r.end()
@@ -137,9 +138,9 @@ func tellFailure(ctx context.Context, status *metav1.Status) {
 
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
-func ofController(ctx context.Context, by server.Agent, verb string, w write.Request) history.Request {
+func ofController(ctx context.Context, by server.Agent, verb string, w write.Request) inspect.Request {
 	of := w.Version.Resource
-	q := history.Request{
+	q := inspect.Request{
 		Cause: history.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
 		Group: of.Group, Version: w.Version.Name, Resource: of.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
 	}

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/report"
 )
 
@@ -11,16 +12,16 @@ import (
 // and what each changed, the Events that tell of them, what webhooks said, and the Findings. The name of
 // the file is made of the program and the test; a number follows if there is such a file already. The
 // values of Secrets are left out.
-func (s *Server) WriteReport(folder, program, test string, panics ...Panic) (path string, err error) {
+func (s *Server) WriteReport(folder, program, test string, panics ...inspect.Panic) (path string, err error) {
 	return report.File(folder, report.FileName(program, test), report.Of(test, s.remembered(panics)))
 }
 
 // ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
 // reach the handler can read what has happened; it asks for no credentials. panics returns what has
 // panicked up to now; nil: nothing is known of it.
-func (s *Server) ReportPage(title string, panics func() []Panic) http.Handler {
+func (s *Server) ReportPage(title string, panics func() []inspect.Panic) http.Handler {
 	if panics == nil {
-		panics = func() []Panic { return nil }
+		panics = func() []inspect.Panic { return nil }
 	}
 	return &report.Live{
 		Data: func() *report.Data { return report.Of(title, s.remembered(panics())) },

@@ -78,12 +78,12 @@ const maxLeft = 10
 // left says what is still to be done.
 func (s *Server) left(state history.State) (left []string) {
 	for _, q := range state.Active {
-		left = append(left, "no answer yet: "+requestOf(q).String())
+		left = append(left, "no answer yet: "+q.String())
 	}
 	newest := s.cluster.Store.Revision()
 	for _, w := range state.Watches {
 		if w.Reached != 0 && w.Reached < newest {
-			r := requestOf(w.Request)
+			r := w.Request
 			left = append(left, fmt.Sprintf("not delivered yet: the watch of %s for %s has events up to revision %d of %d", r.Client(), r.Object(), w.Reached, newest))
 		}
 	}

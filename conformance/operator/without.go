@@ -18,6 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // runWithoutRules runs the operator once for each rule of its roles, without that rule.
@@ -145,7 +146,7 @@ func within(part, of rbac.PolicyRule) bool {
 
 // wasRefused tells whether the roles did not allow something.
 func (o *operator) wasRefused() bool {
-	return slices.ContainsFunc(o.cluster.Access(account).Requests, func(r fakecluster.AccessRequest) bool { return !r.Allowed })
+	return slices.ContainsFunc(o.cluster.Access(account).Requests, func(r inspect.AccessRequest) bool { return !r.Allowed })
 }
 
 // statusWriter says when an answer is 403.

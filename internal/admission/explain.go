@@ -18,7 +18,7 @@ func (w *Write) Explain(kind, phase, name string, ask func() error) error {
 	}
 	was := w.state()
 	err := ask()
-	s := inspect.Step{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: explained.Changes(was, w.state())}
+	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: explained.Changes(was, w.state())}
 	switch {
 	case err != nil:
 		s.Outcome, s.Message = inspect.Denied, err.Error()

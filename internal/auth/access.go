@@ -5,66 +5,59 @@ import (
 	"sync"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// maxAsked is the number of different requests, of all users together, that an Access
+// maxAccessRequests is the number of different requests, of all users together, that an Access
 // records with the names of objects. After that it records as many again without the names.
-const maxAsked = 10_000
-
-// Asked is a request of a user: for a resource, or for another path.
-type Asked struct {
-	Verb                         string
-	Group, Resource, Subresource string
-	Namespace, Name              string
-	Path                         string // of a request for no resource; empty for others
-	Allowed                      bool
-}
+const maxAccessRequests = 10_000
 
 // Access records the requests of users, each once. It is safe for concurrent use.
 type Access struct {
 	mu    sync.Mutex
-	users map[string]*asker
+	users map[string]*userRequests
 	size  int
 }
 
-// asker has the requests of one user, in the order in which they first came.
-type asker struct {
-	known map[Asked]bool
-	order []Asked
+// userRequests has the requests of one user, in the order in which they first came.
+type userRequests struct {
+	known map[inspect.AccessRequest]bool
+	order []inspect.AccessRequest
 }
 
 // Note records a request and whether it was allowed.
 func (a *Access) Note(of authorizer.Attributes, allowed bool) {
-	asked := Asked{Verb: of.GetVerb(), Allowed: allowed}
+	request := inspect.AccessRequest{Verb: of.GetVerb(), Allowed: allowed}
 	if of.IsResourceRequest() {
-		asked.Group, asked.Resource, asked.Subresource = of.GetAPIGroup(), of.GetResource(), of.GetSubresource()
-		asked.Namespace, asked.Name = of.GetNamespace(), of.GetName()
+		request.Group, request.Resource, request.Subresource = of.GetAPIGroup(), of.GetResource(), of.GetSubresource()
+		request.Namespace, request.Name = of.GetNamespace(), of.GetName()
 	} else {
-		asked.Path = of.GetPath()
+		request.Path = of.GetPath()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	by := a.users[of.GetUser().GetName()]
 	if by == nil {
 		if a.users == nil {
-			a.users = map[string]*asker{}
+			a.users = map[string]*userRequests{}
 		}
-		by = &asker{known: map[Asked]bool{}}
+		by = &userRequests{known: map[inspect.AccessRequest]bool{}}
 		a.users[of.GetUser().GetName()] = by
 	}
-	if a.size >= maxAsked && !by.known[asked] {
-		asked.Name = ""
+	if a.size >= maxAccessRequests && !by.known[request] {
+		request.Name = ""
 	}
-	if by.known[asked] || a.size >= 2*maxAsked {
+	if by.known[request] || a.size >= 2*maxAccessRequests {
 		return
 	}
-	by.known[asked] = true
-	by.order = append(by.order, asked)
+	by.known[request] = true
+	by.order = append(by.order, request)
 	a.size++
 }
 
 // Of returns the requests of a user, in the order in which they first came.
-func (a *Access) Of(user string) []Asked {
+func (a *Access) Of(user string) []inspect.AccessRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	by := a.users[user]

@@ -12,10 +12,12 @@ import (
 	rbacv1helpers "k8s.io/kubernetes/pkg/apis/rbac/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// attributes returns the attributes that upstream compares with rules.
-func (a Asked) attributes() authorizer.AttributesRecord {
+// attributesOf returns the attributes that upstream compares with rules.
+func attributesOf(a inspect.AccessRequest) authorizer.AttributesRecord {
 	return authorizer.AttributesRecord{
 		Verb: a.Verb, APIGroup: a.Group, Resource: a.Resource, Subresource: a.Subresource,
 		Namespace: a.Namespace, Name: a.Name, Path: a.Path, ResourceRequest: a.Path == "",
@@ -37,16 +39,16 @@ var everybodys = sync.OnceValue(func() (rules []rbacv1.PolicyRule) {
 })
 
 // OwnRights returns the requests that need more than the rights that every user has.
-func OwnRights(asked []Asked) []Asked {
-	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool { return rbac.RulesAllow(a.attributes(), everybodys()...) })
+func OwnRights(requests []inspect.AccessRequest) []inspect.AccessRequest {
+	return slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool { return rbac.RulesAllow(attributesOf(a), everybodys()...) })
 }
 
 // LeastRules returns the fewest rules that allow the verbs and resources of the requests,
 // and no others. They name no objects.
-func LeastRules(asked []Asked) []rbacv1.PolicyRule {
-	verbs := map[Asked]map[string]bool{} // by what the verbs are for
-	for _, a := range asked {
-		of := Asked{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
+func LeastRules(requests []inspect.AccessRequest) []rbacv1.PolicyRule {
+	verbs := map[inspect.AccessRequest]map[string]bool{} // by what the verbs are for
+	for _, a := range requests {
+		of := inspect.AccessRequest{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
 		if verbs[of] == nil {
 			verbs[of] = map[string]bool{}
 		}
@@ -66,14 +68,14 @@ func LeastRules(asked []Asked) []rbacv1.PolicyRule {
 		if r := rules[k]; of.Path != "" {
 			r.NonResourceURLs = append(r.NonResourceURLs, of.Path)
 		} else {
-			r.APIGroups, r.Resources = []string{of.Group}, append(r.Resources, of.resource())
+			r.APIGroups, r.Resources = []string{of.Group}, append(r.Resources, resourceOf(of))
 		}
 	}
 	return sortedRules(slices.Collect(maps.Values(rules)))
 }
 
-// resource returns the resource with its subresource, as rules name it.
-func (a Asked) resource() string {
+// resourceOf returns the resource with its subresource, as rules name it.
+func resourceOf(a inspect.AccessRequest) string {
 	if a.Subresource == "" {
 		return a.Resource
 	}
@@ -103,16 +105,16 @@ type RoleRule struct {
 }
 
 // allows tells whether the rule allows a request, in a namespace of any name.
-func (r RoleRule) allows(a Asked) bool {
+func (r RoleRule) allows(a inspect.AccessRequest) bool {
 	if r.Namespaced && (a.Namespace == "" || a.Path != "") {
 		return false
 	}
-	return rbac.RuleAllows(a.attributes(), &r.PolicyRule)
+	return rbac.RuleAllows(attributesOf(a), &r.PolicyRule)
 }
 
 // Missing returns the requests that none of the rules allows.
-func Missing(asked []Asked, rules []RoleRule) []Asked {
-	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool {
+func Missing(requests []inspect.AccessRequest, rules []RoleRule) []inspect.AccessRequest {
+	return slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool {
 		return slices.ContainsFunc(rules, func(r RoleRule) bool { return r.allows(a) })
 	})
 }
@@ -122,20 +124,20 @@ func Missing(asked []Asked, rules []RoleRule) []Asked {
 // request matches it. A user who watches needs the verb list as well: client-go fills its
 // caches by a watch if the server can stream the present objects, and otherwise lists them
 // first.
-func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
-	var unused []Asked
-	asked = slices.Clone(asked)
-	for _, a := range asked {
+func Unused(requests []inspect.AccessRequest, rules []RoleRule) []rbacv1.PolicyRule {
+	var unused []inspect.AccessRequest
+	requests = slices.Clone(requests)
+	for _, a := range requests {
 		if a.Verb == "watch" {
 			a.Verb = "list"
-			asked = append(asked, a)
+			requests = append(requests, a)
 		}
 	}
 	for _, r := range rules {
 		for _, verb := range r.Verbs {
 			for _, one := range single(r, verb) {
-				if !slices.ContainsFunc(asked, one.rule.allows) {
-					unused = append(unused, one.asked)
+				if !slices.ContainsFunc(requests, one.rule.allows) {
+					unused = append(unused, one.request)
 				}
 			}
 		}
@@ -145,24 +147,24 @@ func Unused(asked []Asked, rules []RoleRule) []rbacv1.PolicyRule {
 
 // part is a rule for one verb of one resource, with the request that it allows.
 type part struct {
-	rule  RoleRule
-	asked Asked
+	rule    RoleRule
+	request inspect.AccessRequest
 }
 
 // single returns the parts of a rule for one of its verbs.
 func single(r RoleRule, verb string) (parts []part) {
-	only := func(rule rbacv1.PolicyRule, asked Asked) {
-		rule.Verbs, asked.Verb = []string{verb}, verb
-		parts = append(parts, part{RoleRule{rule, r.Namespaced}, asked})
+	only := func(rule rbacv1.PolicyRule, request inspect.AccessRequest) {
+		rule.Verbs, request.Verb = []string{verb}, verb
+		parts = append(parts, part{RoleRule{rule, r.Namespaced}, request})
 	}
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {
 			only(rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: r.ResourceNames},
-				Asked{Group: group, Resource: resource})
+				inspect.AccessRequest{Group: group, Resource: resource})
 		}
 	}
 	for _, path := range r.NonResourceURLs {
-		only(rbacv1.PolicyRule{NonResourceURLs: []string{path}}, Asked{Path: path})
+		only(rbacv1.PolicyRule{NonResourceURLs: []string{path}}, inspect.AccessRequest{Path: path})
 	}
 	return parts
 }

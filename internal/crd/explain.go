@@ -118,13 +118,13 @@ func (s customStrategy) explain(ctx context.Context, j *resource.Judged) {
 		return
 	}
 	was, _ := j.Old.(*unstructured.Unstructured)
-	if !slices.ContainsFunc(j.Refused, func(r inspect.Refusal) bool { return stopsRules[field.ErrorType(r.Type)] }) {
+	if !slices.ContainsFunc(j.Refused, func(r inspect.FieldError) bool { return stopsRules[field.ErrorType(r.Type)] }) {
 		s.explainRules(ctx, j, u, was)
 	}
 	if was != nil {
 		s.explainRatcheting(ctx, j, u, was)
 	}
-	for _, of := range [][]inspect.Refusal{j.Refused, j.Ratcheted} {
+	for _, of := range [][]inspect.FieldError{j.Refused, j.Ratcheted} {
 		for i := range of {
 			if of[i].Node == "" {
 				of[i].Node, of[i].Schema = s.schema.nodeOf(of[i].Path, of[i].Type)
@@ -150,7 +150,7 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Judged, u,
 			continue
 		}
 		errs, left := r.validator.Validate(ctx, nil, s.schema.structural, u.Object, old, celconfig.RuntimeCELCostBudget)
-		told := inspect.Rule{Node: r.node, Rule: r.rule, Cost: celconfig.RuntimeCELCostBudget - left}
+		told := inspect.CELRule{Node: r.node, Rule: r.rule, Cost: celconfig.RuntimeCELCostBudget - left}
 		for _, err := range errs {
 			told.Refuses = append(told.Refuses, pathOf(err))
 			found := refusal(err)
@@ -186,14 +186,14 @@ func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Judged,
 }
 
 // refusal is an error as the Status of an answer has it.
-func refusal(err *field.Error) inspect.Refusal {
-	return inspect.Refusal{Path: pathOf(err), Type: string(metav1.CauseType(err.Type)), Message: err.ErrorBody()}
+func refusal(err *field.Error) inspect.FieldError {
+	return inspect.FieldError{Path: pathOf(err), Type: string(metav1.CauseType(err.Type)), Message: err.ErrorBody()}
 }
 
 func pathOf(err *field.Error) string { return strings.TrimPrefix(err.Field, "<nil>") }
 
-func indexOf(all []inspect.Refusal, of inspect.Refusal) int {
-	return slices.IndexFunc(all, func(r inspect.Refusal) bool { return r.Path == of.Path && r.Message == of.Message })
+func indexOf(all []inspect.FieldError, of inspect.FieldError) int {
+	return slices.IndexFunc(all, func(r inspect.FieldError) bool { return r.Path == of.Path && r.Message == of.Message })
 }
 
 // nodeOf finds the node of the schema for a field, and the part of it that is about the field alone.

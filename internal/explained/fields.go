@@ -70,7 +70,7 @@ func (r *Recorder) Sent(sent, read map[string]any) {
 			r.defaulted(c.Path, c.Is)
 		default:
 			r.note(func(e *inspect.Explanation) {
-				e.Read = append(e.Read, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+				e.Read = append(e.Read, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
 			})
 		}
 	}
@@ -134,7 +134,9 @@ func names(patch map[string]any, path string) bool {
 }
 
 func (r *Recorder) pruned(path string, value any) {
-	r.note(func(e *inspect.Explanation) { e.Pruned = append(e.Pruned, inspect.Value{Path: path, Value: value}) })
+	r.note(func(e *inspect.Explanation) {
+		e.Pruned = append(e.Pruned, inspect.FieldValue{Path: path, Value: value})
+	})
 }
 
 func (r *Recorder) defaulted(path string, value any) {
@@ -144,15 +146,15 @@ func (r *Recorder) defaulted(path string, value any) {
 
 // leaves are the fields of a value that are no maps. Empty maps, which objects of Go types have
 // where there is nothing, are none.
-func leaves(path string, value any) []inspect.Value {
+func leaves(path string, value any) []inspect.FieldValue {
 	m, ok := value.(map[string]any)
 	if !ok {
 		if value == nil {
 			return nil
 		}
-		return []inspect.Value{{Path: path, Value: value}}
+		return []inspect.FieldValue{{Path: path, Value: value}}
 	}
-	var all []inspect.Value
+	var all []inspect.FieldValue
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		all = append(all, leaves(join(path, name), m[name])...)
 	}
@@ -163,28 +165,28 @@ func leaves(path string, value any) []inspect.Value {
 func join(path, name string) string { return history.Join(path, name) }
 
 // changesOf returns what differs between two states of an object.
-func changesOf(was, is map[string]any) []inspect.Change {
-	var all []inspect.Change
+func changesOf(was, is map[string]any) []inspect.FieldChange {
+	var all []inspect.FieldChange
 	for _, c := range history.Diff(was, is) {
 		if strings.HasPrefix(c.Path, "metadata.managedFields") {
 			continue
 		}
 		if c.Was == nil {
 			for _, v := range leaves(c.Path, c.Is) {
-				all = append(all, inspect.Change{Path: v.Path, Is: v.Value})
+				all = append(all, inspect.FieldChange{Path: v.Path, Is: v.Value})
 			}
 			continue
 		}
 		if c.Is == nil && len(leaves(c.Path, c.Was)) == 0 {
 			continue
 		}
-		all = append(all, inspect.Change{Path: c.Path, Was: c.Was, Is: c.Is})
+		all = append(all, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
 	}
 	return all
 }
 
 // Changes returns what differs between two states of an object.
-func Changes(was, is map[string]any) []inspect.Change { return changesOf(was, is) }
+func Changes(was, is map[string]any) []inspect.FieldChange { return changesOf(was, is) }
 
 // byServer are the fields that need no mention: the server makes them, or they are in
 // the request.
@@ -199,7 +201,7 @@ func (r *Recorder) Changed(was, is map[string]any) {
 		return
 	}
 	before, after := ownersOf(was), ownersOf(is)
-	changes := slices.DeleteFunc(changesOf(was, is), func(c inspect.Change) bool {
+	changes := slices.DeleteFunc(changesOf(was, is), func(c inspect.FieldChange) bool {
 		return byServer[c.Path] || strings.HasPrefix(c.Path, "metadata.managedFields")
 	})
 	for i := range changes {
@@ -309,16 +311,16 @@ func (r *Recorder) Conflicts(causes []metav1.StatusCause) {
 			}
 		}
 		r.note(func(e *inspect.Explanation) {
-			e.Conflicts = append(e.Conflicts, inspect.Conflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
+			e.Conflicts = append(e.Conflicts, inspect.FieldConflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
 		})
 	}
 }
 
 // Refusals returns the causes of a refusal, field by field.
-func Refusals(causes []metav1.StatusCause) []inspect.Refusal {
-	var all []inspect.Refusal
+func Refusals(causes []metav1.StatusCause) []inspect.FieldError {
+	var all []inspect.FieldError
 	for _, c := range causes {
-		all = append(all, inspect.Refusal{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
+		all = append(all, inspect.FieldError{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
 	}
 	return all
 }

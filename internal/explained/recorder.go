@@ -60,7 +60,7 @@ func (r *Recorder) WroteOver() (revision int64, ok bool) {
 }
 
 // Asks says what the request is; name names the object that it is for, if that is known.
-func (r *Recorder) Asks(q inspect.Request, name func(of string) string) {
+func (r *Recorder) Asks(q inspect.ExplainedRequest, name func(of string) string) {
 	r.note(func(e *inspect.Explanation) {
 		q.Manager, q.DryRun, q.Object = e.Request.Manager, e.Request.DryRun, name(e.Request.Object)
 		e.Request = q
@@ -104,7 +104,7 @@ func (r *Recorder) Attempt() {
 }
 
 // Step says what somebody has said in admission.
-func (r *Recorder) Step(s inspect.Step) {
+func (r *Recorder) Step(s inspect.AdmissionStep) {
 	if r == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (r *Recorder) Prepared(was, is map[string]any) {
 
 // Judged says what is wrong with the object, what would be if it had changed, and what the rules
 // have cost.
-func (r *Recorder) Judged(refused, ratcheted []inspect.Refusal, rules []inspect.Rule) {
+func (r *Recorder) Judged(refused, ratcheted []inspect.FieldError, rules []inspect.CELRule) {
 	r.note(func(e *inspect.Explanation) { e.Refused, e.Ratcheted, e.Rules = refused, ratcheted, rules })
 }
 
@@ -144,7 +144,7 @@ func (r *Recorder) Overtaken(sent, is int64) {
 }
 
 // Since says who has written it since then; it follows Overtaken.
-func (r *Recorder) Since(by []inspect.Revision) {
+func (r *Recorder) Since(by []inspect.InterveningWrite) {
 	r.note(func(e *inspect.Explanation) { e.Overtaken.By = by })
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -22,11 +23,11 @@ type written struct {
 
 // awaited are the reads that were repeated although nothing changed: what a test waited for that
 // ended with a timeout. Who has written the object last tells where to look.
-func (c Cluster) awaited(requests []history.Request, f changes) (lines []string) {
+func (c Cluster) awaited(requests []inspect.Request, f changes) (lines []string) {
 	type wait struct{ client, verb, key string }
 	counts, last := map[wait]int{}, map[string]written{}
-	var order []*history.Request // the newest of each wait
-	of := func(q *history.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
+	var order []*inspect.Request // the newest of each wait
+	of := func(q *inspect.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
 	for i := range requests {
 		w := of(&requests[i])
 		if w.key == "" {
@@ -47,7 +48,7 @@ func (c Cluster) awaited(requests []history.Request, f changes) (lines []string)
 		if counts[w] < manyReads {
 			continue
 		}
-		line := fmt.Sprintf("%s %s %s %s (%d times): %s", c.after(q.Time), w.client, w.verb, NameOf(q), counts[w], c.unchanged(q, last[w.key]))
+		line := fmt.Sprintf("%s %s %s %s (%d times): %s", c.after(q.Time), w.client, w.verb, q.Object(), counts[w], c.unchanged(q, last[w.key]))
 		if wrote := c.inVain(requests, w.key, last[w.key].by.Request); wrote != "" {
 			line += "; what was written since changed nothing: " + wrote
 		}
@@ -61,7 +62,7 @@ func (c Cluster) awaited(requests []history.Request, f changes) (lines []string)
 
 // keyRead returns the key of the object that a request has read, or what the keys of the objects that it
 // has listed begin with; empty: it has read nothing that is stored.
-func (c Cluster) keyRead(q *history.Request) string {
+func (c Cluster) keyRead(q *inspect.Request) string {
 	of := c.storedAs(q)
 	if of == nil || q.Subresource != "" && q.Subresource != "status" {
 		return ""
@@ -76,7 +77,7 @@ func (c Cluster) keyRead(q *history.Request) string {
 }
 
 // storedAs returns the resource that stores what a request is for; nil: nothing is stored.
-func (c Cluster) storedAs(q *history.Request) *resource.Resource {
+func (c Cluster) storedAs(q *inspect.Request) *resource.Resource {
 	of := c.Catalogue.Resource(q.Group, q.Resource)
 	if of == nil || of.Storage == nil {
 		return nil
@@ -102,7 +103,7 @@ func (f changes) lastUnder(key string) (last written) {
 }
 
 // unchanged says since when what a request has read is as it is.
-func (c Cluster) unchanged(q *history.Request, last written) string {
+func (c Cluster) unchanged(q *inspect.Request, last written) string {
 	is := "it is not there"
 	switch {
 	case q.Verb == "list":
@@ -117,7 +118,7 @@ func (c Cluster) unchanged(q *history.Request, last written) string {
 }
 
 // inVain says who has written an object since a request, without changing it.
-func (c Cluster) inVain(requests []history.Request, key string, since int64) string {
+func (c Cluster) inVain(requests []inspect.Request, key string, since int64) string {
 	counts := map[string]int{}
 	var order []string
 	for i := range requests {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -168,7 +169,7 @@ func (f changes) lingering(c Cluster) (lines []string) {
 		if len(finalizers) == 0 {
 			waits = "its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would"
 		}
-		line := ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)) + ": " + waits
+		line := inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)) + ": " + waits
 		if !object.time.IsZero() {
 			line = c.after(object.time) + " " + line
 		}
@@ -211,7 +212,7 @@ func (f changes) loop(c Cluster, key string) string {
 	name := key
 	of := c.Catalogue.ResourceOf(key)
 	if of != nil {
-		name = ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
+		name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
 	}
 	var who []string
 	for _, by := range slices.SortedFunc(maps.Keys(r.by), func(a, b string) int { return cmp.Or(r.by[b]-r.by[a], strings.Compare(a, b)) }) {
@@ -245,7 +246,7 @@ func lastChange(of *resource.Resource, e *store.Event) string {
 
 // unwatched are the kinds that a controller creates for an owner and never watches: nothing wakes it
 // when somebody changes such an object. A program that watches nothing is no controller.
-func (f changes) unwatched(c Cluster, stats map[history.Counted]history.Counts) (lines []string) {
+func (f changes) unwatched(c Cluster, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	for o, count := range f.owned {
 		name := c.clientOf(o.user, o.agent)
@@ -254,7 +255,7 @@ func (f changes) unwatched(c Cluster, stats map[history.Counted]history.Counts) 
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s: when somebody changes or deletes one, it does not learn of it",
-			name, plural(int64(count), o.of.Names.Kind), o.owner, ObjectName(o.of.Group, o.of.Names.Plural, "", "", "")))
+			name, plural(int64(count), o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", "")))
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -39,7 +40,7 @@ func (f changes) raise(e *store.Event, by history.Writer, known bool) {
 // lost are the objects that were created for an owner and deleted, and that the program which watches
 // the owner has not created again. It may not know that it is its turn: a watch alone, such as that of a
 // cache, wakes no controller. What the server's own controllers delete is meant to go.
-func (f changes) lost(c Cluster, stats map[history.Counted]history.Counts) (lines []string) {
+func (f changes) lost(c Cluster, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	keys := slices.SortedFunc(maps.Keys(f.children), func(a, b string) int {
 		return cmp.Or(f.children[b].by.Time.Compare(f.children[a].by.Time), strings.Compare(a, b))
@@ -52,7 +53,7 @@ func (f changes) lost(c Cluster, stats map[history.Counted]history.Counts) (line
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; a controller is told of the kinds that it Owns",
-			c.after(child.by.Time), ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
+			c.after(child.by.Time), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
 			child.owner.Get("kind").Str, child.owner.Get("name").Str,
 			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent)))
 	}

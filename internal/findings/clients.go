@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // shownKinds is how many resources a line about a client names.
 const shownKinds = 8
 
 // clients says of each client what it asked for: the busiest first.
-func clients(stats map[history.Counted]history.Counts) (lines []string) {
+func clients(stats inspect.Stats) (lines []string) {
 	type client struct {
 		name    string
 		total   int64
@@ -22,7 +22,7 @@ func clients(stats map[history.Counted]history.Counts) (lines []string) {
 	}
 	all := map[string]*client{}
 	for of, counts := range stats {
-		name := history.ClientOf(of.User, of.UserAgent)
+		name := inspect.ClientName(of.User, of.UserAgent)
 		if of.User != "" && of.User != name && !strings.HasSuffix(of.User, ":"+name) {
 			name += " (" + of.User + ")"
 		}
@@ -35,7 +35,7 @@ func clients(stats map[history.Counted]history.Counts) (lines []string) {
 		if of.Resource == "" {
 			continue
 		}
-		kind := ObjectName(of.Group, of.Resource, of.Subresource, "", "")
+		kind := inspect.ObjectName(of.Group, of.Resource, of.Subresource, "", "")
 		if of.Verb == "watch" && counts.Failures < counts.Requests {
 			c.watches[kind] += counts.Events
 			continue

@@ -7,13 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
-
-// MaxLines is how many lines Of returns at most.
-const MaxLines = 60
 
 // maxLine is how many characters a line has at most.
 const maxLine = 400
@@ -24,7 +22,7 @@ type Cluster struct {
 	History   *history.Recorder
 	Catalogue *resource.Catalogue
 	// Panics are those of handlers and controllers, the oldest first.
-	Panics []Panic
+	Panics []inspect.Panic
 	// Needs says in the words of a Role which rules a user lacks; nil: none are.
 	Needs func(user string) []string
 	// Since is the revision after which writes count; 0: all that are remembered.
@@ -35,13 +33,6 @@ type Cluster struct {
 	shared map[string]bool
 }
 
-// Panic is a handler or a controller that has panicked.
-type Panic struct {
-	Time    time.Time
-	Handler string
-	What    string
-}
-
 // section is a part of the findings.
 type section struct {
 	title string
@@ -49,13 +40,13 @@ type section struct {
 	most  int // of the lines are shown
 }
 
-// Of returns the findings, without line ends. It returns none if the cluster got no requests.
-func Of(c Cluster) []string {
+// Of returns the findings. There are none if the cluster got no requests and nothing panicked.
+func Of(c Cluster) inspect.Findings {
 	stats := c.History.Stats()
 	c.began, c.shared = c.History.Began(), sharedNames(stats)
 	requests := c.History.Requests()
 	if len(requests) == 0 && len(c.Panics) == 0 {
-		return nil
+		return inspect.Findings{}
 	}
 	slices.Reverse(requests) // the newest first
 	changes := c.changes()
@@ -66,7 +57,7 @@ func Of(c Cluster) []string {
 	if len(requests) > 0 {
 		since = requests[0].Time.Sub(c.began)
 	}
-	out := []string{fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
+	out := inspect.Findings{Summary: fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
 	sections := []section{
 		{"what panicked:", c.panics(requests), 4},
 		{"objects that changed without end:", changes.loops(c), 5},
@@ -89,17 +80,12 @@ func Of(c Cluster) []string {
 		if len(s.lines) == 0 {
 			continue
 		}
-		out = append(out, "  "+s.title)
-		for i, line := range s.lines {
-			if i == s.most {
-				out = append(out, fmt.Sprintf("    … and %d more", len(s.lines)-i))
-				break
-			}
-			out = append(out, "    "+oneLine(line))
+		shown := min(len(s.lines), s.most)
+		finding := inspect.Finding{Title: s.title, More: len(s.lines) - shown}
+		for _, line := range s.lines[:shown] {
+			finding.Lines = append(finding.Lines, oneLine(line))
 		}
-	}
-	if len(out) > MaxLines {
-		out = append(out[:MaxLines-1], "  …")
+		out.Sections = append(out.Sections, finding)
 	}
 	return out
 }
@@ -131,36 +117,6 @@ func round(d time.Duration) time.Duration {
 // after is when something happened.
 func (c Cluster) after(t time.Time) string { return "+" + round(t.Sub(c.began)).String() }
 
-// ObjectName names an object or a kind of request as a client does: websites.example.com/status
-// default/blog.
-func ObjectName(group, resource, subresource, namespace, name string) string {
-	var b strings.Builder
-	b.WriteString(resource)
-	if group != "" {
-		b.WriteString("." + group)
-	}
-	if subresource != "" {
-		b.WriteString("/" + subresource)
-	}
-	switch {
-	case namespace != "" && name != "" && resource != "namespaces":
-		b.WriteString(" " + namespace + "/" + name)
-	case name != "":
-		b.WriteString(" " + name)
-	case namespace != "":
-		b.WriteString(" in " + namespace)
-	}
-	return b.String()
-}
-
-// NameOf names what a request is for.
-func NameOf(q *history.Request) string {
-	if q.Resource == "" {
-		return q.Path
-	}
-	return ObjectName(q.Group, q.Resource, q.Subresource, q.Namespace, q.Name)
-}
-
 // verbOf is what a request does, in one word.
 func verbOf(verb, patch string) string {
 	if patch == "apply" {
@@ -170,16 +126,16 @@ func verbOf(verb, patch string) string {
 }
 
 // panics are those of handlers and controllers, and those that the server itself met.
-func (c Cluster) panics(requests []history.Request) (lines []string) {
+func (c Cluster) panics(requests []inspect.Request) (lines []string) {
 	all := slices.Clone(c.Panics)
 	for i := range requests {
 		if q := &requests[i]; q.Reason == history.Panicked {
-			all = append(all, Panic{q.Time, fmt.Sprint("for the request ", c.client(q), " ", verbOf(q.Verb, q.Patch), " ", NameOf(q)), q.Message})
+			all = append(all, inspect.Panic{Time: q.Time, Handler: fmt.Sprint("for the request ", c.client(q), " ", verbOf(q.Verb, q.Patch), " ", q.Object()), What: q.Message})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Panic) int { return b.Time.Compare(a.Time) })
-	same := func(a Panic) func(Panic) bool {
-		return func(b Panic) bool { return a.Handler == b.Handler && a.What == b.What }
+	slices.SortStableFunc(all, func(a, b inspect.Panic) int { return b.Time.Compare(a.Time) })
+	same := func(a inspect.Panic) func(inspect.Panic) bool {
+		return func(b inspect.Panic) bool { return a.Handler == b.Handler && a.What == b.What }
 	}
 	for i, p := range all {
 		if slices.ContainsFunc(all[:i], same(p)) {
@@ -202,7 +158,7 @@ func (c Cluster) panics(requests []history.Request) (lines []string) {
 
 // isRefused tells whether a request was refused in a way that its sender may not have expected. To
 // find no object, and to watch from too far back, is usual.
-func isRefused(q *history.Request) bool {
+func isRefused(q *inspect.Request) bool {
 	switch {
 	case q.Code == 0 && !q.Running && q.Fault != "":
 		return true
@@ -218,16 +174,16 @@ func isRefused(q *history.Request) bool {
 
 // isLate tells whether a write was refused because another one had come first. Other conflicts
 // are about the owners of fields, and about preconditions.
-func isLate(q *history.Request) bool {
+func isLate(q *inspect.Request) bool {
 	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
 }
 
 // refused are the requests that were refused, the same ones together.
-func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []string) {
+func (c Cluster) refused(requests []inspect.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
 		of       kind
-		first    *history.Request
+		first    *inspect.Request
 		count    int
 		sameRead bool // all of them were based on one revision
 	}
@@ -238,7 +194,7 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 		if !isRefused(q) || conflicts != isLate(q) {
 			continue
 		}
-		k := kind{c.client(q), verbOf(q.Verb, q.Patch), NameOf(q), q.Message, q.Fault}
+		k := kind{c.client(q), verbOf(q.Verb, q.Patch), q.Object(), q.Message, q.Fault}
 		if known[k] == nil {
 			known[k] = &group{of: k, first: q, sameRead: true}
 			groups = append(groups, known[k])
@@ -280,10 +236,10 @@ func (c Cluster) refused(requests []history.Request, conflicts bool) (lines []st
 }
 
 // unanswered are the requests that run, other than watches.
-func (c Cluster) unanswered(requests []history.Request) (lines []string) {
+func (c Cluster) unanswered(requests []inspect.Request) (lines []string) {
 	for i := range requests {
 		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
-			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), c.client(q), verbOf(q.Verb, q.Patch), NameOf(q), round(q.Latency)))
+			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), c.client(q), verbOf(q.Verb, q.Patch), q.Object(), round(q.Latency)))
 		}
 	}
 	return lines
@@ -293,9 +249,9 @@ func (c Cluster) unanswered(requests []history.Request) (lines []string) {
 const manyRepeats = 20
 
 // repeats are the writers that write what is there already.
-func (c Cluster) repeats(stats map[history.Counted]history.Counts) (lines []string) {
+func (c Cluster) repeats(stats inspect.Stats) (lines []string) {
 	type found struct {
-		of    history.Counted
+		of    inspect.Counted
 		count int64
 	}
 	var all []found
@@ -309,7 +265,7 @@ func (c Cluster) repeats(stats map[history.Counted]history.Counts) (lines []stri
 	})
 	for _, f := range all {
 		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", c.clientOf(f.of.User, f.of.UserAgent), f.of.Verb,
-			ObjectName(f.of.Group, f.of.Resource, f.of.Subresource, "", ""), f.count))
+			inspect.ObjectName(f.of.Group, f.of.Resource, f.of.Subresource, "", ""), f.count))
 	}
 	return lines
 }

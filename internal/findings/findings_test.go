@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // Only a write that another one has come before is a conflict in this sense; a fault says its name.
 func TestConflictsAndFaultsAreToldApart(t *testing.T) {
-	request := history.Request{UserAgent: "operator/v1", Verb: "update", Resource: "pods", Namespace: "default", Name: "a", Code: 409, Reason: "Conflict"}
+	request := inspect.Request{UserAgent: "operator/v1", Verb: "update", Resource: "pods", Namespace: "default", Name: "a", Code: 409, Reason: "Conflict"}
 	late, owned, made, cut := request, request, request, request
 	late.Message = `Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again`
 	owned.Verb, owned.Patch, owned.Message = "patch", "apply", `Apply failed with 1 conflict: conflict with "kubectl": .spec.nodeName`
 	made.Message, made.Fault = late.Message, "Conflict"
 	cut.Code, cut.Reason, cut.Fault = 0, "", "CutAfterCommit"
-	all := []history.Request{late, owned, made, cut}
+	all := []inspect.Request{late, owned, made, cut}
 	var c Cluster
 	at := c.after(request.Time)
 	want := []string{
@@ -35,10 +35,10 @@ func TestConflictsAndFaultsAreToldApart(t *testing.T) {
 // What panics each time it is tried is told once.
 func TestPanicsOfTheSameKindAreCounted(t *testing.T) {
 	began := time.Unix(100, 0)
-	c := Cluster{Panics: []Panic{
-		{began.Add(time.Second), "a controller", "no map"},
-		{began.Add(2 * time.Second), "default/hook/validate", "no map"},
-		{began.Add(3 * time.Second), "a controller", "no map"},
+	c := Cluster{Panics: []inspect.Panic{
+		{Time: began.Add(time.Second), Handler: "a controller", What: "no map"},
+		{Time: began.Add(2 * time.Second), Handler: "default/hook/validate", What: "no map"},
+		{Time: began.Add(3 * time.Second), Handler: "a controller", What: "no map"},
 	}, began: began}
 	want := []string{"+3s a controller (2 times): no map", "+2s default/hook/validate: no map"}
 	if got := c.panics(nil); !slices.Equal(got, want) {

@@ -1,14 +1,16 @@
 package findings
 
-import "github.com/fakecluster/fakecluster/internal/history"
+import (
+	"github.com/fakecluster/fakecluster/inspect"
+)
 
 // program is a program of a user.
 type program struct{ user, name string }
 
-func programOf(user, agent string) program { return program{user, history.ClientOf(user, agent)} }
+func programOf(user, agent string) program { return program{user, inspect.ClientName(user, agent)} }
 
 // sharedNames returns the names of programs that several users run.
-func sharedNames(stats map[history.Counted]history.Counts) map[string]bool {
+func sharedNames(stats inspect.Stats) map[string]bool {
 	users, shared := map[string]string{}, map[string]bool{}
 	for of := range stats {
 		p := programOf(of.User, of.UserAgent)
@@ -30,11 +32,11 @@ func (c Cluster) clientOf(user, agent string) string {
 	return p.name
 }
 
-func (c Cluster) client(q *history.Request) string { return c.clientOf(q.User, q.UserAgent) }
+func (c Cluster) client(q *inspect.Request) string { return c.clientOf(q.User, q.UserAgent) }
 
 // watchedBy returns which resources each program watches, as GROUP/RESOURCE. A watch that was refused
 // is none.
-func watchedBy(stats map[history.Counted]history.Counts) map[program]map[string]bool {
+func watchedBy(stats inspect.Stats) map[program]map[string]bool {
 	watched := map[program]map[string]bool{}
 	for of, counts := range stats {
 		if of.Verb != "watch" || counts.Failures == counts.Requests {

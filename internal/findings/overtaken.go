@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -14,7 +14,7 @@ const shownWriters = 3
 
 // overtaken says which write came before one that was refused: whose it was, and whether the client has
 // sent the same revision each time, as from a copy that it keeps.
-func (c Cluster) overtaken(q *history.Request, sameEachTime bool) string {
+func (c Cluster) overtaken(q *inspect.Request, sameEachTime bool) string {
 	if q.Read == 0 {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (c Cluster) overtaken(q *history.Request, sameEachTime bool) string {
 
 // writesBetween returns who has written an object since the client read it and until it was refused, as
 // far as that is remembered.
-func (c Cluster) writesBetween(q *history.Request) (who []string) {
+func (c Cluster) writesBetween(q *inspect.Request) (who []string) {
 	of := c.Catalogue.Resource(q.Group, q.Resource)
 	if of == nil || q.Name == "" {
 		return nil

@@ -8,13 +8,14 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // uncalled are the webhooks that are configured and were never called, with what they are for, and
 // how many writes of that there were.
-func (c Cluster) uncalled(stats map[history.Counted]history.Counts) (lines []string) {
+func (c Cluster) uncalled(stats inspect.Stats) (lines []string) {
 	called := c.History.Calls()
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		res := c.Catalogue.Resource(admissionregistrationv1.GroupName, plural)
@@ -43,10 +44,10 @@ func (c Cluster) uncalled(stats map[history.Counted]history.Counts) (lines []str
 
 // failedCalls are the webhooks whose calls failed, the same reasons together. If their failurePolicy
 // is Ignore, nobody else notices.
-func (c Cluster) failedCalls(requests []history.Request) (lines []string) {
+func (c Cluster) failedCalls(requests []inspect.Request) (lines []string) {
 	type failure struct{ hook, message string }
 	counts := map[failure]int{}
-	newest := map[failure]*history.Request{}
+	newest := map[failure]*inspect.Request{}
 	var order []failure
 	for i := range requests {
 		for _, call := range requests[i].Webhooks {
@@ -62,7 +63,7 @@ func (c Cluster) failedCalls(requests []history.Request) (lines []string) {
 	}
 	for _, f := range order {
 		q := newest[f]
-		line := fmt.Sprintf("%s %s for %s %s %s", c.after(q.Time), f.hook, c.client(q), verbOf(q.Verb, q.Patch), NameOf(q))
+		line := fmt.Sprintf("%s %s for %s %s %s", c.after(q.Time), f.hook, c.client(q), verbOf(q.Verb, q.Patch), q.Object())
 		if counts[f] > 1 {
 			line += fmt.Sprintf(" (%d times)", counts[f])
 		}
@@ -72,7 +73,7 @@ func (c Cluster) failedCalls(requests []history.Request) (lines []string) {
 }
 
 // rulesOf says what a webhook is for, and how many such writes there were.
-func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats map[history.Counted]history.Counts) string {
+func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats inspect.Stats) string {
 	if len(rules) == 0 {
 		return "missing"
 	}

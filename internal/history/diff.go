@@ -11,52 +11,16 @@ import (
 	"github.com/tidwall/gjson"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
-
-// Change is one difference between two states of an object.
-type Change struct {
-	// Path names the field, with the items of a list by what tells them apart:
-	// spec.containers[name=web].image, metadata.labels["app.kubernetes.io/name"], spec.args[0].
-	Path string
-	// Was and Is are the values as of JSON; nil: there was none, or is none any more.
-	Was, Is any
-}
-
-// shownValue is how many characters of a value String shows.
-const shownValue = 120
-
-// String shows the change on one line.
-func (c Change) String() string {
-	switch {
-	case c.Was == nil:
-		return fmt.Sprintf("%s: added %s", c.Path, short(c.Is))
-	case c.Is == nil:
-		return fmt.Sprintf("%s: removed %s", c.Path, short(c.Was))
-	}
-	return fmt.Sprintf("%s: %s → %s", c.Path, short(c.Was), short(c.Is))
-}
-
-func short(value any) string {
-	var b strings.Builder
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // it is for a person
-	if err := out.Encode(value); err != nil {
-		return fmt.Sprint(value)
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
-	if shown := []rune(text); len(shown) > shownValue {
-		return string(shown[:shownValue]) + "…"
-	}
-	return text
-}
 
 // Diff returns what differs between two states of an object: what a reader of the object would
 // call a change. Items of a list are compared by their keys, if the managedFields say that the
 // list has keys, and otherwise by their places. What only the server counts is left out: the
 // resourceVersion, the generation, and managedFields, unless nothing else differs. The values of a Secret are
 // hidden, also of one that is a part of the object.
-func Diff(was, is map[string]any) []Change {
+func Diff(was, is map[string]any) []inspect.FieldChange {
 	d := differ{}
 	kinds := &list{}
 	kinds.learn(was)
@@ -127,10 +91,10 @@ func (l *list) field(name string) *list {
 }
 
 // differ collects changes.
-type differ struct{ found []Change }
+type differ struct{ found []inspect.FieldChange }
 
 // add adds a change, without the values of Secrets in it.
-func (d *differ) add(c Change) {
+func (d *differ) add(c inspect.FieldChange) {
 	c.Was, c.Is = redact.Value(c.Was), redact.Value(c.Is)
 	d.found = append(d.found, c)
 }
@@ -160,7 +124,7 @@ func (d *differ) values(path string, was, is any, kinds *list) {
 		d.lists(path, wasList, isList, kinds)
 		return
 	}
-	d.add(Change{path, was, is})
+	d.add(inspect.FieldChange{Path: path, Was: was, Is: is})
 }
 
 func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
@@ -263,7 +227,7 @@ func (d *differ) keyed(path string, was, is []any, kinds *list) {
 	}
 	order = slices.DeleteFunc(order, func(key string) bool { return !after[key] })
 	if !slices.Equal(order, common) {
-		d.add(Change{path + " (order)", strings.Join(order, " "), strings.Join(common, " ")})
+		d.add(inspect.FieldChange{Path: path + " (order)", Was: strings.Join(order, " "), Is: strings.Join(common, " ")})
 	}
 }
 
@@ -273,12 +237,12 @@ func (d *differ) sets(path string, was, is []any) {
 	}
 	for _, one := range was {
 		if !has(is, one) {
-			d.add(Change{Path: path + "[]", Was: one})
+			d.add(inspect.FieldChange{Path: path + "[]", Was: one})
 		}
 	}
 	for _, one := range is {
 		if !has(was, one) {
-			d.add(Change{Path: path + "[]", Is: one})
+			d.add(inspect.FieldChange{Path: path + "[]", Is: one})
 		}
 	}
 }
@@ -291,7 +255,7 @@ func (d *differ) managers(was, is map[string]any) {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !reflect.DeepEqual(before[name], after[name]) {
-			d.add(Change{"metadata.managedFields[" + name + "]", before[name], after[name]})
+			d.add(inspect.FieldChange{Path: "metadata.managedFields[" + name + "]", Was: before[name], Is: after[name]})
 		}
 	}
 }
@@ -314,7 +278,7 @@ func managersOf(obj map[string]any) map[string]any {
 
 // DiffText is Diff of two states in JSON. It decodes only what differs, so that it is fast for large
 // objects of which little changes.
-func DiffText(was, is string) []Change {
+func DiffText(was, is string) []inspect.FieldChange {
 	before, after, lists := differing(was, is)
 	if !lists {
 		d := differ{}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // managed are managedFields that say what kinds of lists there are: items have the key name, ports
@@ -81,7 +83,7 @@ func TestWhatTheServerCountsIsNoChangeUnlessNothingElseIs(t *testing.T) {
 		t.Errorf("numbers and times: %v", got)
 	}
 	shared := of(`{"metadata":{"managedFields":[{"manager":"a","operation":"Update","fieldsV1":{"f:x":{}}},{"manager":"b","operation":"Apply","subresource":"status","fieldsV1":{"f:x":{}}}]}}`)
-	if diff := cmp.Diff([]Change{{"metadata.managedFields[b Apply status]", nil, map[string]any{"f:x": map[string]any{}}}}, Diff(was, shared)); diff != "" {
+	if diff := cmp.Diff([]inspect.FieldChange{{Path: "metadata.managedFields[b Apply status]", Is: map[string]any{"f:x": map[string]any{}}}}, Diff(was, shared)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
@@ -15,14 +16,15 @@ import (
 // ignores them.
 type Entry struct {
 	of      *Recorder
-	is      Request // guarded by of.mu
+	is      inspect.Request // guarded by of.mu
+	held    int             // bytes that the path and its parts keep in memory
 	began   time.Time
 	kept    bool
 	running bool
 	reached int64 // the revision up to which a watch has delivered everything; 0: it is not known
 	streams bool  // the answer has begun, and goes on
 	// before is what has been forgotten of a request that runs; forgotten says that all has.
-	before    Counts
+	before    inspect.Counts
 	forgotten bool
 	// body is what the client has sent, until the request ends. secret says that the request is about a Secret,
 	// which neither its resource nor its body shows.
@@ -45,7 +47,7 @@ func (e *Entry) keep() {
 		e.next.previous = e
 	}
 	r.running = e
-	r.bytes += e.is.texts()
+	r.bytes += e.texts()
 	r.kept.push(e)
 	r.drop()
 	r.wake()
@@ -121,7 +123,7 @@ func (e *Entry) Fail(status *metav1.Status) {
 	message = shortened(message)
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
-	e.is.Reason = reason
+	e.is.Reason = metav1.StatusReason(reason)
 	e.setText(&e.is.Message, message)
 }
 
@@ -208,7 +210,7 @@ func (e *Entry) Made(revision int64) {
 }
 
 // Called says that the request has had a webhook called.
-func (e *Entry) Called(c Call) {
+func (e *Entry) Called(c inspect.WebhookCall) {
 	if e == nil {
 		return
 	}

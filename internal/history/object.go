@@ -4,27 +4,17 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Revision is one state of an object.
-type Revision struct {
-	Revision int64
-	// Type is that of the event that a watch gets. Empty: the history begins with this state,
-	// which is older.
-	Type watch.EventType
-	// By is who made the revision; the zero value: that is not known.
-	By      Writer
-	Object  map[string]any
-	Changes []Change // since the state before; nil for the first
-}
-
 // Of returns the states of the object under a key that the store remembers, the oldest first.
 // Text returns the JSON of a record in the version that is wanted.
-func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (string, error)) ([]Revision, error) {
+func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	for {
 		all, err := r.of(s, key, text)
 		var compacted *store.CompactedError
@@ -38,21 +28,25 @@ func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (strin
 // types are those of the events of a watch.
 var types = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
 
-func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (string, error)) ([]Revision, error) {
+func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	changes, err := s.Watch(key, s.Oldest())
 	if err != nil {
 		return nil, err
 	}
-	var all []Revision
+	var all inspect.History
 	add := func(t watch.EventType, record store.Record) error {
 		obj, err := decode(record, text)
 		if err != nil {
 			return err
 		}
-		is := Revision{Revision: record.Revision, Type: t, Object: obj}
-		is.By, _ = r.Writer(record.Revision)
+		by, _ := r.Writer(record.Revision)
+		is := inspect.Revision{
+			Revision: record.Revision, Event: t, Time: by.Time, User: by.User, UserAgent: by.UserAgent,
+			Verb: by.Verb, Patch: by.Patch, Subresource: by.Subresource, Number: by.Request,
+			Object: &unstructured.Unstructured{Object: obj},
+		}
 		if len(all) > 0 && t != watch.Added {
-			is.Changes = Diff(all[len(all)-1].Object, obj)
+			is.Changes = Diff(all[len(all)-1].Object.Object, obj)
 		}
 		all = append(all, is)
 		return nil

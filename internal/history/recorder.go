@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
@@ -30,9 +31,9 @@ type Recorder struct {
 	kept    ring
 	bytes   int // of the texts in kept
 	running *Entry
-	counts  map[Counted]*Counts
-	counted Counted // of the request that was counted last
-	latest  *Counts // of counted, in counts; nil: none was counted
+	counts  map[inspect.Counted]*inspect.Counts
+	counted inspect.Counted // of the request that was counted last
+	latest  *inspect.Counts // of counted, in counts; nil: none was counted
 	agents  map[string]string
 	writers writers
 	calls   map[Hook]int64
@@ -45,7 +46,7 @@ type Recorder struct {
 // New makes a Recorder. Oldest tells which revision is the oldest that is remembered; it must not
 // take a lock. A nil now is the clock of the process.
 func New(now func() time.Time, oldest func() int64) *Recorder {
-	r := &Recorder{now: now, oldest: oldest, counts: map[Counted]*Counts{}, agents: map[string]string{}, calls: map[Hook]int64{}}
+	r := &Recorder{now: now, oldest: oldest, counts: map[inspect.Counted]*inspect.Counts{}, agents: map[string]string{}, calls: map[Hook]int64{}}
 	r.began = r.time()
 	return r
 }
@@ -100,7 +101,7 @@ func (r *Recorder) Forget() {
 	for i := range r.kept.length {
 		e := r.kept.at(i)
 		if e.kept = e.running && !e.forgotten; e.kept {
-			r.bytes += e.is.texts()
+			r.bytes += e.texts()
 			running.push(e)
 		}
 	}
@@ -109,10 +110,12 @@ func (r *Recorder) Forget() {
 	r.latest = nil
 }
 
-// Begin records that a request has begun. The caller fills in what it knows, except the Number and
-// the Time.
-func (r *Recorder) Begin(q Request) *Entry {
+// Begin records that a request has begun. The caller fills in everything that is known by then, except the
+// Number and the Time. The path and its parts keep so many bytes in memory, if they are parts of a
+// longer text, such as the first line of a request.
+func (r *Recorder) Begin(q inspect.Request, held int) *Entry {
 	e := r.Prepare(q)
+	e.held = held
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.keep()
@@ -120,7 +123,7 @@ func (r *Recorder) Begin(q Request) *Entry {
 }
 
 // Prepare makes an Entry for a write that may not happen. It is recorded with its first revision.
-func (r *Recorder) Prepare(q Request) *Entry {
+func (r *Recorder) Prepare(q inspect.Request) *Entry {
 	q.Options = redact.Query(q.Options)
 	e := &Entry{of: r, is: q, began: time.Now()}
 	e.is.Time = e.began
@@ -147,16 +150,16 @@ func (r *Recorder) drop() {
 		e := r.kept.pop()
 		if e.kept {
 			e.kept = false
-			r.bytes -= e.is.texts()
+			r.bytes -= e.texts()
 		}
 	}
 }
 
 // Requests returns the requests that are remembered, in the order in which they began.
-func (r *Recorder) Requests() []Request {
+func (r *Recorder) Requests() []inspect.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]Request, r.kept.length)
+	all := make([]inspect.Request, r.kept.length)
 	for i := range all {
 		e := r.kept.at(i)
 		all[i] = e.is

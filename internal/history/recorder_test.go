@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 func everything() int64 { return 1 }
@@ -17,7 +19,7 @@ func everything() int64 { return 1 }
 func TestStatsCountEveryRequestOnce(t *testing.T) {
 	r := New(nil, everything)
 	one := func(agent string) {
-		e := r.Begin(Request{Verb: "update", Resource: "websites", UserAgent: agent, Received: 3})
+		e := r.Begin(inspect.Request{Verb: "update", Resource: "websites", UserAgent: agent, Received: 3}, 0)
 		e.Made(7)
 		e.Sent(5, 0)
 		e.Answer(200, false)
@@ -27,17 +29,17 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 	for i := range MaxCounted + 100 {
 		one(fmt.Sprint("client-", i))
 	}
-	running := r.Begin(Request{Verb: "watch", UserAgent: "client-0"})
+	running := r.Begin(inspect.Request{Verb: "watch", UserAgent: "client-0"}, 0)
 	running.Sent(10, 2)
-	var all Counts
+	var all inspect.Counts
 	for _, c := range r.Stats() {
 		all.Add(c)
 	}
 	const n = MaxCounted + 100
-	if want := (Counts{Requests: n + 1, Revisions: n, Received: 3 * n, Sent: 5*n + 10, Events: 2}); all != want {
+	if want := (inspect.Counts{Requests: n + 1, Revisions: n, Received: 3 * n, Sent: 5*n + 10, Events: 2}); all != want {
 		t.Errorf("all: %+v, want %+v", all, want)
 	}
-	if others := r.Stats()[Counted{}]; others.Requests != 101 {
+	if others := r.Stats()[inspect.Counted{}]; others.Requests != 101 {
 		t.Errorf("others: %+v", others)
 	}
 	if len(r.Requests()) != MaxRequests {
@@ -49,12 +51,12 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 // and no two of them have the same number.
 func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 	r := New(nil, everything)
-	r.Begin(Request{Verb: "get"}).End()
-	watch := r.Begin(Request{Verb: "watch", Received: 1, Path: "/watch"})
+	r.Begin(inspect.Request{Verb: "get"}, 0).End()
+	watch := r.Begin(inspect.Request{Verb: "watch", Received: 1, Path: "/watch"}, 0)
 	watch.Sent(100, 10)
-	answered := r.Begin(Request{Verb: "list"}) // whose client has the answer before it ends
+	answered := r.Begin(inspect.Request{Verb: "list"}, 0) // whose client has the answer before it ends
 	answered.Answer(200, false)
-	slow := r.Begin(Request{Verb: "deletecollection"})
+	slow := r.Begin(inspect.Request{Verb: "deletecollection"}, 0)
 	slow.Made(7)
 
 	r.Forget()
@@ -62,10 +64,10 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 	watch.Sent(5, 1)
 	slow.Made(8)
 	slow.End()
-	r.Begin(Request{Verb: "get"}).End()
+	r.Begin(inspect.Request{Verb: "get"}, 0).End()
 
 	got := fmt.Sprint(r.Stats())
-	want := fmt.Sprint(map[Counted]Counts{
+	want := fmt.Sprint(inspect.Stats{
 		{Verb: "watch"}: {Requests: 1, Events: 1, Sent: 5}, {Verb: "deletecollection"}: {Requests: 1, Revisions: 1}, {Verb: "get"}: {Requests: 1},
 	})
 	if got != want {
@@ -75,7 +77,7 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 	bytes := 0
 	for _, q := range r.Requests() {
 		known = append(known, fmt.Sprint(q.Number, " ", q.Verb, " ", q.Events))
-		bytes += q.texts()
+		bytes += (&Entry{is: q}).texts()
 	}
 	if got, want := fmt.Sprint(known), "[2 watch 11 4 deletecollection 0 5 get 0]"; got != want {
 		t.Errorf("known: %s, want %s", got, want)
@@ -86,7 +88,7 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 
 	watch.End()
 	r.Restart()
-	r.Begin(Request{Verb: "get"}).End()
+	r.Begin(inspect.Request{Verb: "get"}, 0).End()
 	if all := r.Requests(); len(all) != 1 || all[0].Number != 1 {
 		t.Errorf("after a restart: %+v", all)
 	}
@@ -94,7 +96,7 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 
 func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
 	r := New(nil, everything)
-	e := r.Prepare(Request{Verb: "update", User: "quota"})
+	e := r.Prepare(inspect.Request{Verb: "update", User: "quota"})
 	if len(r.Requests()) != 0 {
 		t.Error("it is there before")
 	}
@@ -113,7 +115,7 @@ func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
 	oldest := int64(1)
 	r := New(nil, func() int64 { return oldest })
 	for i := int64(2); i <= 3*chunk; i++ {
-		e := r.Begin(Request{Verb: "update", User: fmt.Sprint("user-", i)})
+		e := r.Begin(inspect.Request{Verb: "update", User: fmt.Sprint("user-", i)}, 0)
 		e.Made(i)
 		e.End()
 		oldest = max(1, i-chunk)
@@ -128,7 +130,7 @@ func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
 		t.Error("nobody has made the first revision")
 	}
 	fork := r.Fork(2*chunk+10, everything)
-	e := r.Begin(Request{Verb: "update", User: "origin"})
+	e := r.Begin(inspect.Request{Verb: "update", User: "origin"}, 0)
 	e.Made(2*chunk + 11)
 	if by, ok := fork.Writer(2*chunk + 10); !ok || by.Request != 0 {
 		t.Errorf("before the fork: %+v", by)
@@ -141,15 +143,15 @@ func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
 func TestTextsAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	for range 50 {
-		e := r.Begin(Request{Path: strings.Repeat("x", 1<<20)})
+		e := r.Begin(inspect.Request{Path: strings.Repeat("x", 1<<20)}, 0)
 		e.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", 1<<20)})
-		e.Called(Call{Message: strings.Repeat("z", 1<<20)})
+		e.Called(inspect.WebhookCall{Message: strings.Repeat("z", 1<<20)})
 		e.End()
 	}
 	total := 0
 	all := r.Requests()
 	for i := range all {
-		total += all[i].texts()
+		total += (&Entry{is: all[i]}).texts()
 	}
 	if total > MaxBytes || total != r.bytes || len(all) < 5 {
 		t.Errorf("%d requests with %d bytes of texts, counted as %d", len(all), total, r.bytes)
@@ -159,7 +161,7 @@ func TestTextsAreBounded(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	long := strings.Repeat("ä", 1<<20)
-	e := r.Begin(Request{Verb: long, Resource: long, Group: long, Subresource: long, UserAgent: long})
+	e := r.Begin(inspect.Request{Verb: long, Resource: long, Group: long, Subresource: long, UserAgent: long}, 0)
 	e.By(long)
 	e.Fail(&metav1.Status{Reason: "Invalid", Message: long})
 	e.End()
@@ -180,9 +182,9 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 500 {
-				e := r.Begin(Request{Verb: "get"})
+				e := r.Begin(inspect.Request{Verb: "get"}, 0)
 				e.By("jane")
-				e.Called(Call{Outcome: "allowed"})
+				e.Called(inspect.WebhookCall{Outcome: "allowed"})
 				e.Fail(&metav1.Status{Reason: "NotFound", Message: "gone"})
 				e.Answer(404, j%2 == 0)
 				if i == 0 {
@@ -208,7 +210,7 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 	none.Answer(1, false)
 	none.Repeat()
 	none.Made(1)
-	none.Called(Call{})
+	none.Called(inspect.WebhookCall{})
 	none.Sent(1, 1)
 	none.End()
 	if none.Number() != 0 {
@@ -220,7 +222,7 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 func TestFirstLinesOfRequestsAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	for range 50 {
-		r.Begin(Request{Verb: strings.Repeat("a", 1<<20), Path: "/", Held: 1<<20 + 1}).End()
+		r.Begin(inspect.Request{Verb: strings.Repeat("a", 1<<20), Path: "/"}, 1<<20+1).End()
 	}
 	all := r.Requests()
 	if len(all) > MaxBytes>>20 {
@@ -236,16 +238,16 @@ func TestFirstLinesOfRequestsAreBounded(t *testing.T) {
 // A message may make the oldest request too much, which may be the one that gets it.
 func TestTheBytesAreThoseOfTheTexts(t *testing.T) {
 	r := New(nil, everything)
-	oldest := r.Begin(Request{Path: strings.Repeat("x", 100_000)})
+	oldest := r.Begin(inspect.Request{Path: strings.Repeat("x", 100_000)}, 0)
 	for range (MaxBytes - 100_000) / 100_000 {
-		r.Begin(Request{Path: strings.Repeat("x", 100_000)}).End()
+		r.Begin(inspect.Request{Path: strings.Repeat("x", 100_000)}, 0).End()
 	}
-	r.Begin(Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}).End()
+	r.Begin(inspect.Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}, 0).End()
 	oldest.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", maxMessage)})
 	total := 0
 	all := r.Requests()
 	for i := range all {
-		total += all[i].texts()
+		total += (&Entry{is: all[i]}).texts()
 	}
 	if total != r.bytes {
 		t.Errorf("%d bytes of texts, counted as %d", total, r.bytes)

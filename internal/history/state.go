@@ -1,19 +1,21 @@
 package history
 
+import "github.com/fakecluster/fakecluster/inspect"
+
 // State is what goes on in a cluster.
 type State struct {
 	// Begun is how many requests have begun, and Revision the newest revision that one has made.
 	Begun, Revision int64
 	// Active are the requests without an answer, or whose answer is still sent. Watches are not
 	// among them once they have begun.
-	Active []Request
+	Active []inspect.Request
 	// Watches are the watches that run.
 	Watches []Watch
 }
 
 // Watch is a watch that runs.
 type Watch struct {
-	Request
+	inspect.Request
 	Reached int64 // the revision up to which it has delivered everything; 0: it is not known
 }
 

@@ -14,7 +14,7 @@ func (r Request) Explanation(e inspect.Explanation) inspect.Explanation {
 	e.Read, e.Prepared, e.Changes = r.changes(e.Read), r.changes(e.Prepared), r.changes(e.Changes)
 	if e.Overtaken != nil {
 		overtaken := *e.Overtaken
-		overtaken.By = each(overtaken.By, func(by inspect.Revision) inspect.Revision {
+		overtaken.By = each(overtaken.By, func(by inspect.InterveningWrite) inspect.InterveningWrite {
 			by.Changes = r.changes(by.Changes)
 			return by
 		})
@@ -26,7 +26,7 @@ func (r Request) Explanation(e inspect.Explanation) inspect.Explanation {
 	return e
 }
 
-func (r Request) step(s inspect.Step) inspect.Step {
+func (r Request) step(s inspect.AdmissionStep) inspect.AdmissionStep {
 	s.Message, s.Warnings, s.Annotations = r.Text(s.Message), each(s.Warnings, r.Text), r.annotations(s.Annotations)
 	s.Changes = r.changes(s.Changes)
 	s.Expressions = each(s.Expressions, func(x inspect.Expression) inspect.Expression {
@@ -39,15 +39,15 @@ func (r Request) step(s inspect.Step) inspect.Step {
 	return s
 }
 
-func (r Request) values(all []inspect.Value) []inspect.Value {
-	return each(all, func(v inspect.Value) inspect.Value {
+func (r Request) values(all []inspect.FieldValue) []inspect.FieldValue {
+	return each(all, func(v inspect.FieldValue) inspect.FieldValue {
 		v.Value = r.Value(v.Path, v.Value)
 		return v
 	})
 }
 
-func (r Request) changes(all []inspect.Change) []inspect.Change {
-	return each(all, func(c inspect.Change) inspect.Change {
+func (r Request) changes(all []inspect.FieldChange) []inspect.FieldChange {
+	return each(all, func(c inspect.FieldChange) inspect.FieldChange {
 		c.Was, c.Is = r.Value(c.Path, c.Was), r.Value(c.Path, c.Is)
 		if c.Was == Hidden {
 			c.Was = Former
@@ -56,7 +56,7 @@ func (r Request) changes(all []inspect.Change) []inspect.Change {
 	})
 }
 
-func (r Request) refusal(of inspect.Refusal) inspect.Refusal {
+func (r Request) refusal(of inspect.FieldError) inspect.FieldError {
 	of.Message = r.Cause(of.Message)
 	if of.Path != "" && r.Secret {
 		of.Path = fieldOf(of.Path)

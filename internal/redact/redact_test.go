@@ -200,13 +200,13 @@ func TestErrors(t *testing.T) {
 // Every text and every value of an explanation passes through the rules.
 func TestExplanations(t *testing.T) {
 	const secret = "hunter2"
-	changes := []inspect.Change{{Path: "data.a", Was: secret, Is: map[string]any{"b": secret}}, {Path: "metadata.labels.a", Is: "shown"}}
-	refusals := []inspect.Refusal{{Path: secret + "\n", Message: `Invalid value: "` + secret + `": no`}}
+	changes := []inspect.FieldChange{{Path: "data.a", Was: secret, Is: map[string]any{"b": secret}}, {Path: "metadata.labels.a", Is: "shown"}}
+	refusals := []inspect.FieldError{{Path: secret + "\n", Message: `Invalid value: "` + secret + `": no`}}
 	e := Request{Resource: "secrets"}.Explanation(inspect.Explanation{
-		Pruned: []inspect.Value{{Path: "more", Value: secret}}, Defaulted: []inspect.Value{{Path: `metadata.annotations["x"]`, Value: secret}},
-		Read: changes, Prepared: changes, Changes: changes, Overtaken: &inspect.Overtaken{By: []inspect.Revision{{Changes: changes}}},
+		Pruned: []inspect.FieldValue{{Path: "more", Value: secret}}, Defaulted: []inspect.FieldValue{{Path: `metadata.annotations["x"]`, Value: secret}},
+		Read: changes, Prepared: changes, Changes: changes, Overtaken: &inspect.Overtaken{By: []inspect.InterveningWrite{{Changes: changes}}},
 		Refused: refusals, Ratcheted: refusals, Warnings: []string{secret}, Annotations: map[string]string{secret: secret, "authorization.k8s.io/decision": "allow"},
-		Admission: []inspect.Step{{
+		Admission: []inspect.AdmissionStep{{
 			Message: secret, Changes: changes, Patch: json.RawMessage(`[{"value":"` + secret + `"}]`), Warnings: []string{secret},
 			Annotations: map[string]string{"a": secret}, Expressions: []inspect.Expression{{Message: secret}},
 		}},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -31,24 +32,24 @@ type Data struct {
 }
 
 type request struct {
-	Number   int64          `json:"n"`
-	Cause    int64          `json:"by,omitempty"`
-	At       float64        `json:"t"` // milliseconds since Began
-	Took     float64        `json:"ms"`
-	Client   string         `json:"c"`
-	User     string         `json:"u"`
-	Verb     string         `json:"v"`
-	Object   string         `json:"o"`
-	Options  string         `json:"q,omitempty"`
-	Code     int            `json:"code"`
-	Reason   string         `json:"r,omitempty"`
-	Message  string         `json:"m,omitempty"`
-	Fault    string         `json:"f,omitempty"`
-	Revision int64          `json:"rev,omitempty"`
-	Repeats  bool           `json:"same,omitempty"`
-	Running  bool           `json:"run,omitempty"`
-	Events   int64          `json:"ev,omitempty"`
-	Webhooks []history.Call `json:"wh,omitempty"`
+	Number   int64                 `json:"n"`
+	Cause    int64                 `json:"by,omitempty"`
+	At       float64               `json:"t"` // milliseconds since Began
+	Took     float64               `json:"ms"`
+	Client   string                `json:"c"`
+	User     string                `json:"u"`
+	Verb     string                `json:"v"`
+	Object   string                `json:"o"`
+	Options  string                `json:"q,omitempty"`
+	Code     int                   `json:"code"`
+	Reason   string                `json:"r,omitempty"`
+	Message  string                `json:"m,omitempty"`
+	Fault    string                `json:"f,omitempty"`
+	Revision int64                 `json:"rev,omitempty"`
+	Repeats  bool                  `json:"same,omitempty"`
+	Running  bool                  `json:"run,omitempty"`
+	Events   int64                 `json:"ev,omitempty"`
+	Webhooks []inspect.WebhookCall `json:"wh,omitempty"`
 }
 
 type object struct {
@@ -84,7 +85,7 @@ const maxRevisions = 20_000
 
 // Of collects what a page shows.
 func Of(title string, c findings.Cluster) *Data {
-	d := &Data{Title: title, Began: c.History.Began(), Findings: findings.Of(c)}
+	d := &Data{Title: title, Began: c.History.Began(), Findings: findings.Of(c).Lines()}
 	for _, q := range c.History.Requests() {
 		d.Requests = append(d.Requests, d.request(&q))
 	}
@@ -97,10 +98,10 @@ func (d *Data) at(t time.Time) float64 { return milliseconds(t.Sub(d.Began)) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func (d *Data) request(q *history.Request) request {
+func (d *Data) request(q *inspect.Request) request {
 	r := request{
 		Number: q.Number, Cause: q.Cause, At: d.at(q.Time), Took: milliseconds(q.Latency), Client: q.Client(), User: q.User,
-		Verb: q.Verb, Object: findings.NameOf(q), Options: q.Options, Code: q.Code, Reason: q.Reason, Message: q.Message, Fault: q.Fault,
+		Verb: q.Verb, Object: q.Object(), Options: q.Options, Code: q.Code, Reason: string(q.Reason), Message: q.Message, Fault: q.Fault,
 		Revision: q.Revision, Repeats: q.Repeats, Running: q.Running, Events: q.Events, Webhooks: q.Webhooks,
 	}
 	if q.Patch == "apply" {
@@ -133,7 +134,7 @@ func (d *Data) collect(c findings.Cluster) {
 			}
 			of := c.Catalogue.ResourceOf(e.Record.Key)
 			if told, ok := eventOf(c.Catalogue, of, e); ok {
-				told.At, told.Client, told.Request = d.at(by.Time), history.ClientOf(by.User, by.UserAgent), by.Request
+				told.At, told.Client, told.Request = d.at(by.Time), inspect.ClientName(by.User, by.UserAgent), by.Request
 				d.Events = append(d.Events, told)
 				continue
 			}
@@ -141,7 +142,7 @@ func (d *Data) collect(c findings.Cluster) {
 			if o == nil {
 				o = &object{Name: e.Record.Key}
 				if of != nil {
-					o.Name = findings.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key))
+					o.Name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key))
 				}
 				known[e.Record.Key] = o
 				d.Objects = append(d.Objects, o)
@@ -154,7 +155,7 @@ func (d *Data) collect(c findings.Cluster) {
 				verb += " " + by.Subresource
 			}
 			o.Revisions = append(o.Revisions, revision{
-				Revision: e.Record.Revision, At: d.at(by.Time), Event: string(events[e.Type]), Client: history.ClientOf(by.User, by.UserAgent),
+				Revision: e.Record.Revision, At: d.at(by.Time), Event: string(events[e.Type]), Client: inspect.ClientName(by.User, by.UserAgent),
 				Verb: verb, Request: by.Request, Changes: changed(of, e),
 			})
 		}
@@ -200,9 +201,9 @@ func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (
 	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
 	namespace, name := about.Get("namespace").String(), about.Get("name").String()
 	if resource := known.Kind(kind); resource != nil {
-		told.Of = findings.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+		told.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
 	} else {
-		told.Of = findings.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+		told.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
 	}
 	told.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
 	told.Type, told.Reason, told.Message = first("type").String(), first("reason").String(), first("message", "note").String()

@@ -269,9 +269,9 @@ type Judged struct {
 	Subresource string
 	Object, Old runtime.Object
 	// Refused are the errors. Version.Explain completes them, and adds the rest.
-	Refused   []inspect.Refusal
-	Ratcheted []inspect.Refusal
-	Rules     []inspect.Rule
+	Refused   []inspect.FieldError
+	Ratcheted []inspect.FieldError
+	Rules     []inspect.CELRule
 }
 
 // ContentFirst is for kinds whose objects have content that must be deleted before the

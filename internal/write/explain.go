@@ -55,7 +55,7 @@ func (a attempt) explainMerge(into runtime.Object, patch map[string]any, merged 
 // explainPlugin tells that a plugin that is part of the pipeline has refused the write.
 func (a attempt) explainPlugin(name string, err error) {
 	if to := a.request.Explained; to != nil {
-		to.Step(inspect.Step{Kind: inspect.Plugin, Phase: "validating", Name: name, Outcome: inspect.Denied, Message: err.Error()})
+		to.Step(inspect.AdmissionStep{Kind: inspect.Plugin, Phase: "validating", Name: name, Outcome: inspect.Denied, Message: err.Error()})
 	}
 }
 

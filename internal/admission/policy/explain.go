@@ -15,14 +15,14 @@ import (
 // explainSkipped tells that a policy was not evaluated.
 func (r *request) explainSkipped(policy, binding, phase, why string) {
 	if r.Explained != nil {
-		r.Explained.Step(inspect.Step{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Skipped, Message: why})
+		r.Explained.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Skipped, Message: why})
 	}
 }
 
 // explainFailed tells that a policy could not be evaluated.
 func (r *request) explainFailed(policy, binding, phase string, err error) {
 	if r.Explained != nil {
-		r.Explained.Step(inspect.Step{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Failed, Message: err.Error()})
+		r.Explained.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Failed, Message: err.Error()})
 	}
 }
 
@@ -39,7 +39,7 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 	if r.Explained == nil {
 		return
 	}
-	s := inspect.Step{
+	s := inspect.AdmissionStep{
 		Kind: inspect.Policy, Phase: admission.Validating, Name: p.Name, Binding: b.Name, Params: nameOf(param),
 		Outcome: inspect.Allowed, Cost: of.cost,
 	}
@@ -78,7 +78,7 @@ func (r *request) explainMutation(i invocation, was, is runtime.Object, failed [
 	if r.Explained == nil {
 		return
 	}
-	s := inspect.Step{
+	s := inspect.AdmissionStep{
 		Kind: inspect.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
 		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: inspect.Allowed,
 		Changes: explained.Changes(explained.Map(was), explained.Map(is)),

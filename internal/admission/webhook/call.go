@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
@@ -112,7 +113,7 @@ type call struct {
 
 // tell tells the history of the request, and its explanation, what a call has come to.
 func (w *webhook) tell(ctx context.Context, write *admission.Write, made call, err error) {
-	c := history.Call{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
+	c := inspect.WebhookCall{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
 	var failed *webhookutil.ErrCallingWebhook
 	switch {
 	case errors.As(err, &failed):

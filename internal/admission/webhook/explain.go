@@ -9,12 +9,11 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // step is what an explanation says of a call.
-func (c call) step(of history.Call) inspect.Step {
-	s := inspect.Step{
+func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
+	s := inspect.AdmissionStep{
 		Kind: inspect.Webhook, Phase: admission.Mutating, Name: of.Webhook, Configuration: of.Configuration, Again: c.again,
 		Outcome: of.Outcome, Message: of.Message, Latency: of.Latency,
 	}
@@ -34,7 +33,7 @@ func (c call) step(of history.Call) inspect.Step {
 }
 
 // notCalled is what an explanation says of a webhook that does not match a write.
-func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect.Step {
+func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect.AdmissionStep {
 	if why == byRules {
 		of := attr.GetResource()
 		what := of.Resource
@@ -43,7 +42,7 @@ func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect
 		}
 		why += fmt.Sprintf(" %s of %s in %s", attr.GetOperation(), what, of.GroupVersion())
 	}
-	return inspect.Step{
+	return inspect.AdmissionStep{
 		Kind: inspect.Webhook, Phase: phase, Name: w.Name, Configuration: w.configuration, Outcome: inspect.Skipped, Message: why,
 	}
 }

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,7 +122,7 @@ func (t *text) overtaken(o Overtaken) {
 	}
 }
 
-func (t *text) step(s Step) {
+func (t *text) step(s AdmissionStep) {
 	name := s.Kind + " " + s.Name
 	if s.Name == "" {
 		name = s.Kind
@@ -175,7 +173,7 @@ func (t *text) step(s Step) {
 	}
 }
 
-func (t *text) refusal(word string, r Refusal) {
+func (t *text) refusal(word string, r FieldError) {
 	path := r.Path
 	if path == "" {
 		path = "the object"
@@ -194,7 +192,7 @@ func (t *text) refusal(word string, r Refusal) {
 	}
 }
 
-func (t *text) rules(rules []Rule) {
+func (t *text) rules(rules []CELRule) {
 	var cost int64
 	var kept int
 	for _, r := range rules {
@@ -208,7 +206,7 @@ func (t *text) rules(rules []Rule) {
 	}
 }
 
-func (t *text) change(c Change) {
+func (t *text) change(c FieldChange) {
 	owned := ""
 	switch before, after := strings.Join(c.OwnersBefore, ", "), strings.Join(c.Owners, ", "); {
 	case after == "" && before == "":
@@ -222,35 +220,5 @@ func (t *text) change(c Change) {
 	t.line("%s%s", c, owned)
 }
 
-// String shows the change on one line.
-func (c Change) String() string {
-	switch {
-	case c.Was == nil:
-		return fmt.Sprintf("%s: added %s", c.Path, show(c.Is))
-	case c.Is == nil:
-		return fmt.Sprintf("%s: removed %s", c.Path, show(c.Was))
-	}
-	return fmt.Sprintf("%s: %s → %s", c.Path, show(c.Was), show(c.Is))
-}
-
-// shownValue is how many characters of a value are shown.
-const shownValue = 120
-
-func show(value any) string {
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // it is for a person
-	if err := out.Encode(value); err != nil {
-		return fmt.Sprint(value)
-	}
-	return oneLine(b.String())
-}
-
 // oneLine shortens a text to one line.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if shown := []rune(text); len(shown) > shownValue {
-		return string(shown[:shownValue]) + "…"
-	}
-	return text
-}
+func oneLine(text string) string { return shorten(strings.Join(strings.Fields(text), " ")) }

@@ -1,26 +1,26 @@
-package rest
+package inspect
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/fakecluster/fakecluster/internal/findings"
-	"github.com/fakecluster/fakecluster/internal/history"
 )
 
+// Stats counts requests by client, verb and resource.
+type Stats map[Counted]Counts
+
 // Counted is what requests are counted by. Verb, Group, Resource and Subresource are as in a
-// Request.
+// [Request].
 type Counted struct {
 	User, UserAgent, Verb        string
 	Group, Resource, Subresource string
 }
 
-// Client names who has sent the requests, as [Request.Client] does.
-func (c Counted) Client() string { return history.ClientOf(c.User, c.UserAgent) }
+// Client names the client that sent the requests, see [ClientName].
+func (c Counted) Client() string { return ClientName(c.User, c.UserAgent) }
 
-// Counts are how many requests there were, and what became of them.
+// Counts are the number of requests, and of their outcomes.
 type Counts struct {
 	Requests       int64
 	Failures       int64 // answers with a code of 400 or more
@@ -31,32 +31,29 @@ type Counts struct {
 	Received, Sent int64 // bytes of the bodies of requests and of answers
 }
 
-// Stats are the counts of requests, by who has asked for what.
-type Stats map[Counted]Counts
-
-// Stats returns the counts of all requests since the server began or last forgot, also of those
-// that Requests does not have any more, and of those that run. Beyond 10,000 different ones all
-// further ones count as one.
-func (s *Server) Stats() Stats {
-	stats := Stats{}
-	for of, counts := range s.history.Stats() {
-		stats[Counted(of)] = Counts(counts)
-	}
-	return stats
+// Add adds other counts.
+func (c *Counts) Add(o Counts) {
+	c.Requests += o.Requests
+	c.Failures += o.Failures
+	c.Conflicts += o.Conflicts
+	c.Repeats += o.Repeats
+	c.Revisions += o.Revisions
+	c.Events += o.Events
+	c.Received += o.Received
+	c.Sent += o.Sent
 }
 
-// Total adds up the counts of which keep says true; all if keep is nil.
+// Total adds up the counts for which keep returns true; all if keep is nil.
 func (s Stats) Total(keep func(Counted) bool) (total Counts) {
-	sum := history.Counts{}
 	for of, counts := range s {
 		if keep == nil || keep(of) {
-			sum.Add(history.Counts(counts))
+			total.Add(counts)
 		}
 	}
-	return Counts(sum)
+	return total
 }
 
-// Since returns what has come since former Stats of the same cluster.
+// Since returns the difference to earlier Stats of the same cluster.
 func (s Stats) Since(former Stats) Stats {
 	since := Stats{}
 	for of, c := range s {
@@ -72,13 +69,13 @@ func (s Stats) Since(former Stats) Stats {
 	return since
 }
 
-// String is a line for each client, verb and resource, in this order.
+// String has a line for each client, verb and resource, in this order.
 func (s Stats) String() string {
 	var lines []string
 	for of, c := range maps.All(s) {
 		what := "other paths"
 		if of.Resource != "" {
-			what = findings.ObjectName(of.Group, of.Resource, of.Subresource, "", "")
+			what = ObjectName(of.Group, of.Resource, of.Subresource, "", "")
 		}
 		line := fmt.Sprintf("%s %s %s: %d", of.Client(), of.Verb, what, c.Requests)
 		for _, part := range []struct {

@@ -1,0 +1,76 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// History is the states of an object, the oldest first.
+type History []Revision
+
+// String shows all revisions, each on a line, with its changes below it.
+func (h History) String() string {
+	var b strings.Builder
+	for _, r := range h {
+		b.WriteString(r.String() + "\n")
+	}
+	return b.String()
+}
+
+// Revision is one state of an object, and the request that made it.
+type Revision struct {
+	// Revision is the resourceVersion of the object in this state.
+	Revision int64
+	// Event is the type of the event that watches got: Added, Modified or Deleted. It is empty
+	// for a state with which the history begins, because it is older.
+	Event watch.EventType
+
+	// Time, User, UserAgent, Verb, Patch and Subresource are those of the [Request] that made the
+	// revision. Number is its number; 0 if Cluster.Requests does not have it: the options of the
+	// cluster made it, or the cluster that this one was forked from. All are zero for what the
+	// cluster has from its start, from a snapshot or from a data file.
+	Time                     time.Time
+	User, UserAgent          string
+	Verb, Patch, Subresource string
+	Number                   int64
+
+	// Object is the object in this state.
+	Object *unstructured.Unstructured
+	// Changes are the differences to the state before. There are none for a new object.
+	Changes []FieldChange
+}
+
+// Client names the client that made the revision, see [ClientName]. It is empty if the request is
+// not remembered.
+func (r Revision) Client() string { return ClientName(r.User, r.UserAgent) }
+
+// String shows the revision, with its changes on lines of their own:
+//
+//	revision 14: website-operator apply status
+//		status.ready: false → true
+func (r Revision) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "revision %d:", r.Revision)
+	switch {
+	case r.Verb != "":
+		fmt.Fprintf(&b, " %s %s", r.Client(), verbOf(r.Verb, r.Patch))
+		if r.Subresource != "" {
+			b.WriteString(" " + r.Subresource)
+		}
+	case r.Event == "":
+		b.WriteString(" it was there")
+	default:
+		b.WriteString(" " + strings.ToLower(string(r.Event)))
+	}
+	if r.Event == watch.Deleted {
+		b.WriteString(", gone")
+	}
+	for _, change := range r.Changes {
+		b.WriteString("\n\t" + change.String())
+	}
+	return b.String()
+}

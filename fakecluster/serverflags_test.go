@@ -327,6 +327,12 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		{"services nowhere", []string{"--service-cluster-ip-range=ten"}, nil, "service-cluster-ip-range[0] is not a valid cidr"},
 		{"what would have no effect", []string{"--max-requests-inflight=-1", "--goaway-chance=0.5"}, nil,
 			"[--max-requests-inflight can not be negative value, --goaway-chance can not be less than 0 or greater than 0.02]"},
+		{"negative timeouts", []string{"--livez-grace-period=-1s", "--request-timeout=-1s", "--min-request-timeout=-1", "--shutdown-delay-duration=-1s",
+			"--shutdown-watch-termination-grace-period=-1s"}, nil,
+			"[--livez-grace-period can not be a negative value, --request-timeout can not be negative value, --min-request-timeout can not be negative value, " +
+				"--shutdown-delay-duration can not be negative value, shutdown-watch-termination-grace-period, if provided, can not be a negative value]"},
+		{"an origin that is not a pattern", []string{"--cors-allowed-origins=^(a$"}, nil,
+			"--cors-allowed-origins has an invalid regular expression: error parsing regexp: missing closing ): `^(a$`; an example: //example\\.com(:|$)"},
 		{"servers, a storage and a log that there are not", []string{"--apiserver-count=0", "--storage-backend=etcd2", "--logging-format=xml"}, nil,
 			"[--apiserver-count should be a positive number, but value '0' provided, --storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3', " +
 				`format: Invalid value: "xml": Unsupported log format]`},

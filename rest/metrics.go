@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	envelopemetrics "k8s.io/apiserver/pkg/storage/value/encrypt/envelope/metrics"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -224,6 +225,7 @@ func (c *counted) Flush() {
 // serveMetrics answers with what upstream's code has measured in the process, which all its clusters
 // share, and the requests to this server. A DELETE sets them to zero.
 func (c *requestCounts) serveMetrics(w http.ResponseWriter, req *http.Request) {
+	envelopemetrics.RegisterMetrics() // one of them has a value before it is used
 	if req.Method == http.MethodDelete {
 		legacyregistry.Reset()
 		c.reset()

@@ -25,7 +25,6 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	discoveryapi "k8s.io/kubernetes/pkg/apis/discovery"
-	"k8s.io/kubernetes/pkg/cluster/ports"
 	"k8s.io/kubernetes/pkg/features"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	"k8s.io/kubernetes/pkg/registry/core/node"
@@ -223,6 +222,9 @@ var preferredAddresses = []corev1.NodeAddressType{
 	corev1.NodeHostName, corev1.NodeInternalDNS, corev1.NodeInternalIP, corev1.NodeExternalDNS, corev1.NodeExternalIP,
 }
 
+// kubeletPort is the port of a kubelet whose node does not publish one.
+const kubeletPort = 10250
+
 // GetConnectionInfo implements upstream's kubelet.ConnectionInfoGetter.
 func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*kubelet.ConnectionInfo, error) {
 	obj, err := getter{nodeResource}.Get(ctx, string(name), nil)
@@ -239,7 +241,7 @@ func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*ku
 	}
 	port := n.Status.DaemonEndpoints.KubeletEndpoint.Port
 	if port <= 0 {
-		port = ports.KubeletPort
+		port = kubeletPort
 	}
 	return &kubelet.ConnectionInfo{Scheme: "https", Hostname: host, Port: strconv.Itoa(int(port)), NodeFeatures: n.Status.DeclaredFeatures}, nil
 }

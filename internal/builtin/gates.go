@@ -1,22 +1,30 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
+	metricsfeatures "k8s.io/component-base/metrics/features"
+	controllermanagerfeatures "k8s.io/controller-manager/pkg/features"
 )
 
 // CheckFeatureGates refuses unknown feature gates, and values other than the defaults of the
 // release: the gates belong to the process, so a cluster cannot have others.
 func CheckFeatureGates(gates map[string]bool) error {
-	all := utilfeature.DefaultMutableFeatureGate.GetAll()
+	served := utilfeature.DefaultMutableFeatureGate.DeepCopy()
+	// Packages that are not imported add these to the gates of kube-apiserver.
+	if err := errors.Join(metricsfeatures.AddFeatureGates(served), controllermanagerfeatures.SetupCurrentKubernetesSpecificFeatureGates(served)); err != nil {
+		return err
+	}
+	all := served.GetAll()
 	for _, name := range slices.Sorted(maps.Keys(gates)) {
-		spec, known := all[featuregate.Feature(name)]
+		spec, found := all[featuregate.Feature(name)]
 		switch {
-		case !known:
+		case !found:
 			return fmt.Errorf("unrecognized feature gate: %s", name)
 		case spec.Default != gates[name] && spec.LockToDefault:
 			return fmt.Errorf("cannot set feature gate %s to %t, feature is locked to %t", name, gates[name], spec.Default)

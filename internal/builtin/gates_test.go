@@ -10,6 +10,8 @@ func TestFeatureGatesHaveTheirDefaults(t *testing.T) {
 	}{
 		{"a default is accepted", "AllAlpha", false, ""},
 		{"one that is on may be said to be on", "WatchList", true, ""},
+		{"one of controllers is accepted", "ControllerManagerReleaseLeaderElectionLockOnExit", false, ""},
+		{"one of metrics is accepted", "NativeHistograms", true, ""},
 		{"another value is refused by name", "AllAlpha", true, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
 		{"a gate that is locked says so as a real server", "InPlacePodVerticalScaling", false, "cannot set feature gate InPlacePodVerticalScaling to false, feature is locked to true"},
 		{"an unknown gate is an error", "Teleport", true, "unrecognized feature gate: Teleport"},

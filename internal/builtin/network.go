@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 )
 
 // Network has the addresses in the initial objects of a cluster. All fields have useful zero
@@ -90,7 +89,7 @@ func (n Network) ServiceRanges() []netip.Prefix {
 // NodePortRange has the node ports that services may have.
 func (n Network) NodePortRange() utilnet.PortRange {
 	if n.NodePorts.Size == 0 {
-		return kubeoptions.DefaultServiceNodePortRange
+		return utilnet.PortRange{Base: 30000, Size: 2768}
 	}
 	return n.NodePorts
 }

@@ -10,18 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	genericoptions "k8s.io/apiserver/pkg/server/options"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 // serving are the flags with which a cluster serves HTTPS.
@@ -108,40 +104,6 @@ func (c *Config) readServing(flags *serverflags.Flags) error {
 	}
 	if c.Serving.certificate, err = readCertificate(certificate, key); err != nil {
 		return fmt.Errorf("the certificate of the server: %w", err)
-	}
-	return nil
-}
-
-// readRequests says what headers all answers have, how long requests may take, and whether there are profiles.
-func (c *Config) readRequests(flags *serverflags.Flags) error {
-	of := genericoptions.NewServerRunOptions()
-	of.HSTSDirectives = flags.List("strict-transport-security-directives")
-	of.CorsAllowedOriginList = flags.List("cors-allowed-origins")
-	if flags.Given("request-timeout") {
-		of.RequestTimeout = flags.Duration("request-timeout")
-		c.RequestTimeout = max(of.RequestTimeout, 1) // no request is done in no time
-	}
-	if flags.Given("min-request-timeout") {
-		of.MinRequestTimeout = flags.Int("min-request-timeout")
-		c.MinWatchTimeout = time.Duration(of.MinRequestTimeout) * time.Second
-	}
-	c.WithoutProfiling = !flags.Bool("profiling")
-	c.StrictTransportSecurity, c.AllowedOrigins = of.HSTSDirectives, of.CorsAllowedOriginList
-	for name, to := range map[string]*int{"max-requests-inflight": &of.MaxRequestsInFlight, "max-mutating-requests-inflight": &of.MaxMutatingRequestsInFlight} {
-		if flags.Given(name) {
-			*to = flags.Int(name)
-		}
-	}
-	c.FlowControl = rest.FlowControl{Off: !flags.Bool("enable-priority-and-fairness"), Seats: of.MaxRequestsInFlight + of.MaxMutatingRequestsInFlight}
-	// What follows has no effect on a cluster in memory, but may not be what a real server does not take.
-	of.GoawayChance, of.LivezGracePeriod = flags.Float("goaway-chance"), flags.Duration("livez-grace-period")
-	of.ShutdownDelayDuration, of.ShutdownWatchTerminationGracePeriod = flags.Duration("shutdown-delay-duration"), flags.Duration("shutdown-watch-termination-grace-period")
-	if wrong := append(of.Validate(), validateUnused(flags)...); len(wrong) > 0 {
-		return utilerrors.NewAggregate(wrong)
-	}
-	if flow := c.FlowControl; !flow.Off && flow.Seats <= 0 {
-		return fmt.Errorf("invalid configuration: MaxRequestsInFlight=%d and MaxMutatingRequestsInFlight=%d; they must add up to something positive",
-			of.MaxRequestsInFlight, of.MaxMutatingRequestsInFlight)
 	}
 	return nil
 }

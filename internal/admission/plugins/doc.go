@@ -1,5 +1,5 @@
 // Package plugins runs the admission plugins that are compiled into kube-apiserver, by
-// upstream's own code.
+// upstream's own code; storage.go has the two exceptions.
 //
 // Upstream's plugins look at the cluster through informers, which watch it in the background.
 // Here they are given informers that hold nothing and look into the store when they are

@@ -40,8 +40,6 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/persistentvolume/resize"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 )
 
 // plugin is one of kube-apiserver's admission plugins.
@@ -89,8 +87,8 @@ var ordered = []plugin{
 	{name: podtolerationrestriction.PluginName, register: podtolerationrestriction.Register, off: true},
 	{name: eventratelimit.PluginName, register: eventratelimit.Register, off: true, configured: true},
 	{name: extendedresourcetoleration.PluginName, register: extendedresourcetoleration.Register, off: true},
-	{name: setdefault.PluginName, register: setdefault.Register, of: resources("persistentvolumeclaims")},
-	{name: storageobjectinuseprotection.PluginName, register: storageobjectinuseprotection.Register, of: resources("persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses.storage.k8s.io")},
+	{name: defaultStorageClass, register: registers(defaultStorageClass, newClassDefaulter), of: resources("persistentvolumeclaims")},
+	{name: storageObjectInUseProtection, register: registers(storageObjectInUseProtection, newInUseProtector), of: resources("persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses.storage.k8s.io")},
 	{name: podgroupprotection.PluginName, register: podgroupprotection.Register, of: resources("podgroups.scheduling.k8s.io")},
 	{name: gc.PluginName, register: gc.Register, off: true, every: true},
 	{name: resize.PluginName, register: resize.Register, of: resources("persistentvolumeclaims")},

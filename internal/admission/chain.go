@@ -49,7 +49,7 @@ type Off struct{ Policies, Webhooks bool }
 type InTree interface {
 	Plugin
 	// Judges tells whether the plugin wants to judge writes of a resource.
-	Judges(r *resource.Resource) bool
+	AppliesTo(r *resource.Resource) bool
 }
 
 // Empty tells whether the chain has no plugins but those that are compiled in.
@@ -59,10 +59,10 @@ func (c *Chain) Empty() bool {
 
 // Skips tells whether no plugin judges writes of a resource.
 func (c *Chain) Skips(r *resource.Resource) bool {
-	return c.Empty() && !judges(c.First, r) && !judges(c.InTree, r) && !judges(c.Last, r)
+	return c.Empty() && !appliesTo(c.First, r) && !appliesTo(c.InTree, r) && !appliesTo(c.Last, r)
 }
 
-func judges(p InTree, r *resource.Resource) bool { return p != nil && r != nil && p.Judges(r) }
+func appliesTo(p InTree, r *resource.Resource) bool { return p != nil && r != nil && p.AppliesTo(r) }
 
 // Provision asks the plugins that come before the lifecycle of namespaces, which may create the
 // namespace of a write.
@@ -123,30 +123,30 @@ func (c *Chain) Validate(ctx context.Context, w *Write) error {
 	return c.each(w, c.Off.Validating, func(p Plugin) error { return p.Validate(ctx, w) })
 }
 
-// each calls ask with the plugins that are not off, in order, until one refuses.
-func (c *Chain) each(w *Write, off Off, ask func(Plugin) error) error {
-	if c.InTree != nil && judges(c.InTree, w.Resource()) {
-		if err := ask(c.InTree); err != nil {
+// each calls call with the plugins that are not off, in order, until one refuses.
+func (c *Chain) each(w *Write, off Off, call func(Plugin) error) error {
+	if c.InTree != nil && appliesTo(c.InTree, w.Resource()) {
+		if err := call(c.InTree); err != nil {
 			return err
 		}
 	}
 	if c.Policies != nil && !off.Policies {
-		if err := ask(c.Policies); err != nil {
+		if err := call(c.Policies); err != nil {
 			return err
 		}
 	}
 	if c.Webhooks != nil && !off.Webhooks {
-		if err := ask(c.Webhooks); err != nil {
+		if err := call(c.Webhooks); err != nil {
 			return err
 		}
 	}
 	if c.Functions != nil {
-		if err := ask(c.Functions); err != nil {
+		if err := call(c.Functions); err != nil {
 			return err
 		}
 	}
-	if c.Last != nil && judges(c.Last, w.Resource()) {
-		return ask(c.Last)
+	if c.Last != nil && appliesTo(c.Last, w.Resource()) {
+		return call(c.Last)
 	}
 	return nil
 }

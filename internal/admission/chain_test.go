@@ -18,15 +18,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// told is a plugin that notes what it is asked.
-type told struct {
+// recorder is a plugin that notes what it is asked.
+type recorder struct {
 	name     string
 	log      *[]string
 	mutate   func(*admission.Write) error
 	validate func(*admission.Write) error
 }
 
-func (p told) Mutate(_ context.Context, w *admission.Write) error {
+func (p recorder) Mutate(_ context.Context, w *admission.Write) error {
 	*p.log = append(*p.log, "mutate "+p.name)
 	if p.mutate == nil {
 		return nil
@@ -34,7 +34,7 @@ func (p told) Mutate(_ context.Context, w *admission.Write) error {
 	return p.mutate(w)
 }
 
-func (p told) Validate(_ context.Context, w *admission.Write) error {
+func (p recorder) Validate(_ context.Context, w *admission.Write) error {
 	*p.log = append(*p.log, "validate "+p.name)
 	if p.validate == nil {
 		return nil
@@ -60,13 +60,13 @@ func write(ctx context.Context, obj *unstructured.Unstructured) *admission.Write
 
 // The chain asks policies first, then webhooks, then functions, and those who change the
 // object before those who only look at it.
-func TestPluginsAreAskedInOrder(t *testing.T) {
+func TestPluginsAreCalledInOrder(t *testing.T) {
 	var log []string
-	c := &admission.Chain{Policies: told{name: "policies", log: &log}, Functions: told{name: "functions", log: &log}}
+	c := &admission.Chain{Policies: recorder{name: "policies", log: &log}, Functions: recorder{name: "functions", log: &log}}
 	if c.Empty() || !(&admission.Chain{}).Empty() {
 		t.Error("a chain does not know whether it is empty")
 	}
-	c.Webhooks = told{name: "webhooks", log: &log, validate: func(*admission.Write) error { return errors.New("no") }}
+	c.Webhooks = recorder{name: "webhooks", log: &log, validate: func(*admission.Write) error { return errors.New("no") }}
 	w := write(t.Context(), &unstructured.Unstructured{Object: map[string]any{}})
 	if err := c.Mutate(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -76,31 +76,31 @@ func TestPluginsAreAskedInOrder(t *testing.T) {
 	}
 	want := []string{"mutate policies", "mutate webhooks", "mutate functions", "validate policies", "validate webhooks"}
 	if !slices.Equal(log, want) {
-		t.Errorf("asked are %q, want %q", log, want)
+		t.Errorf("called %q, want %q", log, want)
 	}
 }
 
 // compiled is a plugin that is compiled in, and judges all kinds or none.
 type compiled struct {
-	told
+	recorder
 	all bool
 }
 
-func (c compiled) Judges(*resource.Resource) bool { return c.all }
+func (c compiled) AppliesTo(*resource.Resource) bool { return c.all }
 
-// known is a cluster with the built-in kinds.
-type known struct{ admission.Cluster }
+// builtinKinds is a cluster with the built-in kinds.
+type builtinKinds struct{ admission.Cluster }
 
-func (known) Catalogue() *resource.Catalogue {
+func (builtinKinds) Catalogue() *resource.Catalogue {
 	return resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)
 }
 
 func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
 	var log []string
-	plugin := func(name string) told { return told{name: name, log: &log} }
-	configMaps := known{}.Catalogue().Resource("", "configmaps")
+	plugin := func(name string) recorder { return recorder{name: name, log: &log} }
+	configMaps := builtinKinds{}.Catalogue().Resource("", "configmaps")
 	w := admission.NewWrite(t.Context(), attributes(upstream.Create, configMaps.Storage.GroupVersionResource(), "default", "a",
-		&unstructured.Unstructured{Object: map[string]any{}}), configMaps.Storage, known{})
+		&unstructured.Unstructured{Object: map[string]any{}}), configMaps.Storage, builtinKinds{})
 
 	for _, test := range []struct {
 		name  string
@@ -132,7 +132,7 @@ func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(log, test.want) {
-				t.Errorf("asked are %q, want %q", log, test.want)
+				t.Errorf("called %q, want %q", log, test.want)
 			}
 		})
 	}
@@ -148,13 +148,13 @@ func TestAPluginThatWantsItIsReinvokedOnce(t *testing.T) {
 		w.GetReinvocationContext().SetShouldReinvoke()
 		return nil
 	}
-	c := &admission.Chain{Policies: told{name: "policies", log: &log}, Webhooks: told{name: "webhooks", log: &log, mutate: again}}
+	c := &admission.Chain{Policies: recorder{name: "policies", log: &log}, Webhooks: recorder{name: "webhooks", log: &log, mutate: again}}
 	if err := c.Mutate(t.Context(), write(t.Context(), &unstructured.Unstructured{Object: map[string]any{}})); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"mutate policies", "mutate webhooks", "mutate policies", "mutate webhooks"}
 	if !slices.Equal(log, want) {
-		t.Errorf("asked are %q, want %q", log, want)
+		t.Errorf("called %q, want %q", log, want)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 		ctx := warning.WithWarningRecorder(t.Context(), &warned)
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{entry}}}}
 		var log []string
-		chain := &admission.Chain{Functions: told{name: "functions", log: &log, mutate: func(w *admission.Write) error {
+		chain := &admission.Chain{Functions: recorder{name: "functions", log: &log, mutate: func(w *admission.Write) error {
 			is := u.DeepCopy()
 			is.SetManagedFields(c.sets)
 			u.Object = is.Object

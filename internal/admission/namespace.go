@@ -28,7 +28,7 @@ func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 		}
 		return nil
 	}
-	if a.GetNamespace() == "" || a.GetOperation() != admission.Create || asksForAccess(a) {
+	if a.GetNamespace() == "" || a.GetOperation() != admission.Create || isAccessReview(a) {
 		return nil
 	}
 	if !ns.Exists {
@@ -49,9 +49,9 @@ func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	return err
 }
 
-// asksForAccess tells whether a write is a question about what a user may do in a namespace. To
+// isAccessReview tells whether a write is a question about what a user may do in a namespace. To
 // refuse it would tell everybody which namespaces there are.
-func asksForAccess(a admission.Attributes) bool {
+func isAccessReview(a admission.Attributes) bool {
 	return a.GetResource().GroupResource() == schema.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 }
 

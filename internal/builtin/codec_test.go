@@ -108,7 +108,7 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 	hub, kind := internalIn(v.Resource.Group), v.Kind()
 	var printed, again, want bytes.Buffer
 	printer, storage := upstream.EncoderForVersion(json.Serializer, v.GroupVersion()), json.Serializer
-	if v.Resource.JudgedInTree {
+	if v.Resource.InTreeAdmission {
 		i := slices.IndexFunc(v.Serializer.SupportedMediaTypes(), func(info runtime.SerializerInfo) bool { return info.MediaType == runtime.ContentTypeProtobuf })
 		storage = v.Serializer.SupportedMediaTypes()[i].Serializer
 	}

@@ -172,7 +172,7 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 		BriefKinds:        true,
 
 		ConfiguresAdmission: g == &admissionKinds,
-		JudgedInTree:        g.scheme == nil,
+		InTreeAdmission:     g.scheme == nil,
 	}
 	if r.Verbs == nil {
 		r.Verbs = allVerbs

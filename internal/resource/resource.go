@@ -57,9 +57,9 @@ type Resource struct {
 	// change of one changes what the server asks about writes.
 	ConfiguresAdmission bool
 
-	// JudgedInTree says that the objects are of upstream's internal types, which the
+	// InTreeAdmission says that the objects are of upstream's internal types, which the
 	// admission plugins that are compiled into kube-apiserver judge.
-	JudgedInTree bool
+	InTreeAdmission bool
 
 	// Prefix is what the store keys of all objects begin with. It ends with a
 	// slash. For a custom resource it holds the uid of its definition, so that a

@@ -109,7 +109,7 @@ type builtinKinds struct {
 	namespaces  *resource.Resource   // among all
 	definitions *resource.Resource   // among all
 
-	inTree plugins.Choice // of the plugins that judge them
+	inTree plugins.Options // of the plugins that judge them
 
 	acting lifecycle.Controllers // that keep some of them
 }
@@ -123,7 +123,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, err
 	}
-	choice, err := plugins.NewChoice(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins, config)
+	admissionOptions, err := plugins.NewOptions(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins, config)
 	if err != nil {
 		return builtinKinds{}, err
 	}
@@ -132,9 +132,9 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	if !acting[lifecycle.ServiceAccountController] {
-		choice.OffByDefault(plugins.ServiceAccount) // no controller makes the accounts that it asks for
+		admissionOptions.OffByDefault(plugins.ServiceAccount) // no controller makes the accounts that it asks for
 	}
-	k := builtinKinds{inTree: choice, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
+	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
 	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]

@@ -109,7 +109,7 @@ func (q *quotas) decode(record store.Record) (*corev1.ResourceQuota, error) {
 }
 
 // charged is what the pipeline asks about quotas; nil: the plugin ResourceQuota is off.
-func (q *quotas) charged(choice plugins.Choice) *write.Quotas {
+func (q *quotas) charged(choice plugins.Options) *write.Quotas {
 	if !choice.ResourceQuota() {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
 			errors.New("create not allowed while custom resource definition is terminating"))
 	}
-	if a.chain.First != nil && a.chain.First.Judges(res) {
+	if a.chain.First != nil && a.chain.First.AppliesTo(res) {
 		if err := a.chain.Provision(a.ctx, a.asked(operation, obj, old)); err != nil {
 			return admitted{}, err
 		}

@@ -8,7 +8,7 @@
 //
 // Most plugins judge objects of built-in kinds, in upstream's internal types; a few judge objects
 // of all kinds. Some plugins are in other packages: NamespaceLifecycle in package admission,
-// policies and webhooks in packages of their own. A [Choice] says which plugins are on, in whatever
+// policies and webhooks in packages of their own. A [Options] says which plugins are on, in whatever
 // package, by the names of kube-apiserver's flags; order.go has all names, in the order of a real
 // server.
 //

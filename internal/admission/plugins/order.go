@@ -44,16 +44,16 @@ import (
 
 // plugin is one of kube-apiserver's admission plugins.
 type plugin struct {
-	name     string
-	place    place
-	register func(*upstream.Plugins)
-	off      bool // unless it is turned on
-	every    bool // judges objects of all kinds, custom ones too
+	name         string
+	place        place
+	register     func(*upstream.Plugins)
+	offByDefault bool // unless it is turned on
+	allKinds     bool // judges objects of all kinds, custom ones too
 	// of are the built-in resources whose objects it judges; nil: those of all. The others it would
 	// pass without a look.
-	of []schema.GroupResource
+	resources []schema.GroupResource
 
-	configured bool // does nothing without a configuration
+	needsConfiguration bool // does nothing without a configuration
 }
 
 // place is where the server asks a plugin.
@@ -63,51 +63,51 @@ const (
 	inTree    place = iota // among the others of this package
 	first                  // before the lifecycle of namespaces
 	last                   // after everything else
-	elsewhere              // in another package, which asks the Choice whether the plugin is on
+	elsewhere              // in another package, which asks the Options whether the plugin is on
 )
 
 // ordered are the plugins of a real server, in its order.
 var ordered = []plugin{
-	{name: admit.PluginName, register: admit.Register, off: true},
-	{name: autoprovision.PluginName, place: first, register: autoprovision.Register, off: true, every: true},
+	{name: admit.PluginName, register: admit.Register, offByDefault: true},
+	{name: autoprovision.PluginName, place: first, register: autoprovision.Register, offByDefault: true, allKinds: true},
 	{name: lifecycle.PluginName, place: elsewhere},
-	{name: exists.PluginName, register: exists.Register, off: true, every: true},
-	{name: antiaffinity.PluginName, register: antiaffinity.Register, off: true},
-	{name: limitranger.PluginName, register: limitranger.Register, of: resources("pods", "persistentvolumeclaims")},
-	{name: ServiceAccount, register: serviceaccount.Register, of: resources("pods")},
-	{name: noderestriction.PluginName, register: noderestriction.Register, off: true},
-	{name: nodetaint.PluginName, register: nodetaint.Register, of: resources("nodes")},
-	{name: alwayspullimages.PluginName, register: alwayspullimages.Register, off: true},
-	{name: imagepolicy.PluginName, register: imagepolicy.Register, off: true, configured: true},
-	{name: podsecurity.PluginName, register: podsecurity.Register, of: resources("namespaces", "pods", "replicationcontrollers", "podtemplates",
+	{name: exists.PluginName, register: exists.Register, offByDefault: true, allKinds: true},
+	{name: antiaffinity.PluginName, register: antiaffinity.Register, offByDefault: true},
+	{name: limitranger.PluginName, register: limitranger.Register, resources: resources("pods", "persistentvolumeclaims")},
+	{name: ServiceAccount, register: serviceaccount.Register, resources: resources("pods")},
+	{name: noderestriction.PluginName, register: noderestriction.Register, offByDefault: true},
+	{name: nodetaint.PluginName, register: nodetaint.Register, resources: resources("nodes")},
+	{name: alwayspullimages.PluginName, register: alwayspullimages.Register, offByDefault: true},
+	{name: imagepolicy.PluginName, register: imagepolicy.Register, offByDefault: true, needsConfiguration: true},
+	{name: podsecurity.PluginName, register: podsecurity.Register, resources: resources("namespaces", "pods", "replicationcontrollers", "podtemplates",
 		"replicasets.apps", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")},
-	{name: podnodeselector.PluginName, register: podnodeselector.Register, off: true},
-	{name: podpriority.PluginName, register: podpriority.Register, of: resources("pods", "podgroups.scheduling.k8s.io", "compositepodgroups.scheduling.k8s.io", "priorityclasses.scheduling.k8s.io")},
-	{name: defaulttolerationseconds.PluginName, register: defaulttolerationseconds.Register, of: resources("pods")},
-	{name: podtolerationrestriction.PluginName, register: podtolerationrestriction.Register, off: true},
-	{name: eventratelimit.PluginName, register: eventratelimit.Register, off: true, configured: true},
-	{name: extendedresourcetoleration.PluginName, register: extendedresourcetoleration.Register, off: true},
-	{name: defaultStorageClass, register: registers(defaultStorageClass, newClassDefaulter), of: resources("persistentvolumeclaims")},
-	{name: storageObjectInUseProtection, register: registers(storageObjectInUseProtection, newInUseProtector), of: resources("persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses.storage.k8s.io")},
-	{name: podgroupprotection.PluginName, register: podgroupprotection.Register, of: resources("podgroups.scheduling.k8s.io")},
-	{name: gc.PluginName, register: gc.Register, off: true, every: true},
-	{name: resize.PluginName, register: resize.Register, of: resources("persistentvolumeclaims")},
-	{name: runtimeclass.PluginName, register: runtimeclass.Register, of: resources("pods")},
-	{name: certapproval.PluginName, register: certapproval.Register, of: resources("certificatesigningrequests.certificates.k8s.io")},
-	{name: certsigning.PluginName, register: certsigning.Register, of: resources("certificatesigningrequests.certificates.k8s.io")},
-	{name: ctbattest.PluginName, register: ctbattest.Register, of: resources("clustertrustbundles.certificates.k8s.io")},
-	{name: certsubjectrestriction.PluginName, register: certsubjectrestriction.Register, of: resources("certificatesigningrequests.certificates.k8s.io")},
-	{name: defaultingressclass.PluginName, register: defaultingressclass.Register, of: resources("ingresses.networking.k8s.io")},
-	{name: denyserviceexternalips.PluginName, register: denyserviceexternalips.Register, off: true},
-	{name: podtopologylabels.PluginName, register: podtopologylabels.Register, of: resources("pods")},
-	{name: nodedeclaredfeatures.PluginName, register: nodedeclaredfeatures.Register, of: resources("pods", "resourceslices.resource.k8s.io")},
-	{name: podresize.PluginName, register: podresize.Register, of: resources("pods")},
+	{name: podnodeselector.PluginName, register: podnodeselector.Register, offByDefault: true},
+	{name: podpriority.PluginName, register: podpriority.Register, resources: resources("pods", "podgroups.scheduling.k8s.io", "compositepodgroups.scheduling.k8s.io", "priorityclasses.scheduling.k8s.io")},
+	{name: defaulttolerationseconds.PluginName, register: defaulttolerationseconds.Register, resources: resources("pods")},
+	{name: podtolerationrestriction.PluginName, register: podtolerationrestriction.Register, offByDefault: true},
+	{name: eventratelimit.PluginName, register: eventratelimit.Register, offByDefault: true, needsConfiguration: true},
+	{name: extendedresourcetoleration.PluginName, register: extendedresourcetoleration.Register, offByDefault: true},
+	{name: defaultStorageClass, register: registers(defaultStorageClass, newClassDefaulter), resources: resources("persistentvolumeclaims")},
+	{name: storageObjectInUseProtection, register: registers(storageObjectInUseProtection, newInUseProtector), resources: resources("persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses.storage.k8s.io")},
+	{name: podgroupprotection.PluginName, register: podgroupprotection.Register, resources: resources("podgroups.scheduling.k8s.io")},
+	{name: gc.PluginName, register: gc.Register, offByDefault: true, allKinds: true},
+	{name: resize.PluginName, register: resize.Register, resources: resources("persistentvolumeclaims")},
+	{name: runtimeclass.PluginName, register: runtimeclass.Register, resources: resources("pods")},
+	{name: certapproval.PluginName, register: certapproval.Register, resources: resources("certificatesigningrequests.certificates.k8s.io")},
+	{name: certsigning.PluginName, register: certsigning.Register, resources: resources("certificatesigningrequests.certificates.k8s.io")},
+	{name: ctbattest.PluginName, register: ctbattest.Register, resources: resources("clustertrustbundles.certificates.k8s.io")},
+	{name: certsubjectrestriction.PluginName, register: certsubjectrestriction.Register, resources: resources("certificatesigningrequests.certificates.k8s.io")},
+	{name: defaultingressclass.PluginName, register: defaultingressclass.Register, resources: resources("ingresses.networking.k8s.io")},
+	{name: denyserviceexternalips.PluginName, register: denyserviceexternalips.Register, offByDefault: true},
+	{name: podtopologylabels.PluginName, register: podtopologylabels.Register, resources: resources("pods")},
+	{name: nodedeclaredfeatures.PluginName, register: nodedeclaredfeatures.Register, resources: resources("pods", "resourceslices.resource.k8s.io")},
+	{name: podresize.PluginName, register: podresize.Register, resources: resources("pods")},
 	{name: mutatingpolicy.PluginName, place: elsewhere},
 	{name: mutatingwebhook.PluginName, place: elsewhere},
 	{name: validatingpolicy.PluginName, place: elsewhere},
 	{name: validatingwebhook.PluginName, place: elsewhere},
 	{name: resourcequota.PluginName, place: elsewhere},
-	{name: deny.PluginName, place: last, register: deny.Register, off: true, every: true},
+	{name: deny.PluginName, place: last, register: deny.Register, offByDefault: true, allKinds: true},
 }
 
 // resources are those of the given names, each with its group after a dot.

@@ -15,12 +15,12 @@ import (
 
 // plugins judge the writes of one cluster. They are safe for concurrent use.
 type plugins struct {
-	all  []*plugin
-	made func() (made, error)
+	all       []*plugin
+	instances func() (instances, error)
 }
 
 // made are plugins that have been made.
-type made struct {
+type instances struct {
 	mutating   []mutating
 	validating []validating
 }
@@ -36,14 +36,14 @@ type validating struct {
 }
 
 // judges tells whether the plugin judges the objects of a resource; nil: it is not served any more.
-func (p *plugin) judges(r *resource.Resource) bool {
+func (p *plugin) appliesTo(r *resource.Resource) bool {
 	switch {
-	case p.every:
+	case p.allKinds:
 		return true
-	case r == nil || !r.JudgedInTree:
+	case r == nil || !r.InTreeAdmission:
 		return false
 	}
-	return p.of == nil || slices.Contains(p.of, r.GroupResource())
+	return p.resources == nil || slices.Contains(p.resources, r.GroupResource())
 }
 
 func (m mutating) admit(ctx context.Context, w *admission.Write) error {
@@ -63,22 +63,22 @@ func (v validating) validate(ctx context.Context, w *admission.Write) error {
 // newPlugins returns the plugins for a cluster. They are made when the first write needs
 // them.
 func newPlugins(all []*plugin, config Configuration, cluster Cluster) *plugins {
-	return &plugins{all: all, made: sync.OnceValues(func() (made, error) { return makePlugins(all, config, cluster) })}
+	return &plugins{all: all, instances: sync.OnceValues(func() (instances, error) { return newInstances(all, config, cluster) })}
 }
 
-func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, error) {
+func newInstances(all []*plugin, config Configuration, cluster Cluster) (instances, error) {
 	registered := upstream.NewPlugins()
 	start := initializer{cluster}
-	var out made
+	var out instances
 	for _, p := range all {
 		p.register(registered)
 		from, err := config.of(p.name)
 		if err != nil {
-			return made{}, err
+			return instances{}, err
 		}
 		plugin, err := registered.InitPlugin(p.name, from, start)
 		if err != nil {
-			return made{}, err
+			return instances{}, err
 		}
 		if accounts, ok := plugin.(*serviceaccount.Plugin); ok {
 			plugin = accountPlugin{accounts, cluster.GenerateName}
@@ -94,19 +94,19 @@ func makePlugins(all []*plugin, config Configuration, cluster Cluster) (made, er
 }
 
 // Judges implements admission.InTree.
-func (p *plugins) Judges(r *resource.Resource) bool {
-	return slices.ContainsFunc(p.all, func(p *plugin) bool { return p.judges(r) })
+func (p *plugins) AppliesTo(r *resource.Resource) bool {
+	return slices.ContainsFunc(p.all, func(p *plugin) bool { return p.appliesTo(r) })
 }
 
 // Mutate implements admission.Plugin.
 func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
-	all, err := p.made()
+	all, err := p.instances()
 	if err != nil {
 		return err
 	}
-	of := w.Resource()
+	r := w.Resource()
 	for _, m := range all.mutating {
-		if !m.judges(of) || !m.Handles(w.GetOperation()) {
+		if !m.appliesTo(r) || !m.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := m.admit(ctx, w); err != nil {
@@ -118,13 +118,13 @@ func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
 
 // Validate implements admission.Plugin.
 func (p *plugins) Validate(ctx context.Context, w *admission.Write) error {
-	all, err := p.made()
+	all, err := p.instances()
 	if err != nil {
 		return err
 	}
-	of := w.Resource()
+	r := w.Resource()
 	for _, v := range all.validating {
-		if !v.judges(of) || !v.Handles(w.GetOperation()) {
+		if !v.appliesTo(r) || !v.Handles(w.GetOperation()) {
 			continue
 		}
 		if err := v.validate(ctx, w); err != nil {

@@ -22,10 +22,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
-// call calls the webhook and returns its verdict, and an error if the webhook refuses the
+// call calls the webhook and returns its response, and an error if the webhook refuses the
 // write. If the call itself fails, the error is an ErrCallingWebhook, and the failure policy
 // decides.
-func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*verdict, error) {
+func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*response, error) {
 	if err := w.allowDryRun(attr); err != nil {
 		return nil, err
 	}
@@ -36,23 +36,23 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 	if err := w.send(ctx, write, r, mutating); err != nil {
 		return nil, err
 	}
-	said, err := r.verdict(mutating)
+	resp, err := r.check(mutating)
 	if err != nil {
 		return nil, w.failed(fmt.Errorf("received invalid webhook response: %w", err))
 	}
-	for key, value := range said.AuditAnnotations {
+	for key, value := range resp.AuditAnnotations {
 		key = w.Name + "/" + key
 		if err := attr.Attributes.AddAnnotation(key, value); err != nil {
 			klog.Warningf("Failed to set admission audit annotation %s to %s for webhook %s: %v", key, value, w.Name, err)
 		}
 	}
-	for _, text := range said.Warnings {
+	for _, text := range resp.Warnings {
 		warning.AddWarning(ctx, "", text)
 	}
-	if !said.Allowed {
-		return said, webhookerrors.ToStatusErr(w.Name, said.Result)
+	if !resp.Allowed {
+		return resp, webhookerrors.ToStatusErr(w.Name, resp.Result)
 	}
-	return said, nil
+	return resp, nil
 }
 
 // allowDryRun refuses a dry run for a webhook that may have side effects.
@@ -81,13 +81,13 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, m
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(*w.TimeoutSeconds)*time.Second)
 		defer cancel()
 	}
-	request := client.Post().Body(r.question)
+	request := client.Post().Body(r.request)
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); left > 0 {
 			request.Timeout(roundUp(left))
 		}
 	}
-	if err := request.Do(faults.Calling(ctx, w.Name)).Into(r.answer); err != nil {
+	if err := request.Do(faults.Calling(ctx, w.Name)).Into(r.response); err != nil {
 		return w.failed(fmt.Errorf("failed to call webhook: %w", err))
 	}
 	return nil
@@ -106,13 +106,13 @@ type call struct {
 	began     time.Time
 	validates bool
 	again     bool           // in the second round
-	said      *verdict       // nil: there is no answer
+	response  *response      // nil: there is no resp
 	was, is   runtime.Object // the object before and after, if the webhook may change it
 	changed   bool
 }
 
 // tell tells the history of the request, and its explanation, what a call has come to.
-func (w *webhook) tell(ctx context.Context, write *admission.Write, made call, err error) {
+func (w *webhook) record(ctx context.Context, write *admission.Write, made call, err error) {
 	c := inspect.WebhookCall{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
 	var failed *webhookutil.ErrCallingWebhook
 	switch {
@@ -135,7 +135,7 @@ func (w *webhook) failed(reason error) error {
 
 // judge applies the failure policy to an error of a call. It returns the answer of the request,
 // or nil and whether the write continues although the call has failed.
-func (w *webhook) judge(ctx context.Context, err error) (failedOpen bool, _ error) {
+func (w *webhook) applyFailurePolicy(ctx context.Context, err error) (failedOpen bool, _ error) {
 	var failed *webhookutil.ErrCallingWebhook
 	if !errors.As(err, &failed) {
 		return false, err
@@ -144,11 +144,11 @@ func (w *webhook) judge(ctx context.Context, err error) (failedOpen bool, _ erro
 		return false, apierrors.NewInternalError(err)
 	}
 	// When the request itself has ended, the write does not continue.
-	return !errors.Is(failed.Reason, context.Canceled), over(ctx)
+	return !errors.Is(failed.Reason, context.Canceled), timedOut(ctx)
 }
 
 // over returns the answer of a request that has timed out, or nil.
-func over(ctx context.Context) error {
+func timedOut(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // the timer of a call may have ended first, at the same moment
 	}

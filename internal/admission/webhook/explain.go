@@ -20,10 +20,10 @@ func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
 	if c.validates {
 		s.Phase = admission.Validating
 	}
-	if c.said != nil {
-		s.Warnings, s.Annotations = c.said.Warnings, c.said.AuditAnnotations
-		if json.Valid(c.said.Patch) {
-			s.Patch = c.said.Patch
+	if c.response != nil {
+		s.Warnings, s.Annotations = c.response.Warnings, c.response.AuditAnnotations
+		if json.Valid(c.response.Patch) {
+			s.Patch = c.response.Patch
 		}
 	}
 	if c.changed {

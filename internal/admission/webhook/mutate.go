@@ -25,10 +25,10 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 	if len(w.mutating) == 0 || rules.IsExemptAdmissionConfigurationResource(write) {
 		return nil
 	}
-	m := &mutation{write: write, rounds: roundsOf(write)}
-	m.rounds.begin(write.GetObject())
+	m := &mutation{write: write, reinvocation: reinvocationOf(write)}
+	m.reinvocation.begin(write.GetObject())
 	for i, hook := range w.mutating {
-		if err := m.ask(ctx, hook, i); err != nil {
+		if err := m.admit(ctx, hook, i); err != nil {
 			return err
 		}
 	}
@@ -37,17 +37,17 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 			return err
 		}
 	}
-	m.rounds.end(write.GetObject())
+	m.reinvocation.end(write.GetObject())
 	return nil
 }
 
 // mutation is a write on its way through the mutating webhooks. Its objects are in the version
 // that the last webhook has seen.
 type mutation struct {
-	write     *admission.Write
-	rounds    *rounds
-	versioned *upstream.VersionedAttributes // nil before the first call
-	patched   bool
+	write        *admission.Write
+	reinvocation *reinvocation
+	versioned    *upstream.VersionedAttributes // nil before the first call
+	patched      bool
 }
 
 // in implements versions. What the last webhook made of the object goes from
@@ -66,7 +66,7 @@ func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttribut
 }
 
 // ask calls the webhook at a place if it matches the write.
-func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
+func (m *mutation) admit(ctx context.Context, hook *webhook, place int) error {
 	var attr upstream.Attributes = m.write
 	if m.versioned != nil {
 		attr = m.versioned
@@ -75,26 +75,26 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 	if err != nil {
 		return err
 	}
-	if to == nil || m.rounds.second && !m.rounds.again[hook.id] {
+	if to == nil || m.reinvocation.second && !m.reinvocation.again[hook.id] {
 		return nil // only webhooks of the first round are called in the second
 	}
 	versioned, err := m.in(to.kind)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	note := annotator{attr: versioned, hook: hook, place: fmt.Sprintf("round_%d_index_%d", m.rounds.number(), place)}
+	note := annotator{attr: versioned, hook: hook, place: fmt.Sprintf("round_%d_index_%d", m.reinvocation.number(), place)}
 	changed, err := m.call(ctx, hook, versioned, to, note)
 	if changed {
-		m.rounds.changed()
+		m.reinvocation.changed()
 		m.write.GetReinvocationContext().SetShouldReinvoke()
 	}
 	if p := hook.ReinvocationPolicy; p != nil && *p == admissionregistrationv1.IfNeededReinvocationPolicy {
-		m.rounds.called[hook.id] = true
+		m.reinvocation.called[hook.id] = true
 	}
 	if err == nil {
 		return nil
 	}
-	failedOpen, err := hook.judge(ctx, err)
+	failedOpen, err := hook.applyFailurePolicy(ctx, err)
 	if failedOpen {
 		note.failedOpen()
 	}
@@ -103,18 +103,18 @@ func (m *mutation) ask(ctx context.Context, hook *webhook, place int) error {
 
 // call calls the webhook and applies its patch.
 func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.VersionedAttributes, to *invocation, note annotator) (changed bool, err error) {
-	c := call{began: time.Now(), was: attr.VersionedObject.Object(), again: m.rounds.second}
+	c := call{began: time.Now(), was: attr.VersionedObject.Object(), again: m.reinvocation.second}
 	defer func() {
 		note.mutated(changed)
 		c.is, c.changed = attr.VersionedObject.Object(), changed
-		hook.tell(ctx, m.write, c, err)
+		hook.record(ctx, m.write, c, err)
 	}()
-	said, err := hook.call(ctx, m.write, attr, to, true)
-	c.said = said
-	if err != nil || len(said.Patch) == 0 {
+	resp, err := hook.call(ctx, m.write, attr, to, true)
+	c.response = resp
+	if err != nil || len(resp.Patch) == 0 {
 		return false, err
 	}
-	patch, err := jsonpatch.DecodePatch(said.Patch)
+	patch, err := jsonpatch.DecodePatch(resp.Patch)
 	if err != nil {
 		return false, hook.failed(fmt.Errorf("received undecodable patch in webhook response: %w", err))
 	}
@@ -126,8 +126,8 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 		return false, apierrors.NewInternalError(fmt.Errorf(
 			"admission webhook %q attempted to modify the object, which is not supported for this operation", hook.Name))
 	}
-	if said.patchType != admissionv1.PatchTypeJSONPatch {
-		return false, hook.failed(fmt.Errorf("unsupported patch type %q", said.patchType))
+	if resp.patchType != admissionv1.PatchTypeJSONPatch {
+		return false, hook.failed(fmt.Errorf("unsupported patch type %q", resp.patchType))
 	}
 	is, err := m.apply(patch, attr)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // answer.
 type review struct {
 	uid      types.UID
-	question runtime.Object
-	answer   runtime.Object
+	request  runtime.Object
+	response runtime.Object
 }
 
 // newReview makes the review in the first version of the webhook's list that the server
@@ -72,25 +72,25 @@ func toV1beta1(r *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionReque
 	}
 }
 
-// verdict is the answer of a webhook, in either version of AdmissionReview.
-type verdict struct {
+// response is the answer of a webhook, in either version of AdmissionReview.
+type response struct {
 	admissionv1.AdmissionResponse
 	patchType admissionv1.PatchType
 }
 
-// verdict checks the answer. In v1beta1 an answer needs few of the fields that v1 requires.
-func (r *review) verdict(mutating bool) (*verdict, error) {
-	if answer, ok := r.answer.(*admissionv1.AdmissionReview); ok {
-		if answer.Response == nil {
+// response checks the answer. In v1beta1 an answer needs few of the fields that v1 requires.
+func (r *review) check(mutating bool) (*response, error) {
+	if resp, ok := r.response.(*admissionv1.AdmissionReview); ok {
+		if resp.Response == nil {
 			return nil, errAbsent
 		}
-		return r.verdictV1(answer, mutating)
+		return r.checkV1(resp, mutating)
 	}
-	a := r.answer.(*admissionv1beta1.AdmissionReview).Response
+	a := r.response.(*admissionv1beta1.AdmissionReview).Response
 	if a == nil {
 		return nil, errAbsent
 	}
-	v := &verdict{AdmissionResponse: admissionv1.AdmissionResponse{
+	v := &response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: a.Allowed, Result: a.Result, AuditAnnotations: a.AuditAnnotations, Warnings: a.Warnings,
 	}}
 	if mutating && len(a.Patch) > 0 {
@@ -101,16 +101,16 @@ func (r *review) verdict(mutating bool) (*verdict, error) {
 
 var errAbsent = errors.New("webhook response was absent")
 
-func (r *review) verdictV1(answer *admissionv1.AdmissionReview, mutating bool) (*verdict, error) {
-	a := answer.Response
+func (r *review) checkV1(resp *admissionv1.AdmissionReview, mutating bool) (*response, error) {
+	a := resp.Response
 	if a.UID != r.uid {
 		return nil, fmt.Errorf("expected response.uid=%q, got %q", r.uid, a.UID)
 	}
 	want := admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
-	if got := answer.GroupVersionKind(); got != want {
+	if got := resp.GroupVersionKind(); got != want {
 		return nil, fmt.Errorf("expected webhook response of %v, got %v", want, got)
 	}
-	v := &verdict{AdmissionResponse: *a}
+	v := &response{AdmissionResponse: *a}
 	switch {
 	case !mutating && len(a.Patch) > 0:
 		return nil, errors.New("validating webhook may not return response.patch")

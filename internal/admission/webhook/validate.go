@@ -38,7 +38,7 @@ func (w *Webhooks) Validate(ctx context.Context, write *admission.Write) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := over(ctx); err != nil {
+	if err := timedOut(ctx); err != nil {
 		return err
 	}
 	return callAll(ctx, write, calls)
@@ -97,12 +97,12 @@ func (c *validation) do(ctx context.Context, write *admission.Write) {
 	}()
 	made := call{began: time.Now(), validates: true}
 	var err error
-	made.said, err = c.hook.call(ctx, write, c.attr, c.to, false)
-	c.hook.tell(ctx, write, made, err)
+	made.response, err = c.hook.call(ctx, write, c.attr, c.to, false)
+	c.hook.record(ctx, write, made, err)
 	if err == nil {
 		return
 	}
-	failedOpen, err := c.hook.judge(ctx, err)
+	failedOpen, err := c.hook.applyFailurePolicy(ctx, err)
 	if failedOpen {
 		annotate(c.attr, fmt.Sprintf("failed-open.validating.webhook.admission.k8s.io/round_0_index_%d", c.index), c.hook.Name)
 		return

@@ -49,7 +49,7 @@ func configMaps(t *testing.T) *resource.Version {
 }
 
 // ask asks one webhook about the create of a ConfigMap, in both phases.
-func ask(t *testing.T, c admission.Cluster, dryRun bool, change func(*admissionregistrationv1.MutatingWebhook)) (mutating, validating error) {
+func callBoth(t *testing.T, c admission.Cluster, dryRun bool, change func(*admissionregistrationv1.MutatingWebhook)) (mutating, validating error) {
 	t.Helper()
 	w := admissionregistrationv1.MutatingWebhook{
 		Name: "hook.example.com", NamespaceSelector: nil, AdmissionReviewVersions: []string{"v1"},
@@ -92,7 +92,7 @@ func TestConfigurationsThatValidationKeepsOut(t *testing.T) {
 		{"no client", func(w *admissionregistrationv1.MutatingWebhook) { w.SideEffects = &none },
 			`Internal error occurred: failed calling webhook "hook.example.com": could not get REST client: no client`},
 	} {
-		mutating, validating := ask(t, unreachable{}, true, c.change)
+		mutating, validating := callBoth(t, unreachable{}, true, c.change)
 		for phase, err := range map[string]error{"mutating": mutating, "validating": validating} {
 			if err == nil || err.Error() != c.want {
 				t.Errorf("%s, %s:\n got %v\nwant %s", c.rule, phase, err, c.want)
@@ -121,18 +121,18 @@ func TestAWriteWhoseTimeIsUpCallsNoWebhook(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	const want = "Timeout: request did not complete within requested timeout"
-	if err := over(ctx); err == nil || err.Error() != want {
+	if err := timedOut(ctx); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if err := over(t.Context()); err != nil {
+	if err := timedOut(t.Context()); err != nil {
 		t.Errorf("got %v before the time is up", err)
 	}
 }
 
 // What decoding would not let through.
 func TestAnAnswerOfAnotherKindIsInvalid(t *testing.T) {
-	answer := &admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "1"}}
-	_, err := (&review{uid: "1", answer: answer}).verdict(true)
+	resp := &admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "1"}}
+	_, err := (&review{uid: "1", response: resp}).check(true)
 	const want = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -53,8 +53,8 @@ func New(was admission.Plugin, mutating, validating []store.Record) (admission.P
 	} {
 		for _, record := range c.records {
 			key := store.Precondition{Key: record.Key, Revision: record.Revision}
-			hooks, known := former.of(key)
-			if !known {
+			hooks, ok := former.of(key)
+			if !ok {
 				name, declared, err := c.decode(record.Value)
 				if err != nil {
 					return nil, fmt.Errorf("reading %s: %w", record.Key, err)

@@ -14,45 +14,45 @@ const pluginName = "MutatingAdmissionWebhook"
 
 // rounds records which webhooks have to see a write again, because the object has changed since
 // they saw it: by another webhook or, between the rounds, by another plugin.
-type rounds struct {
+type reinvocation struct {
 	second bool
 	output runtime.Object  // of the first round
 	called map[string]bool // the webhooks called since the last change that want to be called again
 	again  map[string]bool // the webhooks that will be called again
 }
 
-func roundsOf(write *admission.Write) *rounds {
+func reinvocationOf(write *admission.Write) *reinvocation {
 	context := write.GetReinvocationContext()
-	r, ok := context.Value(pluginName).(*rounds)
+	r, ok := context.Value(pluginName).(*reinvocation)
 	if !ok {
-		r = &rounds{called: map[string]bool{}, again: map[string]bool{}}
+		r = &reinvocation{called: map[string]bool{}, again: map[string]bool{}}
 		context.SetValue(pluginName, r)
 	}
 	r.second = context.IsReinvoke()
 	return r
 }
 
-func (r *rounds) number() int {
+func (r *reinvocation) number() int {
 	if r.second {
 		return 1
 	}
 	return 0
 }
 
-func (r *rounds) begin(obj runtime.Object) {
+func (r *reinvocation) begin(obj runtime.Object) {
 	if r.second && !equality.Semantic.DeepEqual(r.output, obj) {
 		r.changed()
 	}
 }
 
 // end keeps the object for the second round, if a webhook may want to see it again.
-func (r *rounds) end(obj runtime.Object) {
+func (r *reinvocation) end(obj runtime.Object) {
 	if len(r.called) > 0 && obj != nil {
 		r.output = obj.DeepCopyObject()
 	}
 }
 
-func (r *rounds) changed() {
+func (r *reinvocation) changed() {
 	maps.Copy(r.again, r.called)
 	clear(r.called)
 }

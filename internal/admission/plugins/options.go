@@ -15,41 +15,41 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// Choice says which plugins are on, and how they are configured.
-type Choice struct {
+// Options says which plugins are on, and how they are configured.
+type Options struct {
 	// on says it of some plugins. The others are on if a real server has them on by default.
 	on     map[string]bool
 	config Configuration
 }
 
-// NewChoice turns plugins on and off by their names, as kube-apiserver's flags
+// NewOptions turns plugins on and off by their names, as kube-apiserver's flags
 // --enable-admission-plugins and --disable-admission-plugins do. It fails in the words of a real
 // server.
-func NewChoice(enable, disable []string, config Configuration) (Choice, error) {
-	c := Choice{map[string]bool{}, config}
+func NewOptions(enable, disable []string, config Configuration) (Options, error) {
+	o := Options{map[string]bool{}, config}
 	var errs []error
 	for _, name := range enable {
 		if find(name) == nil {
 			errs = append(errs, fmt.Errorf("enable-admission-plugins plugin %q is unknown", name))
 		}
-		c.on[name] = true
+		o.on[name] = true
 	}
 	var both []string
 	for _, name := range disable {
 		if find(name) == nil {
 			errs = append(errs, fmt.Errorf("disable-admission-plugins plugin %q is unknown", name))
 		}
-		if c.on[name] {
+		if o.on[name] {
 			both = append(both, name)
 			continue
 		}
-		c.on[name] = false
+		o.on[name] = false
 	}
 	if len(both) > 0 {
 		slices.Sort(both)
 		errs = append(errs, fmt.Errorf("%v in enable-admission-plugins and disable-admission-plugins overlapped", slices.Compact(both)))
 	}
-	return c, errors.Join(errs...)
+	return o, errors.Join(errs...)
 }
 
 // find returns the plugin of a name, or nil if a real server does not have it.
@@ -62,36 +62,36 @@ func find(name string) *plugin {
 }
 
 // OffByDefault turns a plugin off unless it was turned on or off by name.
-func (c Choice) OffByDefault(name string) {
-	if _, said := c.on[name]; !said {
-		c.on[name] = false
+func (o Options) OffByDefault(name string) {
+	if _, set := o.on[name]; !set {
+		o.on[name] = false
 	}
 }
 
-func (c Choice) isOn(p *plugin) bool {
-	if on, said := c.on[p.name]; said {
+func (o Options) isOn(p *plugin) bool {
+	if on, set := o.on[p.name]; set {
 		return on
 	}
-	return !p.off
+	return !p.offByDefault
 }
 
-func (c Choice) isOff(name string) bool { return !c.isOn(find(name)) }
+func (o Options) isOff(name string) bool { return !o.isOn(find(name)) }
 
 // NamespaceLifecycle tells whether the plugin of this name is on.
-func (c Choice) NamespaceLifecycle() bool { return !c.isOff(lifecycle.PluginName) }
+func (o Options) NamespaceLifecycle() bool { return !o.isOff(lifecycle.PluginName) }
 
 // ResourceQuota tells whether the plugin of this name is on.
-func (c Choice) ResourceQuota() bool { return !c.isOff(resourcequota.PluginName) }
+func (o Options) ResourceQuota() bool { return !o.isOff(resourcequota.PluginName) }
 
 // Configuration returns how the plugins are configured.
-func (c Choice) Configuration() Configuration { return c.config }
+func (o Options) Configuration() Configuration { return o.config }
 
 // Chain makes the chain of a cluster without policies, webhooks and functions. It fails if a
 // plugin refuses its configuration.
-func (c Choice) Chain(cluster Cluster) (admission.Chain, error) {
+func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	var chain admission.Chain
 	for where, into := range map[place]*admission.InTree{first: &chain.First, inTree: &chain.InTree, last: &chain.Last} {
-		p, err := c.at(where, cluster)
+		p, err := o.at(where, cluster)
 		if err != nil {
 			return chain, err
 		}
@@ -99,30 +99,30 @@ func (c Choice) Chain(cluster Cluster) (admission.Chain, error) {
 			*into = p
 		}
 	}
-	chain.Off.Mutating = admission.Off{Policies: c.isOff(mutatingpolicy.PluginName), Webhooks: c.isOff(mutatingwebhook.PluginName)}
-	chain.Off.Validating = admission.Off{Policies: c.isOff(validatingpolicy.PluginName), Webhooks: c.isOff(validatingwebhook.PluginName)}
+	chain.Off.Mutating = admission.Off{Policies: o.isOff(mutatingpolicy.PluginName), Webhooks: o.isOff(mutatingwebhook.PluginName)}
+	chain.Off.Validating = admission.Off{Policies: o.isOff(validatingpolicy.PluginName), Webhooks: o.isOff(validatingwebhook.PluginName)}
 	return chain, nil
 }
 
 // at returns the plugins of a place that are on, or nil if none is. With a configuration, or
 // a plugin that needs one, they are made at once.
-func (c Choice) at(where place, cluster Cluster) (*plugins, error) {
+func (o Options) at(where place, cluster Cluster) (*plugins, error) {
 	var on []*plugin
-	configured := c.config.plugins != nil
+	configured := o.config.plugins != nil
 	for i := range ordered {
-		if p := &ordered[i]; p.place == where && c.isOn(p) {
+		if p := &ordered[i]; p.place == where && o.isOn(p) {
 			on = append(on, p)
-			configured = configured || p.configured
+			configured = configured || p.needsConfiguration
 		}
 	}
 	if len(on) == 0 {
 		return nil, nil
 	}
-	all := newPlugins(on, c.config, cluster)
+	all := newPlugins(on, o.config, cluster)
 	if !configured {
 		return all, nil
 	}
-	_, err := all.made()
+	_, err := all.instances()
 	return all, err
 }
 

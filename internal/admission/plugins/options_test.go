@@ -15,8 +15,8 @@ func TestPluginsAreThoseOfARealServerInItsOrder(t *testing.T) {
 	var names []string
 	for _, p := range ordered {
 		names = append(names, p.name)
-		if p.off == slices.Contains(on, p.name) {
-			t.Errorf("%s is off by default: %v, and not so on a real server", p.name, p.off)
+		if p.offByDefault == slices.Contains(on, p.name) {
+			t.Errorf("%s is off by default: %v, and not so on a real server", p.name, p.offByDefault)
 		}
 	}
 	if !slices.Equal(names, want) {
@@ -87,7 +87,7 @@ func TestPluginsAreTurnedOnAndOffByName(t *testing.T) {
 		{"one both on and off", []string{"PodSecurity"}, []string{"PodSecurity"}, "[PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			choice, err := NewChoice(test.enable, test.disable, Configuration{})
+			options, err := NewOptions(test.enable, test.disable, Configuration{})
 			if got := message(err); got != test.err {
 				t.Fatalf("got %q, want %q", got, test.err)
 			}
@@ -95,16 +95,16 @@ func TestPluginsAreTurnedOnAndOffByName(t *testing.T) {
 				return
 			}
 			for _, name := range test.enable {
-				if choice.isOff(name) {
+				if options.isOff(name) {
 					t.Errorf("%s is off", name)
 				}
 			}
 			for _, name := range test.disable {
-				if !choice.isOff(name) {
+				if !options.isOff(name) {
 					t.Errorf("%s is on", name)
 				}
 			}
-			if choice.isOff("Priority") || !choice.isOff("NodeRestriction") {
+			if options.isOff("Priority") || !options.isOff("NodeRestriction") {
 				t.Error("another one is not as by default")
 			}
 		})

@@ -18,7 +18,7 @@ import (
 
 // A plugin is not asked about resources that it does not judge. So it must pass their objects without
 // a look at the cluster: here is none, and a plugin that looks panics.
-func TestPluginsPassWhatTheyAreNotAskedAbout(t *testing.T) {
+func TestPluginsIgnoreOtherResources(t *testing.T) {
 	everything, err := builtin.ParseRuntimeConfig("api/all=true")
 	if err != nil {
 		t.Fatal(err)
@@ -26,40 +26,40 @@ func TestPluginsPassWhatTheyAreNotAskedAbout(t *testing.T) {
 	served := builtin.Resources(builtin.Options{RuntimeConfig: everything}, crd.Definitions(false))
 	for i := range ordered {
 		p := &ordered[i]
-		if p.of == nil {
+		if p.resources == nil {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			made, err := makePlugins([]*plugin{p}, Configuration{}, nowhere{})
+			instances, err := newInstances([]*plugin{p}, Configuration{}, noCluster{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			passed, judged := 0, 0
+			passed, applies := 0, 0
 			for _, r := range served {
-				if !r.JudgedInTree {
+				if !r.InTreeAdmission {
 					continue
 				}
-				if p.judges(r) {
-					judged++
+				if p.appliesTo(r) {
+					applies++
 					continue
 				}
 				for _, operation := range []upstream.Operation{upstream.Create, upstream.Update, upstream.Delete} {
 					for _, subresource := range []string{"", "status"} {
-						if diff := effect(made, r, subresource, operation); diff != "" {
+						if diff := effect(instances, r, subresource, operation); diff != "" {
 							t.Errorf("%s %s/%s: %s", operation, r.GroupResource(), subresource, diff)
 						}
 						passed++
 					}
 				}
 			}
-			want := len(p.of)
+			want := len(p.resources)
 			for _, gated := range resources("podgroups.scheduling.k8s.io", "compositepodgroups.scheduling.k8s.io") {
-				if slices.Contains(p.of, gated) {
+				if slices.Contains(p.resources, gated) {
 					want-- // behind a feature gate that is closed
 				}
 			}
-			if judged != want {
-				t.Errorf("%d of %v are served", judged, p.of)
+			if applies != want {
+				t.Errorf("%d of %v are served", applies, p.resources)
 			}
 			if passed < 100 {
 				t.Errorf("only %d writes were passed", passed)
@@ -69,7 +69,7 @@ func TestPluginsPassWhatTheyAreNotAskedAbout(t *testing.T) {
 }
 
 // effect returns what plugins do to a write; empty: nothing.
-func effect(all made, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
+func effect(all instances, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
 	defer func() {
 		if p := recover(); p != nil {
 			diff = "it looks at the cluster"
@@ -100,10 +100,10 @@ func effect(all made, r *resource.Resource, subresource string, operation upstre
 	return cmp.Diff(was, obj)
 }
 
-// nowhere is a cluster that nobody may ask.
-type nowhere struct{ Cluster }
+// noCluster is a cluster that nobody may ask.
+type noCluster struct{ Cluster }
 
-func (nowhere) Authorizer() authorizer.UnconditionalAuthorizer {
+func (noCluster) Authorizer() authorizer.UnconditionalAuthorizer {
 	return struct {
 		authorizer.UnconditionalAuthorizer
 	}{}

@@ -14,17 +14,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Plugin judges each write, in two phases. An error that it returns refuses the write, and is
-// the answer of the request.
+// Plugin admits each write, in two phases. An error that it returns rejects the write and is the
+// response to the request.
 type Plugin interface {
-	// Mutate may change the object and refuse the write.
+	// Mutate may change the object and reject the write.
 	Mutate(ctx context.Context, w *Write) error
-	// Validate may refuse the write. It must not change the object.
+	// Validate may reject the write. It must not change the object.
 	Validate(ctx context.Context, w *Write) error
 }
 
-// Chain has the plugins that judge writes, at one revision of the configuration. It is
-// immutable. A plugin may be nil.
+// Chain has the admission plugins at one revision of the configuration. It is immutable. A plugin
+// may be nil.
 type Chain struct {
 	// Revision is the revision of the newest write that the chain takes into account.
 	Revision int64
@@ -38,33 +38,33 @@ type Chain struct {
 	Functions Plugin
 	Last      InTree
 
-	// Off says which phases of Policies and Webhooks are off.
+	// Off has the plugins among Policies and Webhooks that are off, by phase.
 	Off struct{ Mutating, Validating Off }
 }
 
-// Off says which plugins are off in a phase.
+// Off has the plugins that are off in a phase.
 type Off struct{ Policies, Webhooks bool }
 
 // InTree is a Plugin that is compiled into kube-apiserver.
 type InTree interface {
 	Plugin
-	// Judges tells whether the plugin wants to judge writes of a resource.
+	// AppliesTo reports whether the plugin admits writes of a resource.
 	AppliesTo(r *resource.Resource) bool
 }
 
-// Empty tells whether the chain has no plugins but those that are compiled in.
+// Empty reports whether the chain has only the plugins that are compiled in.
 func (c *Chain) Empty() bool {
 	return c.Policies == nil && c.Webhooks == nil && c.Functions == nil
 }
 
-// Skips tells whether no plugin judges writes of a resource.
+// Skips reports whether no plugin admits writes of a resource.
 func (c *Chain) Skips(r *resource.Resource) bool {
 	return c.Empty() && !appliesTo(c.First, r) && !appliesTo(c.InTree, r) && !appliesTo(c.Last, r)
 }
 
 func appliesTo(p InTree, r *resource.Resource) bool { return p != nil && r != nil && p.AppliesTo(r) }
 
-// Provision asks the plugins that come before the lifecycle of namespaces, which may create the
+// Provision calls the plugins that come before the namespace lifecycle. They may create the
 // namespace of a write.
 func (c *Chain) Provision(ctx context.Context, w *Write) error { return c.First.Mutate(ctx, w) }
 
@@ -104,8 +104,7 @@ func keepManagedFields(obj metav1.Object) (restore func()) {
 	}
 }
 
-// mutateTwice calls the plugins a second time if one of them wants the others to see its
-// change.
+// mutateTwice calls the plugins a second time if one of them has asked for reinvocation.
 func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
 	if err := c.each(w, c.Off.Mutating, func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
 		return err
@@ -123,7 +122,7 @@ func (c *Chain) Validate(ctx context.Context, w *Write) error {
 	return c.each(w, c.Off.Validating, func(p Plugin) error { return p.Validate(ctx, w) })
 }
 
-// each calls call with the plugins that are not off, in order, until one refuses.
+// each passes the plugins that are not off to call, in order, until one rejects the write.
 func (c *Chain) each(w *Write, off Off, call func(Plugin) error) error {
 	if c.InTree != nil && appliesTo(c.InTree, w.Resource()) {
 		if err := call(c.InTree); err != nil {

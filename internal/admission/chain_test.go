@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// recorder is a plugin that notes what it is asked.
+// recorder is a plugin that records its calls.
 type recorder struct {
 	name     string
 	log      *[]string
@@ -58,13 +58,13 @@ func write(ctx context.Context, obj *unstructured.Unstructured) *admission.Write
 	return admission.NewWrite(ctx, attributes(upstream.Create, widgets, "default", "a", obj), configMaps.Storage, nil)
 }
 
-// The chain asks policies first, then webhooks, then functions, and those who change the
-// object before those who only look at it.
+// The chain calls policies first, then webhooks, then functions, and all of them in the mutating phase
+// before the validating one.
 func TestPluginsAreCalledInOrder(t *testing.T) {
 	var log []string
 	c := &admission.Chain{Policies: recorder{name: "policies", log: &log}, Functions: recorder{name: "functions", log: &log}}
 	if c.Empty() || !(&admission.Chain{}).Empty() {
-		t.Error("a chain does not know whether it is empty")
+		t.Error("Empty is wrong")
 	}
 	c.Webhooks = recorder{name: "webhooks", log: &log, validate: func(*admission.Write) error { return errors.New("no") }}
 	w := write(t.Context(), &unstructured.Unstructured{Object: map[string]any{}})
@@ -80,7 +80,7 @@ func TestPluginsAreCalledInOrder(t *testing.T) {
 	}
 }
 
-// compiled is a plugin that is compiled in, and judges all kinds or none.
+// compiled is a plugin that is compiled in, and applies to all kinds or none.
 type compiled struct {
 	recorder
 	all bool
@@ -95,7 +95,7 @@ func (builtinKinds) Catalogue() *resource.Catalogue {
 	return resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)
 }
 
-func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
+func TestCompiledPluginsAreFirstAndLast(t *testing.T) {
 	var log []string
 	plugin := func(name string) recorder { return recorder{name: name, log: &log} }
 	configMaps := builtinKinds{}.Catalogue().Resource("", "configmaps")
@@ -114,7 +114,7 @@ func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
 			"mutate in-tree", "mutate policies", "mutate webhooks", "mutate functions", "mutate last",
 			"validate in-tree", "validate policies", "validate webhooks", "validate functions", "validate last",
 		}},
-		{"they judge other kinds", admission.Chain{
+		{"they apply to other kinds", admission.Chain{
 			InTree: compiled{plugin("in-tree"), false}, Policies: plugin("policies"), Last: compiled{plugin("last"), false},
 		}, []string{"mutate policies", "validate policies"}},
 		{"some are off in a phase", func() admission.Chain {
@@ -138,11 +138,11 @@ func TestPluginsThatAreCompiledInStandAroundTheOthers(t *testing.T) {
 	}
 	skips := func(of admission.InTree) bool { return (&admission.Chain{InTree: of}).Skips(configMaps) }
 	if !skips(nil) || !skips(compiled{}) || skips(compiled{all: true}) {
-		t.Error("a chain does not know what it need not judge")
+		t.Error("Skips is wrong")
 	}
 }
 
-func TestAPluginThatWantsItIsReinvokedOnce(t *testing.T) {
+func TestPluginsAreReinvokedOnceOnRequest(t *testing.T) {
 	var log []string
 	again := func(w *admission.Write) error {
 		w.GetReinvocationContext().SetShouldReinvoke()
@@ -162,7 +162,7 @@ type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-// What plugins make of managedFields has to be valid; else they are as they were.
+// managedFields that plugins make invalid are restored.
 func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 	entry := map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": map[string]any{}}}
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 		warnings int
 	}{
 		{"valid ones stay", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}, {Manager: "o", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}}, 2, 0},
-		{"an operation that there is not", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Sing", APIVersion: "v1", FieldsType: "FieldsV1"}}, 1, 1},
+		{"an operation that does not exist", []metav1.ManagedFieldsEntry{{Manager: "n", Operation: "Sing", APIVersion: "v1", FieldsType: "FieldsV1"}}, 1, 1},
 	} {
 		var warned warnings
 		ctx := warning.WithWarningRecorder(t.Context(), &warned)
@@ -194,7 +194,7 @@ func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 	}
 }
 
-// replaced has a write know that its object has been changed, which a test changes itself.
+// replaced marks the object of a write as replaced. The test changes it itself.
 func replaced(w *admission.Write) error {
 	if err := w.Replace(nil); err == nil {
 		return fmt.Errorf("nothing is converted to an object")
@@ -218,7 +218,7 @@ func TestNamespaceLifecycle(t *testing.T) {
 		{"an update in a namespace that is being deleted", attributes(upstream.Update, widgets, "n", "a", nil), ending, ""},
 		{"a delete in a namespace that is being deleted", attributes(upstream.Delete, widgets, "n", "a", nil), ending, ""},
 		{"a create without a namespace", attributes(upstream.Create, widgets, "", "a", nil), gone, ""},
-		{"a question about access", attributes(upstream.Create, schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "localsubjectaccessreviews"}, "n", "", nil), gone, ""},
+		{"an access review", attributes(upstream.Create, schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "localsubjectaccessreviews"}, "n", "", nil), gone, ""},
 		{"the end of a namespace", attributes(upstream.Delete, namespaces, "n", "n", nil), there, ""},
 		{"the end of default", attributes(upstream.Delete, namespaces, "default", "default", nil), there, `namespaces "default" is forbidden: this namespace may not be deleted`},
 		{"the end of kube-system", attributes(upstream.Delete, namespaces, "kube-system", "kube-system", nil), there, `namespaces "kube-system" is forbidden: this namespace may not be deleted`},

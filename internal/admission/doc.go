@@ -1,5 +1,5 @@
-// Package admission decides which writes are changed or refused, apart from validation. It has
-// the namespace lifecycle, and a Chain of Plugins: the webhooks and policies that are stored
+// Package admission changes and rejects writes, apart from validation. It has the namespace
+// lifecycle, and a Chain of Plugins: the webhooks and policies that are stored
 // in the cluster, and the Go functions of a test.
 //
 // # A write
@@ -21,8 +21,8 @@
 // A [Chain] calls its plugins in the order of the real server: those that are compiled in,
 // policies, webhooks, then functions. Quotas come after them, in the commit, see package write;
 // one of those that are compiled in comes before the lifecycle of namespaces, and another one
-// last. If a plugin asks for it through the reinvocation context, the Chain calls Mutate
-// of all of them a second time.
+// last. If a plugin requests it through the reinvocation context, the Chain calls Mutate of all
+// of them a second time.
 //
 // A Chain is immutable. When a write has changed an object of the group
 // admissionregistration.k8s.io, the server makes a new Chain before it answers that write.
@@ -31,12 +31,12 @@
 //
 //	New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error)
 //
-// New gets the stored objects of each of its kinds, in the order of their names, and the
-// plugin that it returned last, or nil. From that it takes what it has compiled from a record
-// of the same key and revision. It returns nil if there is nothing to call. The plugin must
-// not refer to the server, because the forks of a cluster share it; it finds what it needs in
-// the Cluster of the Write. New does not fail for a stored object that cannot be compiled: the
-// plugin treats it as the real server does.
+// New gets the stored objects of each of its kinds, in the order of their names, and the plugin
+// that it returned last, or nil. It reuses what the last plugin compiled from a record of the same
+// key and revision. It returns nil if there is nothing to call. The plugin must not refer to the
+// server, because the forks of a cluster share it; it reads the Cluster of the Write instead. New
+// does not fail for a stored object that cannot be compiled: the plugin treats it as the real
+// server does.
 //
 // The Chain of a cluster without configuration is Empty, and then no Write is made.
 package admission

@@ -17,9 +17,9 @@ type Namespace struct {
 	Terminating bool
 }
 
-// NamespaceLifecycle refuses creates in namespaces that do not exist or are being deleted, and
-// the deletion of default, kube-system and kube-public. It does what upstream's admission plugin
-// of this name does.
+// NamespaceLifecycle rejects creates in namespaces that do not exist or are being deleted, and
+// the deletion of default, kube-system and kube-public, as upstream's admission plugin of this
+// name does.
 func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	isNamespace := a.GetResource().GroupResource() == schema.GroupResource{Resource: "namespaces"}
 	if a.GetOperation() == admission.Delete {
@@ -49,13 +49,13 @@ func NamespaceLifecycle(a admission.Attributes, ns Namespace) error {
 	return err
 }
 
-// isAccessReview tells whether a write is a question about what a user may do in a namespace. To
-// refuse it would tell everybody which namespaces there are.
+// isAccessReview reports whether a write is a LocalSubjectAccessReview. Rejecting it would reveal
+// which namespaces exist.
 func isAccessReview(a admission.Attributes) bool {
 	return a.GetResource().GroupResource() == schema.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 }
 
-// isImmortal tells whether a namespace can never be deleted.
+// isImmortal reports whether a namespace can never be deleted.
 func isImmortal(name string) bool {
 	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
 }

@@ -17,8 +17,8 @@ type objects struct {
 	ctx     context.Context // of the write
 }
 
-// Convert implements runtime.ObjectConvertor. It tells of a fault that has struck the conversion,
-// because the error becomes another one, or is ignored, before it reaches the answer.
+// Convert implements runtime.ObjectConvertor. It reports a fault that has struck the conversion,
+// because the error is replaced or ignored before it reaches the response.
 func (o objects) Convert(in, out, with any) error {
 	err := o.Objects.Convert(in, out, with)
 	faults.Tell(o.ctx, err)

@@ -23,7 +23,7 @@ type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
 	Cluster Cluster
-	// Explained takes down what plugins say; nil: no explanation is wanted.
+	// Explained records the results of plugins; nil: the client has not requested an explanation.
 	Explained *explained.Recorder
 
 	audit    *audit.AuditContext
@@ -44,7 +44,7 @@ type Cluster interface {
 	// List returns the objects that the selector matches, in the order of their keys. An
 	// empty namespace means all namespaces.
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
-	// Authorizer says what users may do.
+	// Authorizer returns the authorizer of users.
 	Authorizer() authorizer.UnconditionalAuthorizer
 	// HookClient returns a client for the calls of a mutating or a validating webhook.
 	HookClient(config webhook.ClientConfig, mutating bool) (*rest.RESTClient, error)
@@ -64,13 +64,13 @@ func (w *Write) Replace(versioned runtime.Object) error {
 	return w.GetObjectConvertor().Convert(versioned, w.GetObject(), nil)
 }
 
-// Resource returns the resource of the write; nil: it is not served any more.
+// Resource returns the resource of the write; nil: it is no longer served.
 func (w *Write) Resource() *resource.Resource {
 	of := w.GetResource()
 	return w.Cluster.Catalogue().Resource(of.Group, of.Resource)
 }
 
-// Replaced tells whether a plugin has changed the object.
+// Replaced reports whether a plugin has changed the object.
 func (w *Write) Replaced() bool { return w.replaced }
 
 // AddAnnotation implements admission.Attributes. The annotation goes into the audit event of

@@ -57,8 +57,8 @@ type Resource struct {
 	// change of one changes what the server asks about writes.
 	ConfiguresAdmission bool
 
-	// InTreeAdmission says that the objects are of upstream's internal types, which the
-	// admission plugins that are compiled into kube-apiserver judge.
+	// InTreeAdmission reports that the objects are of upstream's internal types, to which the admission
+	// plugins that are compiled into kube-apiserver apply.
 	InTreeAdmission bool
 
 	// Prefix is what the store keys of all objects begin with. It ends with a

@@ -109,7 +109,7 @@ type builtinKinds struct {
 	namespaces  *resource.Resource   // among all
 	definitions *resource.Resource   // among all
 
-	inTree plugins.Options // of the plugins that judge them
+	inTree plugins.Options // of the admission plugins that are compiled in
 
 	acting lifecycle.Controllers // that keep some of them
 }
@@ -132,7 +132,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	if !acting[lifecycle.ServiceAccountController] {
-		admissionOptions.OffByDefault(plugins.ServiceAccount) // no controller makes the accounts that it asks for
+		admissionOptions.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
 	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}

@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// A plugin is not asked about resources that it does not judge. So it must pass their objects without
-// a look at the cluster: here is none, and a plugin that looks panics.
+// A plugin is not called for resources to which it does not apply. So it must ignore their objects
+// without reading the cluster. This test does not have a cluster: a plugin that reads it panics.
 func TestPluginsIgnoreOtherResources(t *testing.T) {
 	everything, err := builtin.ParseRuntimeConfig("api/all=true")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestPluginsIgnoreOtherResources(t *testing.T) {
 func effect(all instances, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
 	defer func() {
 		if p := recover(); p != nil {
-			diff = "it looks at the cluster"
+			diff = "it reads the cluster"
 		}
 	}()
 	obj := r.Storage.Codec.New()
@@ -100,7 +100,7 @@ func effect(all instances, r *resource.Resource, subresource string, operation u
 	return cmp.Diff(was, obj)
 }
 
-// noCluster is a cluster that nobody may ask.
+// noCluster is a cluster that panics when it is read.
 type noCluster struct{ Cluster }
 
 func (noCluster) Authorizer() authorizer.UnconditionalAuthorizer {

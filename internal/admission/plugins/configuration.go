@@ -18,8 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 )
 
-// Configuration is what the file of kube-apiserver's flag --admission-control-config-file
-// says to plugins. The zero value says nothing.
+// Configuration is the configuration of plugins in the file of kube-apiserver's flag
+// --admission-control-config-file. The zero value configures nothing.
 type Configuration struct {
 	plugins upstream.ConfigProvider
 	// MutatingKubeconfig and ValidatingKubeconfig are the files with the credentials for
@@ -101,5 +101,5 @@ func (c Configuration) of(plugin string) (io.Reader, error) {
 	return c.plugins.ConfigFor(plugin)
 }
 
-// LimitsResources tells whether there are resources that may not be used without a quota.
+// LimitsResources reports whether there are resources that may not be used without a quota.
 func (c Configuration) LimitsResources() bool { return len(c.limited) > 0 }

@@ -19,8 +19,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// factory makes informers that look into the cluster when they are asked. It has the groups
-// that plugins ask for; the other methods of the interface are nil.
+// factory creates informers that read the cluster at each call. It has the groups that plugins
+// use; the other methods of the interface are nil.
 type factory struct {
 	informers.SharedInformerFactory
 	cluster admission.Cluster
@@ -36,7 +36,7 @@ func (f factory) Storage() storage.Interface       { return storage.New(f, "", n
 func (f factory) InformerFor(obj runtime.Object, _ internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
 	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
 	if err != nil {
-		return nil // upstream asks for kinds of its own alone
+		return nil // upstream requests only its own kinds
 	}
 	return informer{indexer: indexer{cluster: f.cluster, kind: kinds[0]}}
 }
@@ -79,7 +79,7 @@ func (i indexer) in(namespace string) ([]any, error) {
 	return all, err
 }
 
-// List implements cache.Store. It has no way to tell of an error.
+// List implements cache.Store. It cannot return an error.
 func (i indexer) List() []any {
 	all, err := i.in("")
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// Options says which plugins are on, and how they are configured.
+// Options has the plugins that are on, and their configuration.
 type Options struct {
-	// on says it of some plugins. The others are on if a real server has them on by default.
+	// on has the plugins that were turned on or off by name. The others are as on a real server.
 	on     map[string]bool
 	config Configuration
 }
@@ -52,7 +52,7 @@ func NewOptions(enable, disable []string, config Configuration) (Options, error)
 	return o, errors.Join(errs...)
 }
 
-// find returns the plugin of a name, or nil if a real server does not have it.
+// find returns the plugin of a name; nil: a real server does not have it.
 func find(name string) *plugin {
 	i := slices.IndexFunc(ordered, func(p plugin) bool { return p.name == name })
 	if i < 0 {
@@ -77,17 +77,17 @@ func (o Options) isOn(p *plugin) bool {
 
 func (o Options) isOff(name string) bool { return !o.isOn(find(name)) }
 
-// NamespaceLifecycle tells whether the plugin of this name is on.
+// NamespaceLifecycle reports whether the plugin of this name is on.
 func (o Options) NamespaceLifecycle() bool { return !o.isOff(lifecycle.PluginName) }
 
-// ResourceQuota tells whether the plugin of this name is on.
+// ResourceQuota reports whether the plugin of this name is on.
 func (o Options) ResourceQuota() bool { return !o.isOff(resourcequota.PluginName) }
 
-// Configuration returns how the plugins are configured.
+// Configuration returns the configuration of the plugins.
 func (o Options) Configuration() Configuration { return o.config }
 
-// Chain makes the chain of a cluster without policies, webhooks and functions. It fails if a
-// plugin refuses its configuration.
+// Chain returns the chain of a cluster without policies, webhooks and functions. It fails if a
+// plugin rejects its configuration.
 func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	var chain admission.Chain
 	for where, into := range map[place]*admission.InTree{first: &chain.First, inTree: &chain.InTree, last: &chain.Last} {
@@ -104,8 +104,8 @@ func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	return chain, nil
 }
 
-// at returns the plugins of a place that are on, or nil if none is. With a configuration, or
-// a plugin that needs one, they are made at once.
+// at returns the plugins of a place that are on, or nil if none is. It creates them at once if there
+// is a configuration, or if one of them needs one, so that errors in it are reported at the start.
 func (o Options) at(where place, cluster Cluster) (*plugins, error) {
 	var on []*plugin
 	configured := o.config.plugins != nil

@@ -47,23 +47,23 @@ type plugin struct {
 	name         string
 	place        place
 	register     func(*upstream.Plugins)
-	offByDefault bool // unless it is turned on
-	allKinds     bool // judges objects of all kinds, custom ones too
-	// of are the built-in resources whose objects it judges; nil: those of all. The others it would
-	// pass without a look.
+	offByDefault bool // unless it is turned on by name
+	allKinds     bool // applies to objects of all kinds, including custom ones
+	// resources has the built-in resources to whose objects the plugin applies; nil: all of them. The
+	// plugin itself would ignore the others: TestPluginsIgnoreOtherResources proves it.
 	resources []schema.GroupResource
 
 	needsConfiguration bool // does nothing without a configuration
 }
 
-// place is where the server asks a plugin.
+// place is where the server calls a plugin.
 type place int
 
 const (
 	inTree    place = iota // among the others of this package
 	first                  // before the lifecycle of namespaces
 	last                   // after everything else
-	elsewhere              // in another package, which asks the Options whether the plugin is on
+	elsewhere              // in another package, which reads the Options
 )
 
 // ordered are the plugins of a real server, in its order.

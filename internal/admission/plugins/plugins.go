@@ -13,13 +13,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// plugins judge the writes of one cluster. They are safe for concurrent use.
+// plugins admit the writes of one cluster. They are safe for concurrent use.
 type plugins struct {
 	all       []*plugin
 	instances func() (instances, error)
 }
 
-// made are plugins that have been made.
+// instances are the plugins of a cluster, by phase.
 type instances struct {
 	mutating   []mutating
 	validating []validating
@@ -35,7 +35,8 @@ type validating struct {
 	*plugin
 }
 
-// judges tells whether the plugin judges the objects of a resource; nil: it is not served any more.
+// appliesTo reports whether the plugin applies to the objects of a resource; nil: it is no longer
+// served.
 func (p *plugin) appliesTo(r *resource.Resource) bool {
 	switch {
 	case p.allKinds:
@@ -60,8 +61,7 @@ func (v validating) validate(ctx context.Context, w *admission.Write) error {
 	return w.Explain(inspect.Plugin, admission.Validating, v.name, func() error { return v.Validate(ctx, w, w) })
 }
 
-// newPlugins returns the plugins for a cluster. They are made when the first write needs
-// them.
+// newPlugins returns the plugins for a cluster. They are created when the first write needs them.
 func newPlugins(all []*plugin, config Configuration, cluster Cluster) *plugins {
 	return &plugins{all: all, instances: sync.OnceValues(func() (instances, error) { return newInstances(all, config, cluster) })}
 }
@@ -93,7 +93,7 @@ func newInstances(all []*plugin, config Configuration, cluster Cluster) (instanc
 	return out, nil
 }
 
-// Judges implements admission.InTree.
+// AppliesTo implements admission.InTree.
 func (p *plugins) AppliesTo(r *resource.Resource) bool {
 	return slices.ContainsFunc(p.all, func(p *plugin) bool { return p.appliesTo(r) })
 }

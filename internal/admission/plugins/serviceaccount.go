@@ -26,8 +26,8 @@ const ServiceAccount = serviceaccount.PluginName
 // have. The informer reads the same store, so the account does not exist.
 //
 // A controller outside of the cluster may be about to create the account default, so upstream's plugin
-// asks for it ten times, with pauses, if the error is a NotFound. Here the account is waited for, and the
-// error only has the text of a NotFound, which is all that the user of the plugin sees of it.
+// reads it ten times, with pauses, if the error is a NotFound. Here Get waits for the account, and its
+// error has only the text of a NotFound, which is all that a client sees of it.
 type accounts struct {
 	corev1client.ServiceAccountInterface
 	cluster   Cluster

@@ -22,7 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
-// call calls the webhook and returns its response, and an error if the webhook refuses the
+// call calls the webhook and returns its response, and an error if the webhook rejects the
 // write. If the call itself fails, the error is an ErrCallingWebhook, and the failure policy
 // decides.
 func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstream.VersionedAttributes, to *invocation, mutating bool) (*response, error) {
@@ -55,7 +55,7 @@ func (w *webhook) call(ctx context.Context, write *admission.Write, attr *upstre
 	return resp, nil
 }
 
-// allowDryRun refuses a dry run for a webhook that may have side effects.
+// allowDryRun rejects a dry run for a webhook that may have side effects.
 func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 	if !attr.IsDryRun() {
 		return nil
@@ -70,7 +70,7 @@ func (w *webhook) allowDryRun(attr *upstream.VersionedAttributes) error {
 	return nil
 }
 
-// send sends the review and reads the answer.
+// send sends the review and reads the response.
 func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, mutating bool) error {
 	client, err := write.Cluster.HookClient(w.client(), mutating)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, m
 	return nil
 }
 
-// roundUp rounds up to whole seconds. The webhook is told its timeout in seconds.
+// roundUp rounds up to whole seconds, the unit of the timeout that the webhook is sent.
 func roundUp(d time.Duration) time.Duration {
 	if whole := d.Truncate(time.Second); whole != d {
 		return whole + time.Second
@@ -106,12 +106,12 @@ type call struct {
 	began     time.Time
 	validates bool
 	again     bool           // in the second round
-	response  *response      // nil: there is no resp
+	response  *response      // nil: the call has failed
 	was, is   runtime.Object // the object before and after, if the webhook may change it
 	changed   bool
 }
 
-// tell tells the history of the request, and its explanation, what a call has come to.
+// record adds the result of a call to the history of the request and to its explanation.
 func (w *webhook) record(ctx context.Context, write *admission.Write, made call, err error) {
 	c := inspect.WebhookCall{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
 	var failed *webhookutil.ErrCallingWebhook
@@ -133,8 +133,8 @@ func (w *webhook) failed(reason error) error {
 	return &webhookutil.ErrCallingWebhook{WebhookName: w.Name, Reason: reason}
 }
 
-// judge applies the failure policy to an error of a call. It returns the answer of the request,
-// or nil and whether the write continues although the call has failed.
+// applyFailurePolicy applies the failure policy to an error of a call. It returns the response to the
+// request, or nil and whether the write continues although the call has failed.
 func (w *webhook) applyFailurePolicy(ctx context.Context, err error) (failedOpen bool, _ error) {
 	var failed *webhookutil.ErrCallingWebhook
 	if !errors.As(err, &failed) {
@@ -147,7 +147,7 @@ func (w *webhook) applyFailurePolicy(ctx context.Context, err error) (failedOpen
 	return !errors.Is(failed.Reason, context.Canceled), timedOut(ctx)
 }
 
-// over returns the answer of a request that has timed out, or nil.
+// timedOut returns the response to a request that has timed out, or nil.
 func timedOut(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // the timer of a call may have ended first, at the same moment

@@ -3,14 +3,14 @@
 // one.
 //
 // It follows upstream's k8s.io/apiserver/pkg/admission/plugin/webhook, and uses the parts of it
-// that need no informers: the predicates, the match conditions, the clients and the errors.
+// that do not need informers: the predicates, the match conditions, the clients and the errors.
 //
 // Mutating webhooks are called one after the other, in the order of the names of their
 // configurations and then of their places there. Each sees the object as those before it left
 // it, with defaults. Validating webhooks are called at the same time, and the write waits for
-// all of them. If several refuse, the answer is that of the first in the same order. On a real
-// server it is the answer that came first.
+// all of them. If several reject the write, the response is that of the first in the same order. On
+// a real server it is the response that came first.
 //
 // A call ends at the timeout of the webhook or of the request, whichever comes first. Nothing
-// is stored before all webhooks have answered.
+// is stored before all webhooks have responded.
 package webhook

@@ -46,7 +46,7 @@ const (
 	byCondition = "its match condition is not true: "
 )
 
-// matches is match, and says why the webhook does not match.
+// matches is match, and returns why the webhook does not match.
 func (w *webhook) matches(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions) (to *invocation, why string, err error) {
 	selected, namespaceErr := w.matchNamespace(write, attr)
 	if !selected && namespaceErr == nil {

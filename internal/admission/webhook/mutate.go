@@ -65,7 +65,7 @@ func (m *mutation) in(kind schema.GroupVersionKind) (*upstream.VersionedAttribut
 	return m.versioned, nil
 }
 
-// ask calls the webhook at a place if it matches the write.
+// admit calls the webhook at a place if it matches the write.
 func (m *mutation) admit(ctx context.Context, hook *webhook, place int) error {
 	var attr upstream.Attributes = m.write
 	if m.versioned != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// pluginName is the key of the rounds in the reinvocation context of a write.
+// pluginName is the key of the reinvocation in the reinvocation context of a write.
 const pluginName = "MutatingAdmissionWebhook"
 
-// rounds records which webhooks have to see a write again, because the object has changed since
-// they saw it: by another webhook or, between the rounds, by another plugin.
+// reinvocation records which webhooks are called again, because the object has changed since their
+// call: by another webhook or, between the rounds, by another plugin.
 type reinvocation struct {
 	second bool
 	output runtime.Object  // of the first round
-	called map[string]bool // the webhooks called since the last change that want to be called again
+	called map[string]bool // the webhooks called since the last change whose reinvocationPolicy is IfNeeded
 	again  map[string]bool // the webhooks that will be called again
 }
 
@@ -45,7 +45,7 @@ func (r *reinvocation) begin(obj runtime.Object) {
 	}
 }
 
-// end keeps the object for the second round, if a webhook may want to see it again.
+// end keeps the object for the second round, if a webhook may be called again.
 func (r *reinvocation) end(obj runtime.Object) {
 	if len(r.called) > 0 && obj != nil {
 		r.output = obj.DeepCopyObject()

@@ -14,14 +14,14 @@ import (
 )
 
 // review is the AdmissionReview for a webhook, and an empty one of the same version for its
-// answer.
+// response.
 type review struct {
 	uid      types.UID
 	request  runtime.Object
 	response runtime.Object
 }
 
-// newReview makes the review in the first version of the webhook's list that the server
+// newReview returns the review in the first version of the webhook's list that the server
 // supports.
 func newReview(uid types.UID, accepted []string, attr *upstream.VersionedAttributes, call *invocation) (*review, error) {
 	for _, version := range accepted {
@@ -72,13 +72,14 @@ func toV1beta1(r *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionReque
 	}
 }
 
-// response is the answer of a webhook, in either version of AdmissionReview.
+// response is the response of a webhook, in either version of AdmissionReview.
 type response struct {
 	admissionv1.AdmissionResponse
 	patchType admissionv1.PatchType
 }
 
-// response checks the answer. In v1beta1 an answer needs few of the fields that v1 requires.
+// check returns the response if it is valid. A v1beta1 response needs few of the fields that v1
+// requires.
 func (r *review) check(mutating bool) (*response, error) {
 	if resp, ok := r.response.(*admissionv1.AdmissionReview); ok {
 		if resp.Response == nil {

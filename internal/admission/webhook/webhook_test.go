@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// unreachable is a cluster in which there is no calling a webhook.
+// unreachable is a cluster in which webhooks cannot be called.
 type unreachable struct {
 	admission.Cluster
 	panics bool
@@ -48,7 +48,7 @@ func configMaps(t *testing.T) *resource.Version {
 	return nil
 }
 
-// ask asks one webhook about the create of a ConfigMap, in both phases.
+// callBoth calls one webhook for the create of a ConfigMap, in both phases.
 func callBoth(t *testing.T, c admission.Cluster, dryRun bool, change func(*admissionregistrationv1.MutatingWebhook)) (mutating, validating error) {
 	t.Helper()
 	w := admissionregistrationv1.MutatingWebhook{

@@ -37,7 +37,7 @@ type webhook struct {
 	conditions                matchconditions.Matcher // nil if there are none
 }
 
-// New makes the plugin from the stored configurations. It takes the webhooks of unchanged
+// New returns the plugin for the stored configurations. It takes the webhooks of unchanged
 // records from the last plugin.
 func New(was admission.Plugin, mutating, validating []store.Record) (admission.Plugin, error) {
 	former, _ := was.(*Webhooks)
@@ -91,7 +91,7 @@ func decodeValidating(text string) (string, []admissionregistrationv1.MutatingWe
 	return decodeMutating(text)
 }
 
-// compiler compiles match conditions. It is made once in a process, which takes a few
+// compiler compiles match conditions. It is created once in a process, which takes a few
 // milliseconds.
 var compiler = sync.OnceValue(func() plugincel.ConditionCompiler {
 	return plugincel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
@@ -125,7 +125,7 @@ func compileConditions(declared []admissionregistrationv1.MatchCondition) plugin
 	return compiler().CompileCondition(conditions, plugincel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.StoredExpressions)
 }
 
-// ignores tells whether the write continues when the call of the webhook fails.
+// ignores reports whether the write continues when the call of the webhook fails.
 func (w *webhook) ignores() bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }

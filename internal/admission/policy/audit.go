@@ -35,14 +35,14 @@ func publishFailures(a admission.Attributes, failures []failure) {
 	}
 	value, err := json.Marshal(failures[:min(len(failures), maxFailures)])
 	if err != nil {
-		klog.ErrorS(err, "Failed validations cannot be written down", "key", failuresKey)
+		klog.ErrorS(err, "Failed to marshal the failed validations", "key", failuresKey)
 		return
 	}
 	annotate(a, failuresKey, string(value))
 }
 
-// annotations holds the values of a policy's audit annotations, for all of its bindings. Each
-// value is there once.
+// annotations holds the values of a policy's audit annotations, for all of its bindings, each value
+// once.
 type annotations struct {
 	keys   []string
 	values map[string][]string
@@ -71,6 +71,6 @@ func (a *annotations) publish(policy string, to admission.Attributes) {
 
 func annotate(a admission.Attributes, key, value string) {
 	if err := a.AddAnnotation(key, value); err != nil {
-		klog.ErrorS(err, "An audit annotation cannot be added", "key", key)
+		klog.ErrorS(err, "Failed to add an audit annotation", "key", key)
 	}
 }

@@ -28,14 +28,14 @@ func TestAPolicyIsCompiledOnce(t *testing.T) {
 		return p.(*plugin).validating[0].validatingEvaluator
 	}
 	if p, err := New(nil, []store.Record{stored("p", "1", "1 == 1")}, nil, nil, nil); p != nil || err != nil {
-		t.Fatal("a policy without a binding has something to say:", p, err)
+		t.Fatal("a policy without a binding is evaluated:", p, err)
 	}
-	known, ok := compiledValidating.Get(cache.NewID(gjson.Get(stored("p", "1", "1 == 1").Value, "spec").Raw))
+	shared, ok := compiledValidating.Get(cache.NewID(gjson.Get(stored("p", "1", "1 == 1").Value, "spec").Raw))
 	if !ok {
 		t.Fatal("a policy is not compiled when it is stored")
 	}
 	first := hook(stored("p", "1", "1 == 1"))
-	if first != known.evaluator {
+	if first != shared.evaluator {
 		t.Error("a policy that was stored before is compiled when it is bound")
 	}
 	if hook(stored("p", "7", "1 == 1")) != first {

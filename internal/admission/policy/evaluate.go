@@ -94,7 +94,7 @@ func (p *validatingPolicy) evaluate(ctx context.Context, as schema.GroupVersionR
 	return out
 }
 
-// ignores tells whether a write is admitted if the policy cannot be evaluated.
+// ignores reports whether a write is admitted if the policy cannot be evaluated.
 func (p *validatingPolicy) ignores() bool {
 	return failurePolicy(p.Spec.FailurePolicy) == admissionregistrationv1.Ignore
 }
@@ -111,7 +111,7 @@ func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, mes
 		return decision{admits: true}
 	}
 	validation := value.ExpressionAccessor.(expression.Validation)
-	d := decision{reason: metav1.StatusReasonInvalid, message: worded(message)}
+	d := decision{reason: metav1.StatusReasonInvalid, message: messageOf(message)}
 	if validation.Reason != nil {
 		d.reason = *validation.Reason
 	}
@@ -124,9 +124,9 @@ func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, mes
 	return d
 }
 
-// worded returns the value of a messageExpression, if it is a text of one line that is not too
-// long.
-func worded(message plugincel.EvaluationResult) string {
+// messageOf returns the value of a messageExpression, or the empty string if it is not a string, has
+// several lines or is too long.
+func messageOf(message plugincel.EvaluationResult) string {
 	if message.Error != nil || message.EvalResult == nil {
 		return ""
 	}

@@ -19,8 +19,8 @@ import (
 type evaluator struct {
 	constraints *match
 	conditions  matchconditions.Matcher // nil if there are none
-	err         error                   // why there is no compiler
-	// usesNamespace says that an expression may use namespaceObject.
+	err         error                   // of creating the compiler
+	// usesNamespace reports that an expression may use namespaceObject.
 	usesNamespace bool
 }
 
@@ -40,7 +40,7 @@ func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables
 	}
 	compiler.CompileAndStoreVariables(expression.Variables(variables), decls, environment.StoredExpressions)
 	for _, v := range variables {
-		e.sees(v.Expression)
+		e.scan(v.Expression)
 	}
 	if len(conditions) > 0 {
 		accessors := make([]plugincel.ExpressionAccessor, len(conditions))
@@ -53,7 +53,7 @@ func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables
 	return e, compiler
 }
 
-func (e *evaluator) sees(text string) {
+func (e *evaluator) scan(text string) {
 	e.usesNamespace = e.usesNamespace || strings.Contains(text, plugincel.NamespaceVarName)
 }
 
@@ -77,16 +77,16 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 	for i := range spec.Validations {
 		of := &spec.Validations[i]
 		validations[i] = expression.Validation{Validation: of}
-		v.sees(of.Expression)
+		v.scan(of.Expression)
 		if of.MessageExpression != "" {
 			messages[i] = expression.Message(of.MessageExpression)
 			v.hasMessages = true
-			v.sees(of.MessageExpression)
+			v.scan(of.MessageExpression)
 		}
 	}
 	for i, a := range spec.AuditAnnotations {
 		annotations[i] = expression.AuditAnnotation{Key: a.Key, Value: a.ValueExpression}
-		v.sees(a.ValueExpression)
+		v.scan(a.ValueExpression)
 	}
 	v.validations = compiler.CompileCondition(validations, decls, environment.StoredExpressions)
 	v.annotations = compiler.CompileCondition(annotations, decls, environment.StoredExpressions)
@@ -115,11 +115,11 @@ func compileMutating(spec *admissionregistrationv1.MutatingAdmissionPolicySpec) 
 		switch {
 		case mutation.PatchType == admissionregistrationv1.PatchTypeJSONPatch && mutation.JSONPatch != nil:
 			e := &patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression}
-			m.sees(e.Expression)
+			m.scan(e.Expression)
 			m.patchers = append(m.patchers, patch.NewJSONPatcher(m.compiler.CompileMutatingEvaluator(e, decls, environment.StoredExpressions)))
 		case mutation.PatchType == admissionregistrationv1.PatchTypeApplyConfiguration && mutation.ApplyConfiguration != nil:
 			e := &patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression}
-			m.sees(e.Expression)
+			m.scan(e.Expression)
 			m.patchers = append(m.patchers, patch.NewApplyConfigurationPatcher(m.compiler.CompileMutatingEvaluator(e, decls, environment.StoredExpressions)))
 		}
 	}

@@ -45,7 +45,7 @@ type matched struct {
 	kind     schema.GroupVersionKind
 }
 
-// matches tells whether the request matches, and in which kind and resource.
+// matches reports whether the request matches, and in which kind and resource.
 func (m *match) matches(r *request) (matched, bool, error) {
 	if m.missing {
 		return matched{}, false, errors.New("policy contained no match constraints, a required field")
@@ -161,7 +161,7 @@ func (r *rule) matchesOperation(operation admission.Operation) bool {
 	})
 }
 
-// matchesScope tells whether the request has the scope of a rule. Namespaces are cluster-scoped.
+// matchesScope reports whether the request has the scope of a rule. Namespaces are cluster-scoped.
 func (r *rule) matchesScope(gvr schema.GroupVersionResource, namespace string) bool {
 	clusterScoped := namespace == "" || gvr == schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	switch r.scope {

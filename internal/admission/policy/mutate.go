@@ -30,7 +30,7 @@ type invocation struct {
 	param   runtime.Object
 }
 
-// mutationError says that a policy could not be evaluated. Its binding is nil if the policy
+// mutationError reports that a policy could not be evaluated. Its binding is nil if the policy
 // itself is the reason.
 type mutationError struct {
 	policy  *mutatingPolicy
@@ -46,8 +46,7 @@ func (e *mutationError) Error() string {
 	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", e.policy.Name, e.binding.Name, e.err)
 }
 
-// Mutate implements admission.Plugin. There is nothing to change where something is
-// deleted.
+// Mutate implements admission.Plugin. A delete does not have an object that could be changed.
 func (p *plugin) Mutate(ctx context.Context, w *admission.Write) error {
 	if len(p.mutating) == 0 || w.GetOperation() == upstream.Delete || exempt[w.GetResource().GroupResource()] {
 		return nil
@@ -184,7 +183,7 @@ func (r *request) invoke(ctx context.Context, invocations []invocation) (failed 
 		if again.skips(i) {
 			continue
 		}
-		before, known := versioned.VersionedObject.Object(), len(failed)
+		before, failedBefore := versioned.VersionedObject.Object(), len(failed)
 		for _, patcher := range i.policy.patchers {
 			last = versioned
 			if before == nil {
@@ -199,7 +198,7 @@ func (r *request) invoke(ctx context.Context, invocations []invocation) (failed 
 				failed = append(failed, mutationError{i.policy, i.binding, err, metav1.StatusReasonInvalid})
 			}
 		}
-		r.explainMutation(i, before, versioned.VersionedObject.Object(), failed[known:])
+		r.explainMutation(i, before, versioned.VersionedObject.Object(), failed[failedBefore:])
 		again.invoked(i, !equality.Semantic.DeepEqual(before, versioned.VersionedObject.Object()))
 	}
 	if last == nil || !last.Dirty {
@@ -240,8 +239,8 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 	return nil
 }
 
-// types returns the type converter of the kind that the policy sees. Like a real server it looks in
-// what OpenAPI says of the version of that kind. The version of a Scale, autoscaling/v1, does not
+// types returns the type converter of the kind in which the policy sees the object. Like a real server
+// it reads the OpenAPI document of the version of that kind. The version of a Scale, autoscaling/v1, does not
 // describe it there, because no path of autoscaling/v1 has a Scale. So a Scale cannot be merged.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
 	if as.kind.GroupVersion() != as.resource.GroupVersion() {

@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/tidwall/gjson"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -35,7 +33,7 @@ type validatingPolicy struct {
 
 type validatingBinding struct {
 	*admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	match *match // nil if the binding matches whatever the policy matches
+	match *match // nil: the binding matches every write that the policy matches
 }
 
 // mutatingPolicy is a policy with the bindings that name it, by name.
@@ -74,76 +72,65 @@ func New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, err
 		former = &plugin{}
 	}
 	p := &plugin{}
-	if err := p.readValidating(former, records[0], records[1]); err != nil {
+	var err error
+	p.validating, p.validatingSpecs, err = readPolicies(records[0], records[1], former.validatingSpecs, compiledValidating, compileValidating, newValidatingPolicy)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.readMutating(former, records[2], records[3]); err != nil {
+	p.mutating, p.mutatingSpecs, err = readPolicies(records[2], records[3], former.mutatingSpecs, compiledMutating, compileMutating, newMutatingPolicy)
+	if err != nil || len(p.validating) == 0 && len(p.mutating) == 0 {
 		return nil, err
-	}
-	if len(p.validating) == 0 && len(p.mutating) == 0 {
-		return nil, nil
 	}
 	return p, nil
 }
 
-func (p *plugin) readValidating(former *plugin, policies, bindings []store.Record) error {
-	all, err := readAll[admissionregistrationv1.ValidatingAdmissionPolicyBinding](bindings)
-	if err != nil {
-		return err
+// readPolicies returns the policies that a binding names, in the order of the records, and the
+// compiled specs of all policies. newPolicy returns a policy with those of the bindings that name it.
+func readPolicies[S, E, B, P any](policies, bindings []store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
+	compileSpec func(*S) E, newPolicy func(name string, c *compiled[S, E], bindings []*B) (p P, bound bool)) ([]P, compiledSpecs[S, E], error) {
+	decoded := make([]*B, len(bindings))
+	for i, record := range bindings {
+		decoded[i] = new(B)
+		if err := json.Unmarshal([]byte(record.Value), decoded[i]); err != nil {
+			return nil, nil, fmt.Errorf("reading %s: %w", record.Key, err)
+		}
 	}
-	p.validatingSpecs = compiledSpecs[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]{}
+	var all []P
+	specs := compiledSpecs[S, E]{}
 	for _, record := range policies {
-		c, err := p.validatingSpecs.compile(record, former.validatingSpecs, compiledValidating, compileValidating)
+		c, err := specs.compile(record, former, shared, compileSpec)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		policy := validatingPolicy{
-			ValidatingAdmissionPolicy: &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metadataOf(record), Spec: c.spec},
-			validatingEvaluator:       c.evaluator,
-		}
-		for _, b := range all {
-			if b.Spec.PolicyName == policy.Name {
-				policy.bindings = append(policy.bindings, validatingBinding{b, bindingMatch(b.Spec.MatchResources)})
-			}
-		}
-		if len(policy.bindings) > 0 {
-			p.validating = append(p.validating, policy)
+		if p, bound := newPolicy(gjson.Get(record.Value, "metadata.name").Str, c, decoded); bound {
+			all = append(all, p)
 		}
 	}
-	slices.SortFunc(p.validating, func(a, b validatingPolicy) int { return cmp.Compare(a.Name, b.Name) })
-	return nil
+	return all, specs, nil
 }
 
-func (p *plugin) readMutating(former *plugin, policies, bindings []store.Record) error {
-	all, err := readAll[admissionregistrationv1.MutatingAdmissionPolicyBinding](bindings)
-	if err != nil {
-		return err
-	}
-	p.mutatingSpecs = compiledSpecs[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]{}
-	for _, record := range policies {
-		c, err := p.mutatingSpecs.compile(record, former.mutatingSpecs, compiledMutating, compileMutating)
-		if err != nil {
-			return err
-		}
-		policy := mutatingPolicy{
-			MutatingAdmissionPolicy: &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metadataOf(record), Spec: c.spec},
-			mutatingEvaluator:       c.evaluator,
-		}
-		for _, b := range all {
-			if b.Spec.PolicyName == policy.Name {
-				policy.bindings = append(policy.bindings, mutatingBinding{b, bindingMatch(b.Spec.MatchResources)})
-			}
-		}
-		if len(policy.bindings) > 0 {
-			p.mutating = append(p.mutating, policy)
+func newValidatingPolicy(name string, c *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator],
+	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding) (p validatingPolicy, bound bool) {
+	p.ValidatingAdmissionPolicy = &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: c.spec}
+	p.validatingEvaluator = c.evaluator
+	for _, b := range bindings {
+		if b.Spec.PolicyName == name {
+			p.bindings = append(p.bindings, validatingBinding{b, bindingMatch(b.Spec.MatchResources)})
 		}
 	}
-	slices.SortFunc(p.mutating, func(a, b mutatingPolicy) int { return cmp.Compare(a.Name, b.Name) })
-	return nil
+	return p, len(p.bindings) > 0
 }
 
-func metadataOf(record store.Record) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: gjson.Get(record.Value, "metadata.name").Str}
+func newMutatingPolicy(name string, c *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator],
+	bindings []*admissionregistrationv1.MutatingAdmissionPolicyBinding) (p mutatingPolicy, bound bool) {
+	p.MutatingAdmissionPolicy = &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: c.spec}
+	p.mutatingEvaluator = c.evaluator
+	for _, b := range bindings {
+		if b.Spec.PolicyName == name {
+			p.bindings = append(p.bindings, mutatingBinding{b, bindingMatch(b.Spec.MatchResources)})
+		}
+	}
+	return p, len(p.bindings) > 0
 }
 
 func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
@@ -155,13 +142,13 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 
 // compile adds the compiled spec of a stored policy. It compiles the spec unless it finds it in
 // the last plugin or in the cache.
-func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], known *cache.Cache[cache.ID, *compiled[S, E]],
+func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
 	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
 	id := cache.NewID(text)
 	c, ok := former[id]
 	if !ok {
-		c, ok = known.Get(id)
+		c, ok = shared.Get(id)
 	}
 	if !ok {
 		c = &compiled[S, E]{}
@@ -169,21 +156,10 @@ func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs
 			return nil, fmt.Errorf("reading %s: %w", record.Key, err)
 		}
 		c.evaluator = compileSpec(&c.spec)
-		c = known.Put(id, c, 1)
+		c = shared.Put(id, c, 1)
 	}
 	all[id] = c
 	return c, nil
-}
-
-func readAll[T any](records []store.Record) ([]*T, error) {
-	all := make([]*T, len(records))
-	for i, record := range records {
-		all[i] = new(T)
-		if err := json.Unmarshal([]byte(record.Value), all[i]); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", record.Key, err)
-		}
-	}
-	return all, nil
 }
 
 // exempt has the kinds to which policies do not apply, so that wrong policies can always be

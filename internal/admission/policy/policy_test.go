@@ -215,7 +215,7 @@ func TestConfigurationsThatValidationKeepsOutFail(t *testing.T) {
 	}
 }
 
-// otherVersion has ConfigMaps in a second version, which nothing is known of.
+// otherVersion has ConfigMaps in a second version, which does not exist.
 type otherVersion struct{ admission.ObjectInterfaces }
 
 var configMapsV2 = schema.GroupVersionResource{Version: "v2", Resource: "configmaps"}
@@ -249,7 +249,7 @@ func TestObjectsThatCannotBeConverted(t *testing.T) {
 		as               func(admission.ObjectInterfaces) admission.ObjectInterfaces
 		validate, mutate string
 	}{
-		{"to a kind that is not known", func(o admission.ObjectInterfaces) admission.ObjectInterfaces { return otherVersion{o} },
+		{"to an unknown kind", func(o admission.ObjectInterfaces) admission.ObjectInterfaces { return otherVersion{o} },
 			`422 Invalid configmaps "a" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: unable to convert to /v2, Resource=configmaps: unknown kind`,
 			`403 Forbidden policy "m" denied request: failed to configure policy: unable to convert to /v2, Resource=configmaps: unknown kind`},
 		{"because that fails", func(o admission.ObjectInterfaces) admission.ObjectInterfaces { return convertible{otherVersion{o}} },
@@ -298,7 +298,7 @@ func TestAKindWithoutTypesCannotBeChanged(t *testing.T) {
 	}
 }
 
-// One plugin is asked by many requests at once.
+// Many requests use one plugin at the same time.
 func TestRequestsDoNotDisturbEachOther(t *testing.T) {
 	var c configured
 	c.validate("p", constraints("", "configmaps")+`,"variables":[{"name":"a","expression":"object.data.a"},{"name":"b","expression":"variables.a + '!'"}],

@@ -39,10 +39,11 @@ type reinvocation struct {
 // reinvocationOf returns the reinvocation of a write.
 func reinvocationOf(c admission.ReinvocationContext) *reinvocation {
 	const plugin = "MutatingAdmissionPolicy"
-	if known, ok := c.Value(plugin).(*reinvocation); ok {
-		return known
+	r, ok := c.Value(plugin).(*reinvocation)
+	if ok {
+		return r
 	}
-	r := &reinvocation{ReinvocationContext: c, again: map[invocationKey]bool{}}
+	r = &reinvocation{ReinvocationContext: c, again: map[invocationKey]bool{}}
 	c.SetValue(plugin, r)
 	return r
 }
@@ -62,7 +63,7 @@ func (r *reinvocation) end(obj runtime.Object) {
 	}
 }
 
-// skips tells whether the second round leaves out an invocation.
+// skips reports whether the second round leaves out an invocation.
 func (r *reinvocation) skips(i invocation) bool { return r.IsReinvoke() && !r.again[i.key()] }
 
 // invoked records an invocation, and whether it has changed the object after those before it.
@@ -75,13 +76,13 @@ func (r *reinvocation) invoked(i invocation, changed bool) {
 	}
 }
 
-// changed asks for a second round.
+// changed requests a second round.
 func (r *reinvocation) changed() {
 	r.require()
 	r.SetShouldReinvoke()
 }
 
-// require makes the second round repeat all invocations that want it.
+// require makes the second round repeat all invocations whose reinvocationPolicy is IfNeeded.
 func (r *reinvocation) require() {
 	for _, key := range r.invokedBefore {
 		r.again[key] = true

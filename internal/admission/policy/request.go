@@ -26,7 +26,7 @@ type request struct {
 	name        string
 
 	equivalents []schema.GroupVersionResource // the resource in its other versions
-	knowsOthers bool
+	othersRead  bool
 	versions    map[schema.GroupVersionKind]*admission.VersionedAttributes
 	in          func() (*corev1.Namespace, error)
 	labels      func() objectLabels
@@ -44,13 +44,13 @@ func newRequest(w *restadmission.Write) *request {
 }
 
 // objectLabels has the labels that an objectSelector selects by: those of the object and those
-// of the old object. Nil means that there is no such object.
+// of the old object. Nil means that the object does not exist.
 type objectLabels struct{ is, was labels.Set }
 
 // others returns the resource in its other versions.
 func (r *request) others() []schema.GroupVersionResource {
-	if !r.knowsOthers {
-		r.knowsOthers = true
+	if !r.othersRead {
+		r.othersRead = true
 		for _, gvr := range r.GetEquivalentResourceMapper().EquivalentResourcesFor(r.resource, r.subresource) {
 			if gvr != r.resource {
 				r.equivalents = append(r.equivalents, gvr)
@@ -62,8 +62,8 @@ func (r *request) others() []schema.GroupVersionResource {
 
 // as returns the write with its objects in the version of a kind.
 func (r *request) as(kind schema.GroupVersionKind) (*admission.VersionedAttributes, error) {
-	if known := r.versions[kind]; known != nil {
-		return known, nil
+	if versioned := r.versions[kind]; versioned != nil {
+		return versioned, nil
 	}
 	versioned, err := admission.NewVersionedAttributes(r.Write, kind, r.Write)
 	if err != nil {

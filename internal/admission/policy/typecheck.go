@@ -28,8 +28,8 @@ const maxTypes = 10
 
 // TypeCheck checks the validations of a policy and their messages against the types of the
 // kinds that its constraints name without a wildcard. It compiles each expression again, with
-// those types in place of dynamic ones, and returns a warning for each error. It does what
-// upstream's TypeChecker does.
+// those types in place of dynamic ones, and returns a warning for each error, as upstream's
+// TypeChecker does. The package of that one imports the fake clientset.
 func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource.Catalogue) []admissionregistrationv1.ExpressionWarning {
 	var checkers []typeChecker
 	params, hasParams := paramType(p.Spec.ParamKind, c)
@@ -46,8 +46,8 @@ func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource
 	check := func(path *field.Path, text string) {
 		var found []string
 		for _, checker := range checkers {
-			if complaint := checker.check(text); complaint != "" {
-				found = append(found, complaint)
+			if warning := checker.check(text); warning != "" {
+				found = append(found, warning)
 			}
 		}
 		if len(found) > 0 {
@@ -140,7 +140,7 @@ func paramType(kind *admissionregistrationv1.ParamKind, c *resource.Catalogue) (
 	if err != nil {
 		return nil, false
 	}
-	t, _ = declType(gv.WithKind(kind.Kind), c, "1") // nil if its type is not known
+	t, _ = declType(gv.WithKind(kind.Kind), c, "1") // nil: its schema is not published
 	return t, true
 }
 
@@ -187,8 +187,8 @@ func newTypeChecker(kind schema.GroupVersionKind, object, params *apiservercel.D
 	return checker, nil
 }
 
-// CompileCELExpression implements plugincel.Compiler. It is for the types alone: there
-// is no program in the result.
+// CompileCELExpression implements plugincel.Compiler. It checks
+// the types alone: the result does not have a program.
 func (c typeChecker) CompileCELExpression(e plugincel.ExpressionAccessor, _ plugincel.OptionalVariableDeclarations, mode environment.Type) plugincel.CompilationResult {
 	env, err := c.composed.Env(mode)
 	if err != nil {
@@ -203,7 +203,7 @@ func (c typeChecker) CompileCELExpression(e plugincel.ExpressionAccessor, _ plug
 	return plugincel.CompilationResult{OutputType: ast.OutputType()}
 }
 
-// check returns what is wrong with an expression, or the empty string.
+// check returns the warning for an expression, or the empty string.
 func (c typeChecker) check(text string) string {
 	err := c.composed.CompileCELExpression(expression.Variable{Expression: text}, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions).Error
 	switch {
@@ -215,7 +215,7 @@ func (c typeChecker) check(text string) string {
 	return fmt.Sprintf("%v: type checking error: %v\n", c.kind, err)
 }
 
-var errNoSchema = errors.New("no schema is published of the kind")
+var errNoSchema = errors.New("the kind does not have a published schema")
 
 // declType returns the type of a kind, made from its published schema.
 func declType(kind schema.GroupVersionKind, c *resource.Catalogue, suffix string) (*apiservercel.DeclType, error) {

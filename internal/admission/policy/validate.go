@@ -31,15 +31,15 @@ func (d *denial) Error() string {
 	return fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", d.policy.Name, d.binding.Name, d.message)
 }
 
-// verdict collects the decisions about one request.
-type verdict struct {
+// outcome collects the decisions about one request.
+type outcome struct {
 	denials  []denial
 	failures []failure // for the audit annotation
 }
 
 // misconfigured denies the request for a policy that cannot be evaluated, if its failurePolicy
 // is Fail.
-func (v *verdict) misconfigured(r *request, p *validatingPolicy, b *validatingBinding, err error) {
+func (v *outcome) misconfigured(r *request, p *validatingPolicy, b *validatingBinding, err error) {
 	r.explainMisconfigured(p, b, err)
 	what := "policy"
 	if b != nil {
@@ -66,7 +66,7 @@ func (p *plugin) Validate(ctx context.Context, w *admission.Write) error {
 	if len(p.validating) == 0 || exempt[w.GetResource().GroupResource()] {
 		return nil
 	}
-	r, v := newRequest(w), &verdict{}
+	r, v := newRequest(w), &outcome{}
 	for i := range p.validating {
 		if err := p.validating[i].validate(ctx, r, v); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (p *plugin) Validate(ctx context.Context, w *admission.Write) error {
 }
 
 // validate collects the decisions of the policy with its bindings.
-func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict) error {
+func (p *validatingPolicy) validate(ctx context.Context, r *request, v *outcome) error {
 	as, matches, err := p.constraints.matches(r)
 	if err != nil {
 		v.misconfigured(r, p, nil, err)
@@ -148,7 +148,7 @@ func (p *validatingPolicy) validate(ctx context.Context, r *request, v *verdict)
 }
 
 // enforce takes the actions of the binding for decisions that deny the request.
-func (v *verdict) enforce(ctx context.Context, p *validatingPolicy, b *validatingBinding, decisions []decision) {
+func (v *outcome) enforce(ctx context.Context, p *validatingPolicy, b *validatingBinding, decisions []decision) {
 	for i, d := range decisions {
 		if d.admits {
 			continue

@@ -10,7 +10,7 @@
 // For each write, and each policy in the order of their names:
 //
 //	the policy's matchConstraints ── no ──→ next policy
-//	paramKind: is there such a kind?
+//	paramKind: is the kind served?
 //	each binding, by name: matchResources ── no ──→ next binding
 //	    params: none, one, or as many as a selector finds
 //	    each of these: matchConditions, then the expressions, within one budget
@@ -18,10 +18,12 @@
 // The decisions of all policies are collected, and the first that denies is the answer. If a
 // policy cannot be evaluated, its failurePolicy decides.
 //
-// Upstream's own plugins are built on informers, so this package replaces them. It uses those
-// of upstream's packages that are not: admission/plugin/cel compiles and evaluates,
-// webhook/matchconditions judges conditions, policy/mutating/patch makes patches.
+// The evaluation is ours, made of those packages of upstream that stand alone: admission/plugin/cel
+// compiles and evaluates, webhook/matchconditions evaluates conditions, policy/mutating/patch creates
+// patches. Upstream's dispatchers and its TypeChecker are exported, and they evaluate these policies
+// alike at about the same cost, but their package policy/generic imports client-go's fake clientset, 65
+// packages that no other code here needs.
 //
-// Everything that New makes is immutable and does not refer to a server, so that forks share
-// it. What it needs of the cluster comes with the write.
+// Everything that New returns is immutable and does not refer to a server, so that forks share
+// it. The Write gives access to the cluster.
 package policy

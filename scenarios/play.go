@@ -262,7 +262,7 @@ func (s step) play(ctx context.Context, c *client, answers map[string]answer) (a
 	if err != nil {
 		return fail("%v", err)
 	}
-	target, a, err := s.verb.play(ctx, c, request)
+	target, a, err := actions[s.verb.name](ctx, c, request)
 	failure.Object = target.String()
 	if err == nil {
 		err = c.webhooks.failure()

@@ -26,8 +26,8 @@ import (
 
 	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
-	"github.com/fakecluster/fakecluster/scenarios"
 )
 
 // cronTabs is the resource of the examples, defined in config/crd.
@@ -405,7 +405,7 @@ func TestEveryOptionHasAnExample(t *testing.T) {
 
 func TestDocsListEveryScenarioStep(t *testing.T) {
 	var steps []string
-	for _, s := range scenarios.Steps() {
+	for _, s := range syntax.StepDocs() {
 		steps = append(steps, s.Name+": "+s.Argument)
 	}
 	slices.Sort(steps)

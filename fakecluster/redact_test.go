@@ -29,9 +29,9 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	recordsession "github.com/fakecluster/fakecluster/internal/scenario/record"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/rest"
-	"github.com/fakecluster/fakecluster/scenarios"
 )
 
 // The values that are secret contain one of these.
@@ -409,7 +409,7 @@ func leaksOf(t *testing.T, random secretWrites, kind, folder string, echoed map[
 	manifests, webhooks := filepath.Join(t.TempDir(), "manifests.yaml"), filepath.Join(t.TempDir(), "webhooks.yaml")
 	must(t, os.WriteFile(manifests, fmt.Appendf(nil, echoingManifests, seedtest.Pick(random, "[Deny, Audit]", "[Warn]"), secretText), 0o600))
 	must(t, os.WriteFile(webhooks, fmt.Appendf(nil, echoingWebhook, kind, seedtest.Pick(random, "Fail", "Ignore")), 0o600))
-	var recorder scenarios.Recorder
+	var recorder recordsession.Recorder
 	of := &failing{TB: t, failed: true}
 	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithSeed(random.Uint64()), fakecluster.WithManifests(manifests),
 		fakecluster.WithWebhookPaths(webhooks), fakecluster.WithMiddleware(recorder.Wrap), fakecluster.WithService("default", "hooks", 443, echoing(&how)),
@@ -491,7 +491,7 @@ func leaksOf(t *testing.T, random secretWrites, kind, folder string, echoed map[
 		c.ReportPage("ui").ServeHTTP(page, httptest.NewRequest("GET", path, nil))
 		check("--ui "+path, page.Body.String())
 	}
-	session, steps := recorder.Scenario(scenarios.Beginning{})
+	session, steps := recorder.Scenario(recordsession.InitialState{})
 	if steps < 300 {
 		t.Errorf("%d steps", steps)
 	}

@@ -415,8 +415,8 @@
 //
 // # A cluster that runs already
 //
-// With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig: see
-// [External]. Each scenario has namespaces and groups of definitions of its own, which it sees
+// With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig.
+// Each scenario has namespaces and groups of definitions of its own, which it sees
 // under the names that it gives them, and all that it creates is deleted at its end. Whatever else
 // is in the cluster, scenarios see, too, such as the definitions of an operator that runs there; so those that see or change more than their own namespaces
 // and definitions are played one after the other, and the rest together. Webhooks are served at
@@ -442,7 +442,7 @@
 // # Expectations from answers
 //
 // With --update the command rewrites the expectations of scenarios that fail, in their files, to
-// what the cluster has answered: see [Player.Update]. Only what differs changes; comments, order
+// what the cluster has answered. Only what differs changes; comments, order
 // and layout stay. A field that is not there becomes !absent, and what is new each time, such as
 // a uid, becomes !present. A failure says why an expectation cannot be rewritten: it is a condition
 // or computed from another answer, stands in another file or behind an anchor, or is shared by
@@ -452,14 +452,14 @@
 // # A session as a scenario
 //
 // "fakecluster serve --record FILE" writes what kubectl or a program does with the cluster to a new
-// file, when it ends: see [Recorder]. Watches and discovery are left out, requests say whose
+// file, when it ends. Watches and discovery are left out, requests say whose
 // they are, values that the server has made are referred to, and expectations have what the server
 // has added to what was sent. It is then played once, and what is answered otherwise becomes !present.
 // A session that becomes longer than 16 MiB of text is not written further, and its file says so.
 //
 // # The log
 //
-// [Reporter] writes one timed line for each scenario that passed, on a terminal only if it is
+// The command writes one timed line for each scenario that passed, on a terminal only if it is
 // asked to. For one that failed it shows
 // the step's file and line, its number, what it did to which object, and the difference
 // between the expected answer and the actual one (-want +got). The last line is

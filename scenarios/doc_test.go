@@ -3,22 +3,27 @@ package scenarios
 import (
 	goparser "go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // The manual's lists of steps, and of what may stand beside one, are the tables that
 // the parser reads, no more and no less.
 func TestTheManualListsTheSteps(t *testing.T) {
 	var steps, more []string
-	for _, s := range Steps() {
+	for _, s := range syntax.StepDocs() {
 		steps = append(steps, s.Name+": "+s.Argument+": "+s.Doc)
 	}
-	for _, b := range besides {
-		more = append(more, b.name+": "+b.notation+": "+b.doc)
+	for _, b := range syntax.RequestFields {
+		more = append(more, b.Name+": "+b.Notation+": "+b.Doc)
 	}
 	for _, list := range []struct {
 		from, to string
@@ -47,12 +52,12 @@ func TestTheManualsExamples(t *testing.T) {
 		t.Fatalf("%d scenarios, want %d", len(examples), len(folders))
 	}
 	for i, example := range examples {
-		f := parse(folders[i]+"/doc.go", []byte(unindented(example)))
-		if err := join(f.mistakes); err != nil {
+		f := syntax.Parse(folders[i]+"/doc.go", []byte(unindented(example)))
+		if err := syntax.JoinMistakes(f.Mistakes); err != nil {
 			t.Fatalf("%v\n%s", err, example)
 		}
-		for _, s := range f.scenarios {
-			if result := s.Play(t.Context(), InProcess); result.Failure != nil {
+		for _, s := range f.Scenarios {
+			if result := player.Play(t.Context(), s, player.InProcess); result.Failure != nil {
 				t.Error(result.Failure)
 			}
 		}
@@ -64,13 +69,20 @@ func TestTheManualsSharedSetup(t *testing.T) {
 	shared := regexp.MustCompile(`\n\n\tparameters:(\t?.*\n)+?\n`).FindString(manualText(t))
 	_, use, _ := strings.Cut(manualText(t), "This uses it twice.")
 	use = regexp.MustCompile(`\n\n\tsetup:\n(\t.*\n)+`).FindString(use)
-	folder := writeFiles(t, map[string]string{"deployment.yaml": unindented(shared),
-		"s.yaml": "scenario: s\n" + unindented(strings.TrimLeft(use, "\n")) + "steps:\n- count: {apiVersion: apps/v1, kind: Deployment}\n  expect: 2\n"})
-	all, err := Load(folder)
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"deployment.yaml": unindented(shared),
+		"s.yaml":          "scenario: s\n" + unindented(strings.TrimLeft(use, "\n")) + "steps:\n- count: {apiVersion: apps/v1, kind: Deployment}\n  expect: 2\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := syntax.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result := all[0].Play(t.Context(), InProcess); result.Failure != nil {
+	if result := player.Play(t.Context(), all[0], player.InProcess); result.Failure != nil {
 		t.Error(result.Failure)
 	}
 }
@@ -84,7 +96,7 @@ func TestTheManualsSnippets(t *testing.T) {
 	for _, snippet := range snippets {
 		_, steps, _ := strings.Cut(unindented(snippet), "steps:\n")
 		text := "scenario: s\nsteps:\n- get: {path: /x}\n  as: created\n" + steps
-		if err := join(parse("doc.go", []byte(text)).mistakes); err != nil {
+		if err := syntax.JoinMistakes(syntax.Parse("doc.go", []byte(text)).Mistakes); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}

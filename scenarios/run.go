@@ -2,21 +2,21 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // RunOption says how [Run] plays scenarios.
 type RunOption func(*runOptions)
 
 type runOptions struct {
-	controller Controller
+	controller player.Controller
 	cluster    []fakecluster.Option
 	realTime   bool
 }
@@ -63,7 +63,8 @@ func InRealTime() RunOption {
 	return func(o *runOptions) { o.realTime = true }
 }
 
-// Run plays the scenarios of a file, a folder or a glob pattern, as [Load] reads them. Each is a
+// Run plays the scenarios of a file, of a folder with everything below it, or of the files that a glob
+// pattern matches (see [filepath.Match]). Each is a
 // parallel subtest with a cluster of its own in this process. The subtests are named
 // FILE/SCENARIO, or FILE/SCENARIO/CASE, for "go test -run". A pattern without scenarios, or a
 // mistake in one of them, fails the test at once.
@@ -73,20 +74,20 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	for _, option := range options {
 		option(&o)
 	}
-	all, err := Load(pattern)
+	all, err := syntax.Load(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := Player{Controller: o.controller, Start: InProcessWith(o.cluster...)}
-	bases := basesOf(all)
-	play := func(t *testing.T, s *Scenario) {
+	with := player.Player{Controller: o.controller, Start: player.InProcessWith(o.cluster...)}
+	bases := player.SharedClusters(all)
+	play := func(t *testing.T, s *syntax.Scenario) {
 		t.Parallel()
 		with := with
 		if !o.realTime {
-			with.Bubble = bubbleOf(t)
+			with.Bubble = player.Bubble(t)
 		}
-		stuck := func(stack string) { panic(standsStill(s, stack)) }
-		result := overseen(with, standstillPeriod, stuck, func(with Player) Result { return with.play(t.Context(), s, bases[s.table]) })
+		stuck := func(stack string) { panic(player.StallMessage(s, stack)) }
+		result := player.PlaySupervised(with, player.StallCheckPeriod, stuck, func(with player.Player) player.Result { return with.Play(t.Context(), s, bases[s.Cases]) })
 		switch {
 		case result.Failure != nil:
 			t.Error(result.Failure)
@@ -100,34 +101,20 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	for i, s := range all {
 		name := filepath.ToSlash(s.File) + "/" + s.Name
 		switch {
-		case s.table == nil:
+		case s.Cases == nil:
 			t.Run(name, func(t *testing.T) { play(t, s) })
-		case i == 0 || all[i-1].table != s.table:
+		case i == 0 || all[i-1].Cases != s.Cases:
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				t.Cleanup(func() {
-					if err := bases[s.table].close(); err != nil {
+					if err := bases[s.Cases].Close(); err != nil {
 						t.Errorf("closing the cluster of the setup: %v", err)
 					}
 				})
-				for _, c := range all[i:][:s.table.cases] {
+				for _, c := range all[i:][:s.Cases.Count] {
 					t.Run(c.Case, func(t *testing.T) { play(t, c) })
 				}
 			})
 		}
-	}
-}
-
-// bubbleOf returns how to call a function in a bubble. If something is left in the bubble that
-// waits forever, that is an error, and does not end the process.
-func bubbleOf(t *testing.T) func(func()) error {
-	return func(f func()) (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("the bubble did not end well; does the controller leave goroutines behind? %v", r)
-			}
-		}()
-		synctest.Test(t, func(*testing.T) { f() })
-		return nil
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // firstScenario is what "new scenario" writes, below the line that tells editors the schema. It
@@ -94,6 +94,6 @@ func writeFirstScenario(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	_, err = fmt.Fprintf(file, "# yaml-language-server: $schema=%[2]s\n"+firstScenario, path, scenarios.SchemaURL)
+	_, err = fmt.Fprintf(file, "# yaml-language-server: $schema=%[2]s\n"+firstScenario, path, syntax.SchemaURL)
 	return err
 }

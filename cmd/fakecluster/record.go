@@ -12,13 +12,14 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/regularfile"
-	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/internal/scenario/record"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // session is what serve --record writes down.
 type session struct {
-	scenarios.Recorder
-	from scenarios.Beginning
+	record.Recorder
+	from record.InitialState
 }
 
 // begin checks the flags that a scenario of the session has to say, too.
@@ -39,7 +40,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	s := &session{}
-	s.from.Cluster = scenarios.ClusterOptions{
+	s.from.Cluster = syntax.ClusterOptions{
 		LegacyAPIs: f.legacyAPIs, RuntimeConfig: f.runtimeConfig,
 		WithAdmissionPlugins: f.enablePlugins, WithoutAdmissionPlugins: f.disablePlugins,
 	}
@@ -74,7 +75,7 @@ func (s *session) end(path string, stderr io.Writer) error {
 		return fmt.Errorf("--record: %w", err)
 	}
 	fmt.Fprintf(stderr, "%s: %d steps\n", path, steps)
-	if left := s.Left(); left > 0 {
+	if left := s.Omitted(); left > 0 {
 		fmt.Fprintf(stderr, "%s: the session was too long; %d further requests are not in it\n", path, left)
 	}
 	for _, failure := range failures {

@@ -21,7 +21,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/remote"
+	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // errFailed says that scenarios were played and failed. It is not printed: the log shows the
@@ -85,7 +88,7 @@ answers; comments, order and layout stay. Look at the difference before you keep
 }
 
 // formats are those of --report.
-var formats = map[string]func(io.Writer, []scenarios.Result) error{"junit": scenarios.WriteJUnit, "json": scenarios.WriteJSON}
+var formats = map[string]func(io.Writer, []player.Result) error{"junit": player.WriteJUnit, "json": player.WriteJSON}
 
 func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if f.quiet && f.verbose {
@@ -112,7 +115,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
-	all, err := scenarios.Load(paths...)
+	all, err := syntax.Load(paths...)
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
@@ -124,33 +127,33 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
 	debug.SetGCPercent(gcPercent)
-	reporter := scenarios.NewReporter(cmd.OutOrStdout())
+	reporter := player.NewReporter(cmd.OutOrStdout())
 	reporter.Quiet, reporter.Verbose = f.quiet, f.verbose
 	if isTerminal(cmd.OutOrStdout()) {
 		reporter.Progress = len(all)
 	}
-	var results []scenarios.Result
-	player := scenarios.Player{
+	var results []player.Result
+	with := player.Player{
 		Parallel: f.parallel, Bubble: bubbles(cmd.Context()),
-		Start: scenarios.InProcessWith(fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)),
+		Start: player.InProcessWith(fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)),
 	}
 	if f.kubeconfig != "" {
 		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
 		if err != nil {
 			return fmt.Errorf("run: --kubeconfig: %w", err)
 		}
-		var may []scenarios.ExternalOption
+		var may []remote.Option
 		if f.changesAll {
-			may = append(may, scenarios.AllowClusterChanges())
+			may = append(may, remote.AllowClusterChanges())
 		}
-		player.Start, player.External, player.Grace = scenarios.External(cfg, may...), true, f.grace
+		with.Start, with.Remote, with.Grace = remote.NewStarter(cfg, may...), true, f.grace
 	}
-	report := func(r scenarios.Result) {
+	report := func(r player.Result) {
 		reporter.Report(r)
 		results = append(results, r)
 	}
 	if f.update {
-		rewritten, err := player.Update(cmd.Context(), all, report)
+		rewritten, err := rewrite.Update(cmd.Context(), with, all, report)
 		if err != nil {
 			return fmt.Errorf("run: --update: %w", err)
 		}
@@ -158,7 +161,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 			fmt.Fprintln(cmd.OutOrStdout(), "rewritten", line)
 		}
 	} else {
-		player.PlayAll(cmd.Context(), all, report)
+		with.PlayAll(cmd.Context(), all, report)
 	}
 	passed := reporter.Summary()
 	for _, report := range f.reports {
@@ -173,7 +176,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 }
 
 // writeReport writes results as FORMAT=FILE says.
-func writeReport(report string, results []scenarios.Result) error {
+func writeReport(report string, results []player.Result) error {
 	format, path, _ := strings.Cut(report, "=")
 	var text bytes.Buffer
 	if err := formats[format](&text, results); err != nil {
@@ -208,7 +211,7 @@ func withReports(args []string) []string {
 }
 
 // chosen are the scenarios that --run chooses.
-func (f *playing) chosen(all []*scenarios.Scenario) ([]*scenarios.Scenario, error) {
+func (f *playing) chosen(all []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	if f.run == "" {
 		return all, nil
 	}
@@ -216,7 +219,7 @@ func (f *playing) chosen(all []*scenarios.Scenario) ([]*scenarios.Scenario, erro
 	if err != nil {
 		return nil, usageError{fmt.Errorf("run: --run: %w", err)}
 	}
-	all = slices.DeleteFunc(all, func(s *scenarios.Scenario) bool {
+	all = slices.DeleteFunc(all, func(s *syntax.Scenario) bool {
 		name := filepath.ToSlash(s.File) + "/" + s.Name
 		if s.Case != "" {
 			name += "/" + s.Case
@@ -251,7 +254,7 @@ steps. A step is one request, with expect: (what the answer has, as a subset)
 or error: (how it is refused):
 
 `)
-	for _, s := range scenarios.Steps() {
+	for _, s := range syntax.StepDocs() {
 		fmt.Fprintf(&b, "  %-17s %s\n", s.Name+":", s.Argument)
 	}
 	b.WriteString(`

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 var elapsed = regexp.MustCompile(`\(\d+\.\d{3}s\)`)
@@ -362,7 +362,7 @@ func TestNewScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, _, _ := strings.Cut(string(text), "\n"); first != "# yaml-language-server: $schema="+scenarios.SchemaURL {
+	if first, _, _ := strings.Cut(string(text), "\n"); first != "# yaml-language-server: $schema="+syntax.SchemaURL {
 		t.Errorf("first line: %s", first)
 	}
 }

@@ -15,7 +15,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
-	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/remote"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // List is the list that results are compared with, seen from the folder conformance.
@@ -56,16 +58,16 @@ const atOnce = 4
 
 // play plays the scenarios in a folder on a cluster.
 func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Result, error) {
-	all, err := scenarios.Load(folder)
+	all, err := syntax.Load(folder)
 	if err != nil {
 		return nil, err
 	}
-	player := scenarios.Player{Start: scenarios.External(cfg, scenarios.AllowClusterChanges()), External: true, Grace: grace, Parallel: atOnce}
-	var played []scenarios.Result
-	player.PlayAll(ctx, all, func(r scenarios.Result) { played = append(played, r) })
+	with := player.Player{Start: remote.NewStarter(cfg, remote.AllowClusterChanges()), Remote: true, Grace: grace, Parallel: atOnce}
+	var played []player.Result
+	with.PlayAll(ctx, all, func(r player.Result) { played = append(played, r) })
 	// What has failed beside all others is played once more: a real server does late what a scenario sees if
 	// many of them keep it busy.
-	var again []*scenarios.Scenario
+	var again []*syntax.Scenario
 	var at []int
 	for i, r := range played {
 		if r.Failure != nil {
@@ -73,7 +75,7 @@ func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Resul
 		}
 	}
 	next := 0
-	player.PlayAll(ctx, again, func(r scenarios.Result) {
+	with.PlayAll(ctx, again, func(r player.Result) {
 		played[at[next]] = r
 		next++
 	})

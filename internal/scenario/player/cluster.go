@@ -1,0 +1,87 @@
+package player
+
+import (
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// Inject puts a fault in force.
+func (c inProcess) Inject(f fakecluster.Fault) error { return c.Cluster.Inject(f).Err() }
+
+// seed is the seed of every cluster, so that a scenario sees the same uids and generated names
+// each time.
+const seed = 1
+
+// InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
+func InProcess(options syntax.ClusterOptions) (Backend, error) { return inThisProcess(options, nil) }
+
+// InProcessWith is InProcess, with more options for each cluster, such as fakecluster.WithCRDPaths. They come
+// after those that the scenario says.
+func InProcessWith(more ...fakecluster.Option) Starter {
+	return func(options syntax.ClusterOptions) (Backend, error) { return inThisProcess(options, more) }
+}
+
+func inThisProcess(options syntax.ClusterOptions, more []fakecluster.Option) (Backend, error) {
+	with := []fakecluster.Option{
+		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),
+		fakecluster.WithAdmissionPlugins(options.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(options.WithoutAdmissionPlugins...),
+	}
+	if options.LegacyAPIs {
+		with = append(with, fakecluster.WithLegacyAPIs())
+	}
+	if options.Controllers != nil {
+		var acting []fakecluster.Controller
+		for _, name := range options.Controllers {
+			acting = append(acting, fakecluster.Controller(name))
+		}
+		with = append(with, fakecluster.WithControllers(acting...))
+	}
+	if options.WithoutNamespaceLifecycle {
+		with = append(with, fakecluster.WithoutNamespaceLifecycle())
+	}
+	for _, s := range options.Services {
+		with = append(with, fakecluster.WithService(s.Namespace, s.Name, s.Port, s.Handler))
+	}
+	c, err := fakecluster.New(append(with, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	return inProcess{c}, nil
+}
+
+// inProcess is a cluster in this process.
+type inProcess struct{ *fakecluster.Cluster }
+
+// Fork makes an independent copy of the cluster.
+func (c inProcess) Fork() (Backend, error) {
+	fork, err := c.NewFork()
+	if err != nil {
+		return nil, err
+	}
+	return inProcess{fork}, nil
+}
+
+// Backend is what Play needs of a cluster.
+type Backend interface {
+	// RESTConfig is for the administrator, ConfigFor for a user who is a member of the groups,
+	// and ServiceAccountConfig for a service account.
+	RESTConfig() *rest.Config
+	ConfigFor(user string, groups ...string) *rest.Config
+	ServiceAccountConfig(namespace, name string) *rest.Config
+	// CABundle returns the PEM of the authority that signed the certificates of the
+	// services, and ServiceURL returns the address of one of them.
+	CABundle() []byte
+	ServiceURL(namespace, name string, port int) string
+	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
+	Fork() (Backend, error)
+	// Inject puts a fault in force until Close, and Compact forgets the history.
+	Inject(fakecluster.Fault) error
+	Compact() error
+	Close() error
+}
+
+// A Starter makes a cluster for playing one scenario once. Play closes it when the scenario
+// ends.
+type Starter func(syntax.ClusterOptions) (Backend, error)

@@ -1,0 +1,123 @@
+package player
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// EvaluateCondition says how the condition is not true of an answer, or nothing if it is. A value that is too long
+// for the line has lines of its own.
+func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) string {
+	all := map[string]Answer{syntax.AnswerName: a}
+	maps.Copy(all, answers)
+	value, details, err := syntax.Evaluate(c.Program, variablesOf(all))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s: %s: %v", c.Pos, c.Text, redactEvaluationError(c.Program, all, err))
+	case value == types.True:
+		return ""
+	}
+	if shown, hides := redactedVariables(all); hides { // the result is known; this is for what is shown
+		_, details, err = c.Program.Eval(shown)
+		if value = types.False; err != nil {
+			return fmt.Sprintf("%s: %s is false", c.Pos, c.Text)
+		}
+	}
+	message := fmt.Sprintf("%s: %s is %v", c.Pos, c.Text, value.Value())
+	short, long := where(c, details.State())
+	if len(short) > 0 {
+		message += ", where " + strings.Join(short, " and ")
+	}
+	for _, value := range long {
+		message += "\n" + indent(value)
+	}
+	return message
+}
+
+// maxShown is how long a value may be that a message shows, and maxLong how long one may be that it
+// shows on lines of its own.
+const (
+	maxShown = 200
+	maxLong  = 2000
+)
+
+// where says what the fields that the condition speaks of are, the short ones and those that are too
+// long for a line.
+func where(c syntax.Condition, state interpreter.EvalState) (short, long []string) {
+	var walk func(ast.Expr)
+	walk = func(e ast.Expr) {
+		if path, ok := syntax.PathOf(e); ok {
+			value, known := state.Value(e.ID())
+			if !known || value == nil || types.IsUnknownOrError(value) {
+				return
+			}
+			data, err := json.Marshal(value.Value())
+			if err != nil {
+				return
+			}
+			if said := fmt.Sprintf("%s is %s", path, data); len(data) > maxShown {
+				long = appendNew(long, path+" is\n"+indent(inYAML(value.Value())))
+			} else {
+				short = appendNew(short, said)
+			}
+			return
+		}
+		switch e.Kind() {
+		case ast.CallKind:
+			call := e.AsCall()
+			if call.IsMemberFunction() {
+				walk(call.Target())
+			}
+			for _, argument := range call.Args() {
+				walk(argument)
+			}
+		case ast.ListKind:
+			for _, element := range e.AsList().Elements() {
+				walk(element)
+			}
+		case ast.ComprehensionKind:
+			walk(e.AsComprehension().IterRange())
+		}
+	}
+	walk(c.AST.Expr())
+	return short, long
+}
+
+// appendNew appends a text that is not there yet.
+func appendNew(all []string, text string) []string {
+	if slices.Contains(all, text) {
+		return all
+	}
+	return append(all, text)
+}
+
+// inYAML returns a value as YAML, shortened if it is very long.
+func inYAML(value any) string {
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return strings.TrimSuffix(shortened(string(data), maxLong), "\n")
+}
+
+// shortened returns a text, or the beginning of one that has more bytes than the limit, without half a character.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}

@@ -1,0 +1,170 @@
+package player
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A Controller runs beside a scenario until ctx ends: a manager with everything that belongs to
+// it. cfg is for the administrator of the scenario's cluster.
+type Controller func(ctx context.Context, cfg *rest.Config) error
+
+// The controller writes without end if it makes this many writes within a second.
+const (
+	tooMany  = 1000
+	tooShort = time.Second
+)
+
+// shownWrites is how many of the last writes of the controller a failure shows.
+const shownWrites = 10
+
+// stopPeriod is how long a controller may take to return when its context has ended.
+const stopPeriod = time.Minute
+
+// controllerRun is a controller that runs beside a scenario.
+type controllerRun struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	err    error // what it returned
+	total  int
+	times  []time.Time // of the last writes, as many as are too many
+	writes []string    // the last of them
+	stop   func(error) // ends the scenario
+}
+
+// startController starts the controller. stop is called when the scenario has to end because of it.
+func startController(ctx context.Context, run Controller, cluster Backend, stop func(error)) *controllerRun {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &controllerRun{cancel: cancel, done: make(chan struct{}), stop: stop}
+	cfg := cluster.RESTConfig()
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &writeRecorder{r, next} })
+	go func() {
+		defer close(r.done)
+		err := withoutPanic(run)(ctx, cfg)
+		if ctx.Err() != nil {
+			return // it was to end, and what it says of that is no failure
+		}
+		if err == nil {
+			err = errors.New("it returned before the scenario was over")
+		}
+		r.mu.Lock()
+		r.err = err
+		r.mu.Unlock()
+		stop(fmt.Errorf("the controller: %w", err))
+	}()
+	return r
+}
+
+// withoutPanic returns a panic of the controller as its error, so that it is the failure of a scenario.
+// When ctx has ended, nobody looks at the error, and the panic stays one.
+func withoutPanic(run Controller) Controller {
+	return func(ctx context.Context, cfg *rest.Config) (err error) {
+		defer func() {
+			if ctx.Err() != nil {
+				return
+			}
+			if r := recover(); r != nil {
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return run(ctx, cfg)
+	}
+}
+
+// end ends the controller, and returns when it has returned.
+func (r *controllerRun) end() error {
+	if r == nil {
+		return nil
+	}
+	r.cancel()
+	late := time.NewTimer(stopPeriod)
+	defer late.Stop()
+	select {
+	case <-r.done:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("the controller has not returned %s after its context ended", stopPeriod)
+	}
+}
+
+// writeRecorder is the way of the controller's requests to the cluster.
+type writeRecorder struct {
+	of   *controllerRun
+	next http.RoundTripper
+}
+
+// RoundTrip records a write. Of a controller that writes without end it ends the scenario.
+func (r *writeRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodGet || request.Method == http.MethodHead {
+		return r.next.RoundTrip(request)
+	}
+	body := ""
+	if request.Body != nil {
+		data, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		request.Body.Close()
+		request = request.Clone(request.Context())
+		request.Body = io.NopCloser(bytes.NewReader(data))
+		if !bytes.HasPrefix(data, []byte("k8s\x00")) {
+			body = string(data)
+		}
+	}
+	response, err := r.next.RoundTrip(request)
+	code := 0
+	if err == nil {
+		code = response.StatusCode
+	}
+	r.of.record(request.Method, request.URL.Path, code, body)
+	return response, err
+}
+
+func (r *controllerRun) record(method, path string, code int, body string) {
+	r.mu.Lock()
+	now := time.Now()
+	r.total++
+	line := fmt.Sprintf("%s %s: %d", method, path, code)
+	if body = strings.TrimSpace(body); body != "" {
+		line += " " + shortened(body, maxShown)
+	}
+	r.writes = append(r.writes, line)
+	if len(r.writes) > shownWrites {
+		r.writes = r.writes[1:]
+	}
+	r.times = append(r.times, now)
+	if len(r.times) > tooMany {
+		r.times = r.times[1:]
+	}
+	endless := len(r.times) == tooMany && now.Sub(r.times[0]) < tooShort
+	r.mu.Unlock()
+	if endless {
+		r.cancel()
+		r.stop(fmt.Errorf("the controller writes without end: %d writes within %s%s", tooMany, tooShort, r.lastWrites()))
+	}
+}
+
+// lastWrites shows the last writes of the controller, to stand at the end of a message.
+func (r *controllerRun) lastWrites() string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of its %d writes the last are:\n    %s", r.total, strings.Join(r.writes, "\n    "))
+}

@@ -1,0 +1,57 @@
+package player
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// unsupportedRemotely says why a scenario cannot be played on a cluster that runs already, or nothing.
+func unsupportedRemotely(s *syntax.Scenario) string {
+	o := s.Cluster
+	switch {
+	case o.Fakecluster:
+		return "the scenario is about what only a fakecluster does"
+	case o.Alone:
+		return "the scenario is about all that is in a cluster, and this one has more"
+	case impersonates(s):
+		return "users are impersonated on this cluster, and one of the scenario impersonates another"
+	case slices.ContainsFunc(s.All(), needsInProcess):
+		return "fault and compact need a cluster in this process"
+	case countsConversions(s):
+		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be told"
+	case needsVirtualTime(s) != "":
+		return needsVirtualTime(s)
+	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
+		return "this cluster is configured as it is, and the scenario needs another"
+	}
+	return ""
+}
+
+// impersonates tells whether a step of a user other than the administrator impersonates.
+func impersonates(s *syntax.Scenario) bool {
+	return slices.ContainsFunc(s.All(), func(s syntax.Step) bool {
+		return s.By != nil && slices.ContainsFunc(syntax.SortedFields(s.Headers), func(name string) bool {
+			return strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-")
+		})
+	})
+}
+
+// countsConversions tells whether a scenario looks at the calls of a webhook that converts.
+func countsConversions(s *syntax.Scenario) bool {
+	looks := slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return s.Verb.Name == "calls" })
+	return looks && slices.ContainsFunc(s.All(), func(s syntax.Step) bool {
+		spec, _ := s.Argument["spec"].(map[string]any)
+		return s.Argument["kind"] == "CustomResourceDefinition" && spec["conversion"] != nil
+	})
+}
+
+// SkipError is why a cluster cannot play a scenario.
+type SkipError string
+
+func (s SkipError) Error() string { return string(s) }
+
+// needsInProcess tells whether a step is possible only in a cluster of this process.
+func needsInProcess(s syntax.Step) bool { return s.Verb.Name == "fault" || s.Verb.Name == "compact" }

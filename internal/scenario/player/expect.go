@@ -1,0 +1,66 @@
+package player
+
+import (
+	"fmt"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// evaluate says how an answer differs from the expectation: in a few words, and with a diff if
+// there is one. It returns empty texts if the answer is as expected.
+func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (message, difference string) {
+	parts, err := ResolveItems([]any{e.Want, e.Error, e.Code}, answers)
+	if err != nil {
+		return err.Error(), ""
+	}
+	e.Want, e.Error, e.Code = parts[0], parts[1], number(parts[2])
+	if _, none := e.Error.(syntax.Absent); none {
+		e.HasError = false
+	}
+	if _, none := e.Want.(syntax.Absent); none || e.HasError {
+		e.HasWant = false
+	}
+	if _, none := e.Code.(syntax.Absent); none {
+		e.Code = nil
+	}
+	code, ok := e.Code.(int64)
+	switch {
+	case e.HasError && !a.IsError():
+		return fmt.Sprintf("the server answered %s where an error is expected", CodeText(a.Code)), ""
+	case !e.HasError && a.IsError():
+		return fmt.Sprintf("the server refused it: %s", a), ""
+	case e.Code != nil && !ok:
+		return fmt.Sprintf("code is a number, and not %v", e.Code), ""
+	case e.Code != nil && int(code) != a.Code:
+		return fmt.Sprintf("the server answered %s where %s is expected", CodeText(a.Code), CodeText(int(code))), ""
+	}
+	compare := func(what string, want, got any) bool {
+		resolved, err := Resolve(want, answers)
+		if err != nil {
+			message = err.Error()
+			return false
+		}
+		if difference = Diff(resolved, got); difference != "" {
+			message = fmt.Sprintf("the %s is not the expected one", what)
+		}
+		return message == ""
+	}
+	if e.HasError && !compare("error", e.Error, a.redactedError()) {
+		return message, difference
+	}
+	if e.HasWant && !compare("answer", e.Want, a.redactedBody()) {
+		return message, difference
+	}
+	if e.Warnings != nil && !compare("list of warnings", e.Warnings, a.redactedWarnings()) {
+		return message, difference
+	}
+	if e.Rows != nil && !compare("table", e.Rows, Printed(a.Body, e.Wide)) {
+		return message, difference
+	}
+	for _, c := range e.That {
+		if failed := EvaluateCondition(c, a, answers); failed != "" {
+			return failed, ""
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,20 @@
+package player
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// inject puts a fault in force until the end of the scenario.
+func inject(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
+	f, _ := r.Argument["fault"].(fakecluster.Fault)
+	return target{}, Answer{Code: http.StatusOK, Warnings: []any{}}, c.cluster.Inject(f)
+}
+
+// compactHistory forgets the history of the cluster.
+func compactHistory(_ context.Context, c *Client, _ syntax.Request) (target, Answer, error) {
+	return target{}, Answer{Code: http.StatusOK, Warnings: []any{}}, c.cluster.Compact()
+}

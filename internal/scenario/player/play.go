@@ -1,0 +1,295 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// Play plays the scenario on a cluster that start makes. It ends at the first step that fails,
+// and when ctx ends, which is a failure too.
+func Play(ctx context.Context, s *syntax.Scenario, start Starter) Result {
+	return Player{Start: start}.Play(ctx, s, nil)
+}
+
+// Player plays scenarios. The zero value plays them as [Play] with [InProcess] does.
+type Player struct {
+	// Start makes the clusters; nil: InProcess.
+	Start Starter
+	// Controller runs beside each scenario, after its setup; nil: none.
+	Controller Controller
+	// Bubble calls a function in a bubble of testing/synctest, and returns an error if the bubble
+	// does not end well. Scenarios that wait, and all with a Controller, are played in it. nil: time
+	// is real, and scenarios with advance or settle are skipped.
+	Bubble func(func()) error
+	// Parallel is how many scenarios are played at the same time; 0: as many as there are
+	// processors, or with External 12. With External those are played one after the other, after all
+	// others, that see or change more of the cluster than their own namespaces and definitions.
+	Parallel int
+	// Remote says that the clusters of Start are views of one that runs outside of this process,
+	// as those of package remote are. Scenarios that need what it cannot do are skipped.
+	Remote bool
+	// Grace is, with External, how long a step may take until its answer is the expected one; 0: 10
+	// seconds. A real cluster does much of what follows a write a little later. So a step with another
+	// answer is played again if that has changed nothing: if it reads, or was refused. A write that
+	// should be refused is sent as a dry run until that is refused.
+	Grace time.Duration
+
+	// virtual: this is in a bubble.
+	virtual bool
+}
+
+// Play plays a scenario, on a fork of what its cases share if of is not nil.
+func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedCluster) Result {
+	if with.Start == nil {
+		with.Start = InProcess
+	}
+	result := Result{Scenario: s}
+	began := time.Now()
+	if with.Remote {
+		with.Bubble, of = nil, nil
+		if result.Skipped = unsupportedRemotely(s); result.Skipped != "" {
+			return result
+		}
+	}
+	switch {
+	case with.Bubble != nil && (with.Controller != nil || waits(s)):
+		with.virtual = true
+		err := with.Bubble(func() {
+			// A goroutine that waits for what is outside of the bubble would stop its time, so
+			// an interrupt is looked for before each step.
+			result.Failure, result.Log = playScenario(context.WithoutCancel(ctx), s, ctx, with, nil)
+		})
+		if err != nil && result.Failure == nil {
+			result.Failure = &Failure{Position: s.Position, Message: err.Error()}
+		}
+	case needsVirtualTime(s) != "":
+		result.Skipped = needsVirtualTime(s)
+	default:
+		result.Failure, result.Log = playScenario(ctx, s, ctx, with, of)
+	}
+	if result.Failure != nil && result.Failure.skipReason != "" {
+		result.Skipped, result.Failure = result.Failure.skipReason, nil
+	}
+	result.Elapsed = time.Since(began)
+	return result
+}
+
+// errOver ends what still runs when a scenario is over.
+var errOver = errors.New("the scenario is over")
+
+func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.Context, with Player, of *sharedCluster) (failed *Failure, log []string) {
+	if interrupted.Err() != nil {
+		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}, nil
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(errOver)
+	var p *playback
+	played := 0
+	if of != nil {
+		p, failed = of.fork(ctx, s, with.Start)
+		played = s.Cases.SharedSetup
+	} else {
+		p, failed = begin(ctx, s, with.Start)
+	}
+	if failed != nil {
+		return failed, nil
+	}
+	p.interrupted, p.virtual, p.remote = interrupted, with.virtual, with.Remote
+	if p.grace = with.Grace; p.grace == 0 {
+		p.grace = defaultGrace
+	}
+	defer func() {
+		log = p.log
+		if err := p.controller.end(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: err.Error()}
+		}
+		if failed != nil {
+			failed.Log = log
+		}
+		if err := p.close(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
+		}
+	}()
+	if s.Params != nil {
+		p.frames[nil][syntax.CaseName] = Answer{Body: s.Params}
+	}
+	if failed = p.play(ctx, s.Setup, played, len(s.Setup), "setup"); failed != nil {
+		return failed, nil
+	}
+	if with.Controller != nil {
+		p.controller = startController(ctx, with.Controller, p.cluster, func(err error) { stop(controllerError{err}) })
+	}
+	failed = p.play(ctx, s.Steps, 0, len(s.Steps), "step")
+	if failed == nil && ctx.Err() != nil {
+		failed = &Failure{Position: s.Position, Message: ended(ctx)}
+	}
+	return failed, nil
+}
+
+// controllerError is why the controller has ended a scenario.
+type controllerError struct{ error }
+
+// ended says why ctx has ended.
+func ended(ctx context.Context) string {
+	cause := context.Cause(ctx)
+	if controller := (controllerError{}); errors.As(cause, &controller) {
+		return controller.Error()
+	}
+	return fmt.Sprintf("interrupted: %v", cause)
+}
+
+// playback is a scenario that is being played.
+type playback struct {
+	cluster Backend
+	client  *Client
+	frames  frames
+	// controller runs beside it, or is nil.
+	controller *controllerRun
+	// virtual: time is that of a bubble.
+	virtual bool
+	// remote: the cluster is outside of this process, and what follows a write may be late.
+	remote bool
+	// grace is how long a step may take then.
+	grace time.Duration
+	// interrupted has ended if the whole run has been interrupted.
+	interrupted context.Context
+	// log are the lines that the scenario has written.
+	log []string
+}
+
+// begin starts the cluster of a scenario.
+func begin(_ context.Context, s *syntax.Scenario, start Starter) (*playback, *Failure) {
+	webhooks := startWebhooks(s)
+	options := s.Cluster
+	options.Groups = s.Groups()
+	options.Services = webhooks.services()
+	cluster, err := start(options)
+	if reason := SkipError(""); errors.As(err, &reason) {
+		return nil, &Failure{Position: s.Position, Message: err.Error(), skipReason: string(reason)}
+	}
+	if err != nil {
+		return nil, &Failure{Position: s.Position, Message: "starting the cluster: " + err.Error()}
+	}
+	p, failed := newPlayback(s, cluster)
+	if failed != nil {
+		return nil, failed
+	}
+	p.client.webhooks = webhooks
+	p.frames[nil] = webhooks.answers(cluster)
+	return p, nil
+}
+
+// newPlayback is the playing of a scenario on a cluster.
+func newPlayback(s *syntax.Scenario, cluster Backend) (*playback, *Failure) {
+	client, err := newClient(cluster)
+	if err != nil {
+		err = errors.Join(err, cluster.Close())
+		return nil, &Failure{Position: s.Position, Message: "a client for the cluster: " + err.Error()}
+	}
+	return &playback{cluster: cluster, client: client, frames: frames{}, interrupted: context.Background()}, nil
+}
+
+func (p *playback) close() error {
+	p.client.HTTP.CloseIdleConnections()
+	return p.cluster.Close()
+}
+
+// play plays some of the steps.
+func (p *playback) play(ctx context.Context, steps []syntax.Step, from, to int, what string) *Failure {
+	for i, step := range steps[from:to] {
+		var failure *Failure
+		if p.virtual && p.interrupted.Err() != nil {
+			failure = &Failure{Position: step.Pos, Verb: step.Verb.Name, Message: ended(p.interrupted)}
+		} else {
+			failure = p.step(ctx, step)
+		}
+		if failure != nil {
+			failure.Step = fmt.Sprintf("%s %d", what, from+i+1)
+			if step.Name != "" {
+				failure.Step += " (" + step.Name + ")"
+			}
+			return failure
+		}
+	}
+	return nil
+}
+
+// step plays one step, and keeps its answer.
+func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
+	answers, err := p.frames.of(s.Scope)
+	if err != nil {
+		return &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: err.Error()}
+	}
+	var a Answer
+	var failure *Failure
+	switch {
+	case s.Verb.Name == "advance":
+		failure = p.advance(ctx, s, answers)
+	case s.Verb.Name == "settle":
+		failure = p.settle(ctx, s)
+	case s.Eventually > 0 || s.Consistently > 0:
+		a, failure = p.await(ctx, s, answers)
+	case p.remote:
+		a, failure = p.playWithRetries(ctx, s, answers)
+	default:
+		a, failure = playStep(ctx, s, p.client, answers)
+	}
+	if failure != nil {
+		return failure
+	}
+	if s.Verb.Name == "log" {
+		p.log = append(p.log, fmt.Sprint(a.Body))
+	}
+	if s.As != "" {
+		answers[s.As] = a
+	}
+	return nil
+}
+
+// playStep makes the step's request and judges the answer.
+func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer) (Answer, *Failure) {
+	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name}
+	fail := func(format string, args ...any) (Answer, *Failure) {
+		failure.Message = fmt.Sprintf(format, args...)
+		return Answer{}, failure
+	}
+	request, err := resolveRequest(s.Request, answers)
+	if err != nil {
+		return fail("%v", err)
+	}
+	target, a, err := actions[s.Verb.Name](ctx, c, request)
+	failure.Object = target.String()
+	if err == nil {
+		err = c.webhooks.failure()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fail("%s", ended(ctx))
+	case err != nil:
+		failure.mayHaveChanged = !errors.As(err, new(notServed))
+		return fail("%v", err)
+	}
+	if failure.Message, failure.Diff = evaluate(s.Expectation, a, answers); failure.Message != "" {
+		failure.Mismatch, failure.mayHaveChanged = &Mismatch{s, a, maps.Clone(answers)}, !a.IsError()
+		return Answer{}, failure
+	}
+	return a, nil
+}
+
+// Result is the result of playing a scenario.
+type Result struct {
+	Scenario *syntax.Scenario
+	// Elapsed is the time for everything: starting the cluster, setup, steps and closing.
+	Elapsed time.Duration
+	// Failure is nil if the scenario passed, or was skipped.
+	Failure *Failure
+	// Skipped says why the scenario has not been played; empty: it has.
+	Skipped string
+	// Log is what the scenario has written to its log.
+	Log []string
+}

@@ -1,0 +1,149 @@
+package player
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// PlayAll plays scenarios, Parallel of them concurrently. It calls report with each result from
+// the calling goroutine, in the order of the scenarios. When it returns, all results have been
+// reported and nothing is running.
+func (with Player) PlayAll(ctx context.Context, scenarios []*syntax.Scenario, report func(Result)) {
+	if with.Start == nil {
+		with.Start = InProcess
+	}
+	results := make([]chan Result, len(scenarios))
+	var together, oneByOne []int
+	for i, s := range scenarios {
+		results[i] = make(chan Result, 1)
+		if with.Remote && !isIsolated(s) {
+			oneByOne = append(oneByOne, i)
+		} else {
+			together = append(together, i)
+		}
+	}
+	bases := SharedClusters(scenarios)
+	play := func(i int) {
+		of := bases[scenarios[i].Cases]
+		result := with.Play(ctx, scenarios[i], of)
+		if err := of.release(); err != nil && result.Failure == nil {
+			result.Failure = &Failure{Position: scenarios[i].Position, Message: "closing the cluster of the setup: " + err.Error()}
+		}
+		results[i] <- result
+	}
+	var playing sync.WaitGroup
+	playing.Go(func() {
+		each(together, with.players(), play)
+		each(oneByOne, 1, play)
+	})
+	for _, result := range results {
+		report(<-result)
+	}
+	playing.Wait()
+}
+
+// remoteParallelism is how many scenarios are played on a cluster outside of this process at the same
+// time. They wait for it most of the time.
+const remoteParallelism = 12
+
+// players is how many scenarios are played at the same time.
+func (with Player) players() int {
+	switch {
+	case with.Parallel > 0:
+		return with.Parallel
+	case with.Remote:
+		return remoteParallelism
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// each calls do with each of the numbers, in their order, and with some at the same time.
+func each(numbers []int, concurrently int, do func(int)) {
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range min(concurrently, len(numbers)) {
+		running.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(numbers) {
+					return
+				}
+				do(numbers[i])
+			}
+		})
+	}
+	running.Wait()
+}
+
+// sharedCluster is the cluster after the part of a setup that is the same for all cases. The first case
+// that is played makes it, and each is played on a fork. A nil *base is that of a scenario
+// without cases.
+type sharedCluster struct {
+	once    sync.Once
+	playing *playback
+	failed  *Failure
+	// cases is how many have not been played yet.
+	cases atomic.Int32
+}
+
+// SharedClusters returns a base for each table of which several cases are to be played. Scenarios with
+// webhooks have none, because a fork would call those of another case.
+func SharedClusters(scenarios []*syntax.Scenario) map[*syntax.Cases]*sharedCluster {
+	bases := map[*syntax.Cases]*sharedCluster{}
+	for _, s := range scenarios {
+		if s.Cases == nil || s.Cases.Count < 2 || len(s.Webhooks) > 0 {
+			continue
+		}
+		if bases[s.Cases] == nil {
+			bases[s.Cases] = &sharedCluster{}
+		}
+		bases[s.Cases].cases.Add(1)
+	}
+	return bases
+}
+
+// fork returns the playing of a case on a cluster of its own.
+func (b *sharedCluster) fork(ctx context.Context, s *syntax.Scenario, start Starter) (*playback, *Failure) {
+	b.once.Do(func() {
+		if b.playing, b.failed = begin(ctx, s, start); b.failed == nil {
+			b.failed = b.playing.play(ctx, s.Setup, 0, s.Cases.SharedSetup, "setup")
+		}
+	})
+	if b.failed != nil {
+		failure := *b.failed
+		return nil, &failure
+	}
+	cluster, err := b.playing.cluster.Fork()
+	if err != nil {
+		return nil, &Failure{Position: s.Position, Message: "forking the cluster: " + err.Error()}
+	}
+	p, failed := newPlayback(s, cluster)
+	if failed != nil {
+		return nil, failed
+	}
+	p.client.kinds = maps.Clone(b.playing.client.kinds)
+	for scope, answers := range b.playing.frames {
+		p.frames[scope] = maps.Clone(answers)
+	}
+	return p, nil
+}
+
+// release closes the base after the last of its cases.
+func (b *sharedCluster) release() error {
+	if b == nil || b.cases.Add(-1) > 0 {
+		return nil
+	}
+	return b.Close()
+}
+
+func (b *sharedCluster) Close() error {
+	if b == nil || b.playing == nil {
+		return nil
+	}
+	return b.playing.close()
+}

@@ -1,0 +1,214 @@
+package player
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
+)
+
+// redacted is a value that is compared and not shown, because it is that of a Secret, or may quote one.
+type redacted struct {
+	value any
+	show  func(any) string // what is shown of it, or of another value in its place
+}
+
+func (h redacted) String() string { return h.show(h.value) }
+
+// equals reports whether it is the given value.
+func (h redacted) equals(value any) bool { return reflect.DeepEqual(number(value), number(h.value)) }
+
+// sides returns what a difference shows of a value that is wanted, and of the hidden one in its place.
+func (h redacted) sides(want any) (w, g any) {
+	shown := h.String()
+	if h.equals(want) {
+		return shown, shown
+	}
+	other := h.show(want)
+	if other == shown {
+		other = "(another secret)"
+	}
+	return line{other}, line{shown}
+}
+
+// MarshalJSON implements json.Marshaler, by which values are shown in a line.
+func (h redacted) MarshalJSON() ([]byte, error) { return json.Marshal(h.String()) }
+
+// redactValue hides a value.
+func redactValue(_ []string, value any) any {
+	return redacted{value, func(any) string { return redact.Hidden }}
+}
+
+// redaction is the request of a call, as far as it matters to what may be shown.
+func (to Call) redaction() redact.Request {
+	var r redact.Request
+	at, err := url.Parse(to.Path)
+	if err != nil {
+		return r
+	}
+	if info, err := RequestInfo.NewRequestInfo(&http.Request{Method: to.Method, URL: at}); err == nil && info.IsResourceRequest {
+		r = redact.Request{
+			Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name,
+		}
+	}
+	switch {
+	case to.by != nil && to.by.Account != nil:
+		r.User = "system:serviceaccount:" + strings.Replace(fmt.Sprint(to.by.Account), "/", ":", 1)
+	case to.by != nil && to.by.Name != nil:
+		r.User = fmt.Sprint(to.by.Name)
+	}
+	return r.With(plain(to.Body))
+}
+
+// redactedBody is the body of an answer, whose hidden values are compared and not shown.
+func (a Answer) redactedBody() any { return a.redaction.ReplaceAnswer(a.Body, redactValue) }
+
+// redactedError is the refusal in the same way: its texts are shown as far as they may.
+func (a Answer) redactedError() map[string]any {
+	shown := map[string]any{}
+	for name, value := range a.ErrorFields() {
+		shown[name] = value
+	}
+	for _, name := range []string{"message", "reason", "body"} {
+		if text, ok := shown[name].(string); ok {
+			shown[name] = a.textOrRedacted(text)
+		}
+	}
+	if details, ok := shown["details"].(map[string]any); ok && a.redaction.Holds() {
+		shown["details"] = hideLeaves(details)
+	}
+	return shown
+}
+
+// redactedWarnings are the warnings in the same way.
+func (a Answer) redactedWarnings() []any {
+	all := make([]any, len(a.Warnings))
+	for i, warning := range a.Warnings {
+		all[i] = a.textOrRedacted(fmt.Sprint(warning))
+	}
+	return all
+}
+
+// hideLeaves hides all texts in a tree.
+func hideLeaves(tree any) any {
+	switch is := tree.(type) {
+	case map[string]any:
+		all := make(map[string]any, len(is))
+		for name, field := range is {
+			all[name] = hideLeaves(field)
+		}
+		return all
+	case []any:
+		all := make([]any, len(is))
+		for i, item := range is {
+			all[i] = hideLeaves(item)
+		}
+		return all
+	case string:
+		return redactValue(nil, is)
+	}
+	return tree
+}
+
+// textOrRedacted returns a text about the request, which is hidden if it may quote a value.
+func (a Answer) textOrRedacted(text string) any {
+	if a.redactedText(text) == text {
+		return text
+	}
+	return redacted{text, func(value any) string { return a.redactedText(fmt.Sprint(value)) }}
+}
+
+// redactedText returns what may be shown of a text about the request. Of its message it is what the causes say.
+func (a Answer) redactedText(text string) string {
+	if redact.IsReason(text) {
+		return text
+	}
+	status, _ := a.Body.(map[string]any)
+	if text != status["message"] {
+		return a.redaction.Text(text)
+	}
+	of := &metav1.Status{Message: text, Details: &metav1.StatusDetails{}}
+	details, _ := status["details"].(map[string]any)
+	causes, _ := details["causes"].([]any)
+	for _, each := range causes {
+		cause, _ := each.(map[string]any)
+		field, _ := cause["field"].(string)
+		message, _ := cause["message"].(string)
+		of.Details.Causes = append(of.Details.Causes, metav1.StatusCause{Field: field, Message: message})
+	}
+	_, shown := a.redaction.Status(of)
+	return shown
+}
+
+// redactedVariables returns the variables of expressions without hidden values, and whether there are some.
+func redactedVariables(answers map[string]Answer) (variables map[string]any, hides bool) {
+	variables = map[string]any{}
+	for name, a := range answers {
+		shown := a.redactedBody()
+		if _, isStatus := a.Body.(map[string]any); isStatus && a.IsError() {
+			shown = a.redactedError()
+		}
+		hides = hides || hasRedacted(shown)
+		variables[name] = plain(renderRedacted(shown))
+	}
+	return variables, hides
+}
+
+// renderRedacted returns a tree with what is shown in the place of the hidden values.
+func renderRedacted(tree any) any {
+	switch is := tree.(type) {
+	case redacted:
+		return is.String()
+	case map[string]any:
+		all := make(map[string]any, len(is))
+		for name, field := range is {
+			all[name] = renderRedacted(field)
+		}
+		return all
+	case []any:
+		all := make([]any, len(is))
+		for i, item := range is {
+			all[i] = renderRedacted(item)
+		}
+		return all
+	}
+	return tree
+}
+
+// hasRedacted reports whether a tree has hidden values.
+func hasRedacted(tree any) bool {
+	switch is := tree.(type) {
+	case redacted:
+		return true
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(is)), hasRedacted)
+	case []any:
+		return slices.ContainsFunc(is, hasRedacted)
+	}
+	return false
+}
+
+// errRedacted is the error of an expression that reads a Secret.
+var errRedacted = errors.New("it cannot be evaluated, and the reason may contain a secret")
+
+// redactEvaluationError returns the error of an expression, as far as it may be shown.
+func redactEvaluationError(program cel.Program, answers map[string]Answer, err error) error {
+	shown, hides := redactedVariables(answers)
+	if !hides {
+		return err
+	}
+	if _, _, other := program.Eval(shown); other != nil {
+		return other
+	}
+	return errRedacted
+}

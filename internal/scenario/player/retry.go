@@ -1,0 +1,82 @@
+package player
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// On a cluster outside of this process much follows a write a little later: a definition is served, a
+// role counts, a document is published. So a step whose answer is not the expected one is played again
+// for a while, if playing it has changed nothing: if it reads, or if the server has refused it. A write
+// that should be refused is tried as a dry run first, so that it does not happen too early.
+// The webhooks forget the calls of tries.
+
+// defaultGrace is how long that while is, unless the player says otherwise.
+const defaultGrace = 10 * time.Second
+
+// The first and the longest pause between two tries.
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = 250 * time.Millisecond
+)
+
+// Retry calls try until it returns true, or the time is over.
+func Retry(ctx context.Context, limit time.Duration, try func() bool) {
+	end := time.Now().Add(limit)
+	for pause := firstPause; !try() && time.Now().Before(end); pause = min(2*pause, longestPause) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// playWithRetries plays a step until its answer is the expected one, as long as that changes nothing.
+func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers map[string]Answer) (a Answer, failure *Failure) {
+	if rehearsal, ok := asDryRun(s, answers); ok {
+		forget := p.client.webhooks.checkpoint()
+		Retry(ctx, p.grace, func() bool {
+			_, failure := playStep(ctx, rehearsal, p.client, answers)
+			forget()
+			return failure == nil || !failure.mayHaveChanged
+		})
+	}
+	Retry(ctx, p.grace, func() bool {
+		forget := p.client.webhooks.checkpoint()
+		if s.Verb.Name == "calls" {
+			forget = p.client.webhooks.of(s.Argument).undoRead()
+		}
+		if a, failure = playStep(ctx, s, p.client, answers); failure != nil {
+			forget()
+		}
+		return failure == nil || ctx.Err() != nil || failure.mayHaveChanged && !isRead(s)
+	})
+	return a, failure
+}
+
+// isRead tells whether a step only reads.
+func isRead(s syntax.Step) bool {
+	switch s.Verb.Name {
+	case "get", "list", "watch", "absent", "count", "events", "calls":
+		return true
+	}
+	return false
+}
+
+// asDryRun returns a step that is expected to be refused as a dry run of itself, if there is one.
+func asDryRun(s syntax.Step, answers map[string]Answer) (syntax.Step, bool) {
+	refusal, err := Resolve(s.Error, answers)
+	if _, none := refusal.(syntax.Absent); !s.HasError || none || err != nil || isRead(s) {
+		return s, false
+	}
+	takesOptions := slices.ContainsFunc(syntax.RequestFields, func(b *syntax.RequestField) bool { return b.Name == "options" && b.AllowedWith(s.Verb.Name) })
+	if !takesOptions || s.Options["dryRun"] != nil {
+		return s, false
+	}
+	s.Options = withDefault(s.Options, "dryRun", "All")
+	return s, true
+}

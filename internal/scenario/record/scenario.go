@@ -1,0 +1,129 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// InitialState says what the cluster of a session began with, for the scenario that it becomes.
+type InitialState struct {
+	Cluster syntax.ClusterOptions
+	// Files are the manifests that were there, by paths that are relative to the scenario's file.
+	Files []string
+}
+
+// Scenario returns the text of the scenario that the session is, and how many steps it has. What
+// the server makes each time is left out of the expectations, or referred to.
+func (r *Recorder) Scenario(from InitialState) (text []byte, steps int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.flush()
+	w := &r.recording
+	name := "A session"
+	if len(r.agents) > 0 {
+		name += " of " + strings.Join(r.agents, ", ")
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", syntax.SchemaURL)
+	if w.omitted > 0 {
+		fmt.Fprintf(&b, "# The session was too long: %d further requests are not in it.\n", w.omitted)
+	}
+	b.WriteString(inLines([]entry{{"scenario", name}}, 0))
+	if options := written(from.Cluster); len(options) > 0 {
+		b.WriteString(inLines([]entry{{"cluster", options}}, 0))
+	}
+	if len(from.Files) > 0 {
+		b.WriteString("setup:\n")
+		for _, path := range from.Files {
+			b.WriteString("- " + rewrite.InFlow(map[string]any{"file": path}, 0) + "\n")
+		}
+	}
+	b.WriteString("steps:\n")
+	for _, step := range w.steps {
+		lines := inLines(step.entries(), 2)
+		b.WriteString("- " + strings.TrimPrefix(lines, "  "))
+	}
+	return b.Bytes(), len(w.steps)
+}
+
+// written are the options that differ from a usual cluster, as a scenario says them.
+func written(c syntax.ClusterOptions) map[string]any {
+	options := map[string]any{}
+	for name, texts := range map[string][]string{
+		"controllers": c.Controllers, "withAdmissionPlugins": c.WithAdmissionPlugins,
+		"withoutAdmissionPlugins": c.WithoutAdmissionPlugins, "runtimeConfig": c.RuntimeConfig,
+	} {
+		if texts != nil && (len(texts) > 0 || name == "controllers") {
+			all := make([]any, len(texts))
+			for i, text := range texts {
+				all[i] = text
+			}
+			options[name] = all
+		}
+	}
+	if c.LegacyAPIs {
+		options["legacyAPIs"] = true
+	}
+	return options
+}
+
+// entry is a field, in the order of a file.
+type entry struct {
+	name  string
+	value any
+}
+
+// inLines writes fields one below the other.
+func inLines(entries []entry, indent int) string {
+	var b strings.Builder
+	for _, e := range entries {
+		margin := strings.Repeat(" ", indent)
+		text := rewrite.InFlow(e.value, 0)
+		_, isText := e.value.(string)
+		if isText || indent+len(e.name)+len(text) > rewrite.MaxFlow {
+			text = rewrite.InBlock(e.value, indent, 0, false)
+		}
+		if strings.HasPrefix(text, "\n") {
+			fmt.Fprintf(&b, "%s%s:%s\n", margin, e.name, text)
+		} else {
+			fmt.Fprintf(&b, "%s%s: %s\n", margin, e.name, text)
+		}
+	}
+	return b.String()
+}
+
+// Write writes the session to a new file as a scenario, and plays it once: what the cluster answers
+// otherwise then becomes !present. It returns what does not go as in the session all the same, for
+// example because a controller of another process took part in it.
+func (r *Recorder) Write(ctx context.Context, path string, from InitialState) (steps int, failures []*player.Failure, err error) {
+	text, steps := r.Scenario(from)
+	if steps == 0 {
+		return 0, nil, errors.New("no request to a resource was made: there is nothing to write")
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return 0, nil, err
+	}
+	all, err := syntax.Load(path)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, err = rewrite.Rewrite(ctx, player.Player{}, all, true, func(r player.Result) {
+		if r.Failure != nil {
+			failures = append(failures, r.Failure)
+		}
+	})
+	return steps, failures, err
+}

@@ -1,0 +1,129 @@
+package record
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/internal/redact"
+)
+
+// secrets are the values of Secrets and tokens of a session. A scenario has other values in their place, so that
+// it can be played and be shown to others.
+type secrets struct {
+	placeholders map[string]string // by the value, which is not encoded
+}
+
+// hide replaces such values in an exchange. What an error or a warning may quote is not expected.
+func (s *secrets) hide(e *exchange) {
+	of := redact.Request{
+		Group: e.info.APIGroup, Resource: e.info.Resource, Subresource: e.info.Subresource, Namespace: e.info.Namespace, Name: e.info.Name,
+		Secret: e.secret,
+	}.With(e.requestBody)
+	e.requestBody = of.Replace(e.requestBody, s.sent)
+	if e.code < http.StatusBadRequest {
+		e.responseBody = of.ReplaceAnswer(e.responseBody, s.answered)
+	} else {
+		e.responseBody = withoutSecrets(of, e.code, e.responseBody)
+	}
+	for _, warning := range e.warnings {
+		if text, _ := warning.(string); of.Text(text) != text {
+			e.warnings = nil
+			break
+		}
+	}
+}
+
+// withoutSecrets returns what of an error is expected: its code and its reason, and its message if that cannot
+// quote a secret.
+func withoutSecrets(of redact.Request, code int, failure any) any {
+	status, ok := failure.(map[string]any)
+	if !ok {
+		text, _ := failure.(string)
+		if of.Text(text) != text {
+			return nil
+		}
+		return failure
+	}
+	left := map[string]any{"code": int64(code)}
+	for _, name := range []string{"reason", "message"} {
+		value, has := status[name]
+		if text, ok := value.(string); has && (!ok || redact.IsReason(text) || of.Text(text) == text) {
+			left[name] = value
+		}
+	}
+	return left
+}
+
+// sent returns what stands in the place of a value that a client has sent: what is no text, or is not encoded,
+// remains so.
+func (s *secrets) sent(path []string, value any) any {
+	text, ok := value.(string)
+	if !ok {
+		if _, ok := value.(bool); ok {
+			return true
+		}
+		return int64(1)
+	}
+	return s.replace(path, text, s.placeholder)
+}
+
+// answered returns what stands in the place of a value of an answer: of one that a client has sent, what stood
+// there, and else nothing, because the server may make another one the next time.
+func (s *secrets) answered(path []string, value any) any {
+	text, ok := value.(string)
+	missing := !ok
+	replaced := s.replace(path, text, func(plain string) string {
+		in, known := s.placeholders[plain]
+		missing = missing || !known && plain != ""
+		return in
+	})
+	if missing {
+		return redact.Dropped
+	}
+	return replaced
+}
+
+// replace replaces a text, which may be encoded.
+func (s *secrets) replace(path []string, text string, standIn func(plain string) string) any {
+	switch {
+	case len(path) > 0 && path[0] == "data":
+		plain, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return redact.Hidden // which is not base64 either
+		}
+		return base64.StdEncoding.EncodeToString([]byte(standIn(string(plain))))
+	case len(path) == 3 && path[2] == lastApplied:
+		var applied any
+		if utiljson.Unmarshal([]byte(text), &applied) != nil {
+			break
+		}
+		if made, err := json.Marshal(redact.Replace(applied, s.sent)); err == nil {
+			return string(made)
+		}
+	}
+	return standIn(text)
+}
+
+// placeholder returns the text that stands for a value, the same each time. That of JSON is JSON, which some types
+// of Secrets demand.
+func (s *secrets) placeholder(plain string) string {
+	if plain == "" {
+		return ""
+	}
+	if s.placeholders == nil {
+		s.placeholders = map[string]string{}
+	}
+	in, known := s.placeholders[plain]
+	if !known {
+		in = fmt.Sprintf("secret-%d", len(s.placeholders)+1)
+		if fields := map[string]any(nil); json.Unmarshal([]byte(plain), &fields) == nil {
+			in = fmt.Sprintf(`{%q: {}}`, in)
+		}
+		s.placeholders[plain] = in
+	}
+	return in
+}

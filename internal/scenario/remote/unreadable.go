@@ -1,0 +1,78 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// deleteUnreadable deletes the objects of a definition that the server cannot read, because a version was taken
+// away or the webhook that converts is gone. They would keep the definition from its end, and with it every
+// namespace of the cluster that is deleted later.
+func (c *remoteCluster) deleteUnreadable(ctx context.Context, definition string) {
+	code, text, err := c.request(ctx, http.MethodGet, definition, nil)
+	var it struct {
+		Spec struct {
+			Group      string
+			Names      struct{ Plural string }
+			Conversion struct{ Strategy string }
+			Versions   []struct {
+				Name   string
+				Served bool
+			}
+		}
+	}
+	if err != nil || code != http.StatusOK || json.Unmarshal(text, &it) != nil {
+		return
+	}
+	if it.Spec.Conversion.Strategy == "Webhook" {
+		none := map[string]any{"spec": map[string]any{"conversion": map[string]any{"strategy": "None", "webhook": nil}}}
+		if _, _, err := c.request(ctx, http.MethodPatch, definition, none); err != nil {
+			return
+		}
+	}
+	for _, version := range it.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		kind := "/apis/" + it.Spec.Group + "/" + version.Name
+		waitUntil(ctx, func() bool {
+			// A list with a limit is not answered by a cache, which would not be ready.
+			code, text, err := c.request(ctx, http.MethodGet, kind+"/"+it.Spec.Names.Plural+"?limit=500", nil)
+			if err != nil || code != http.StatusInternalServerError {
+				return true
+			}
+			for _, object := range unreadable(text, it.Spec.Group, it.Spec.Names.Plural) {
+				at := kind + "/" + it.Spec.Names.Plural + "/" + object[1]
+				if object[0] != "" {
+					at = kind + "/namespaces/" + object[0] + "/" + it.Spec.Names.Plural + "/" + object[1]
+				}
+				c.request(ctx, http.MethodDelete, at, map[string]any{"ignoreStoreReadErrorWithClusterBreakingPotential": true})
+			}
+			return false
+		})
+	}
+}
+
+// unreadable returns the namespaces and names of the objects that the error of a list names.
+func unreadable(text []byte, group, plural string) (objects [][2]string) {
+	var status struct {
+		Details struct{ Causes []struct{ Field string } }
+	}
+	if json.Unmarshal(text, &status) != nil {
+		return nil
+	}
+	for _, cause := range status.Details.Causes {
+		key, ok := strings.CutPrefix(cause.Field, "/registry/"+group+"/"+plural+"/")
+		if !ok {
+			continue
+		}
+		if namespace, name, namespaced := strings.Cut(key, "/"); namespaced {
+			objects = append(objects, [2]string{namespace, name})
+		} else {
+			objects = append(objects, [2]string{"", key})
+		}
+	}
+	return objects
+}

@@ -1,0 +1,227 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// A cluster outside of this process has no services for the webhooks of a scenario. If its API server
+// runs on this machine, it can call them at an address of the machine. So here they are served, and a
+// configuration that refers to one of their services gets that address in its place.
+
+// webhookServers are the webhooks of a scenario as an API server outside of this process reaches them.
+type webhookServers struct {
+	authority *auth.Authority
+	servers   []*http.Server
+	serving   sync.WaitGroup
+	// called says that the API server has called one.
+	called atomic.Bool
+	at     []*serviceAddress
+}
+
+// serviceAddress is where a service is: in the words of the scenario and of the server's messages, and
+// outside.
+type serviceAddress struct {
+	syntax.Service
+	inside, outside string
+	// field finds the address in an answer, and referred says that a configuration has referred to the
+	// service.
+	field    *regexp.Regexp
+	referred atomic.Bool
+}
+
+// markerPath is where the webhooks of markers are.
+const markerPath = "/fakecluster-marker/"
+
+// serveWebhooks serves the services of a scenario.
+func (c *remoteCluster) serveWebhooks(services []syntax.Service) (err error) {
+	c.webhooks = &webhookServers{}
+	if c.webhooks.authority, err = auth.NewAuthority("fakecluster scenarios"); err != nil {
+		return err
+	}
+	certificate, err := c.webhooks.authority.ServerCertificate("localhost")
+	if err != nil {
+		return err
+	}
+	for _, s := range services {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		server := &http.Server{
+			Handler: c.webhookHandler(s.Handler), ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+			TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // without HTTP/2, in which a connection is not closed
+		}
+		c.webhooks.servers = append(c.webhooks.servers, server)
+		c.webhooks.serving.Go(func() { _ = server.ServeTLS(listener, "", "") }) // until it is closed
+		inside := fmt.Sprintf("https://%s.%s.svc:%d", s.Name, s.Namespace, s.Port)
+		c.webhooks.at = append(c.webhooks.at, &serviceAddress{
+			Service: s, inside: inside, outside: "https://" + listener.Addr().String(), field: regexp.MustCompile(`"url":"` + regexp.QuoteMeta(inside) + `(/[^"]*)?"`),
+		})
+	}
+	return nil
+}
+
+// close ends the servers, and returns when they have ended.
+func (h *webhookServers) close() error {
+	if h == nil {
+		return nil
+	}
+	var failed []error
+	for _, server := range h.servers {
+		failed = append(failed, server.Close())
+	}
+	h.serving.Wait()
+	return errors.Join(failed...)
+}
+
+// toCluster puts the addresses outside in place of those that the scenario says.
+func (h *webhookServers) toCluster(text string) string {
+	if h != nil {
+		for _, a := range h.at {
+			text = strings.ReplaceAll(text, a.inside, a.outside)
+		}
+	}
+	return text
+}
+
+// toScenario puts the addresses that the scenario says in place of those outside.
+func (h *webhookServers) toScenario(text []byte) []byte {
+	if h != nil {
+		for _, a := range h.at {
+			text = bytes.ReplaceAll(text, []byte(a.outside), []byte(a.inside))
+			if a.referred.Load() {
+				text = a.field.ReplaceAllFunc(text, a.reference)
+			}
+		}
+	}
+	return text
+}
+
+// reference is the reference to a service that a configuration had, in place of its address.
+func (a *serviceAddress) reference(found []byte) []byte {
+	service := map[string]any{"namespace": a.Namespace, "name": a.Name, "port": a.Port}
+	if path := string(a.field.FindSubmatch(found)[1]); path != "" {
+		service["path"] = path
+	}
+	data, err := json.Marshal(map[string]any{"service": service})
+	if err != nil {
+		panic(err) // it is made of texts and a number
+	}
+	return data[1 : len(data)-1] // the field alone
+}
+
+// rewriteClientConfig is a clientConfig as the cluster gets it: with an address if it refers to a service of
+// the scenario.
+func (h *webhookServers) rewriteClientConfig(config any) {
+	of, _ := config.(map[string]any)
+	reference, _ := of["service"].(map[string]any)
+	if h == nil || reference == nil {
+		return
+	}
+	port := fmt.Sprint(syntax.DefaultPort)
+	if given, ok := reference["port"]; ok {
+		port = fmt.Sprint(given)
+	}
+	for _, a := range h.at {
+		if reference["namespace"] == a.Namespace && reference["name"] == a.Name && port == fmt.Sprint(a.Port) {
+			path, _ := reference["path"].(string)
+			delete(of, "service")
+			of["url"] = a.inside + path
+			a.referred.Store(true)
+		}
+	}
+}
+
+// webhookHandler shows a webhook the calls as the scenario sees them, and the API server the answers as it knows
+// them. What the runner sends to learn what is in force is not for the webhook.
+func (c *remoteCluster) webhookHandler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.webhooks.called.Store(true)
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the caller has gone
+		}
+		if bytes.Contains(data, []byte(`"`+c.prefix+`-marker"`)) {
+			c.answerMarker(w, r, data)
+			return
+		}
+		data = c.toScenario(data)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		answer := &bufferedWriter{ResponseWriter: w, code: http.StatusOK}
+		next.ServeHTTP(answer, r)
+		w.WriteHeader(answer.code)
+		_, _ = io.WriteString(w, c.prefixGroups(string(c.bodyToCluster(answer.body.Bytes())))) // a caller that has gone misses nothing
+	})
+}
+
+// answerMarker allows a probe of the runner's, but where the webhook of a marker is asked.
+func (c *remoteCluster) answerMarker(w http.ResponseWriter, r *http.Request, data []byte) {
+	var review struct {
+		APIVersion string `json:"apiVersion"`
+		Request    struct {
+			UID string `json:"uid"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(data, &review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	response := map[string]any{"uid": review.Request.UID, "allowed": true}
+	if mark, is := strings.CutPrefix(r.URL.Path, markerPath); is {
+		response["allowed"], response["status"] = false, map[string]any{"message": "marked " + mark}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": "AdmissionReview", "response": response})
+}
+
+// bufferedWriter keeps the answer of a webhook.
+type bufferedWriter struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+func (w *bufferedWriter) WriteHeader(code int) { w.code = code }
+
+func (w *bufferedWriter) Write(data []byte) (int, error) { return w.body.Write(data) }
+
+// reachability finds out, once for all scenarios, whether the API server can call webhooks of this machine.
+type reachability struct {
+	mu        sync.Mutex
+	checked   bool
+	reachable bool
+}
+
+// check returns an error if it cannot.
+func (r *reachability) check(c *remoteCluster) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.checked {
+		c.notePolicyWrite("validatingwebhookconfiguration")
+		if err := c.waitForPolicies(context.Background()); err != nil {
+			return err
+		}
+		r.checked, r.reachable = true, c.webhooks.called.Load()
+	}
+	if !r.reachable {
+		return player.SkipError("this cluster cannot reach the webhooks of a scenario")
+	}
+	return nil
+}

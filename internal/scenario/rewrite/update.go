@@ -1,0 +1,283 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// Update plays scenarios as [player.Player.PlayAll] does, and rewrites the expectations of those that fail
+// to what the cluster has answered, in their files: comments, order and layout stay, and only what
+// was not as expected changes. What is new each time, such as a uid, becomes !present. It then plays
+// them again, until they pass or what is left cannot be rewritten, which their failures say. An
+// expectation in a step that several cases share is rewritten if all of them have the same answer.
+//
+// Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
+func Update(ctx context.Context, with player.Player, scenarios []*syntax.Scenario, report func(player.Result)) ([]string, error) {
+	return Rewrite(ctx, with, scenarios, false, report)
+}
+
+// Rewrite is Update; loosely, !present stands for all values that differ.
+func Rewrite(ctx context.Context, with player.Player, scenarios []*syntax.Scenario, loosely bool, report func(player.Result)) ([]string, error) {
+	u := &updater{with: with, ctx: ctx, usePresent: loosely, files: map[string]*fileState{}, results: map[scenarioKey]player.Result{}, tries: map[stepKey]int{}, rewritten: map[scenarioKey][]string{}}
+	pending, err := u.read(scenarios)
+	if err != nil {
+		return nil, err
+	}
+	for len(pending) > 0 && ctx.Err() == nil {
+		pending = u.round(pending)
+	}
+	for _, s := range scenarios {
+		if result, played := u.results[keyOf(s)]; played {
+			report(result)
+		}
+	}
+	left, err := u.write()
+	var said []string
+	for _, s := range scenarios {
+		if left[s.File] {
+			continue
+		}
+		of := keyOf(s)
+		of.of = ""
+		for _, step := range u.rewritten[of] {
+			said = append(said, fmt.Sprintf("%s: %s: %s", s.File, s.Name, step))
+		}
+		delete(u.rewritten, of)
+	}
+	return said, err
+}
+
+// scenarioKey is what a scenario is known by while its file changes.
+type scenarioKey struct{ file, name, of string }
+
+func keyOf(s *syntax.Scenario) scenarioKey { return scenarioKey{s.File, s.Name, s.Case} }
+
+// stepKey is what a step is known by.
+type stepKey struct{ file, scenario, step string }
+
+// fileState is a file that is being rewritten.
+type fileState struct {
+	before, text []byte
+	scenarios    map[scenarioKey]*syntax.Scenario
+}
+
+// parse reads what the file has become.
+func (f *fileState) parse(path string, text []byte) error {
+	parsed := syntax.Parse(path, text)
+	if err := syntax.JoinMistakes(parsed.Mistakes); err != nil {
+		return err
+	}
+	f.text, f.scenarios = text, map[scenarioKey]*syntax.Scenario{}
+	for _, s := range parsed.Scenarios {
+		f.scenarios[keyOf(s)] = s
+	}
+	return nil
+}
+
+// updater is one run of Update.
+type updater struct {
+	with       player.Player
+	ctx        context.Context
+	usePresent bool
+	files      map[string]*fileState
+	results    map[scenarioKey]player.Result
+	// tries is how often each step has been rewritten.
+	tries     map[stepKey]int
+	rewritten map[scenarioKey][]string
+}
+
+// read reads the files of the scenarios, and returns the scenarios as they stand there now.
+func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error) {
+	var all []*syntax.Scenario
+	for _, s := range scenarios {
+		f := u.files[s.File]
+		if f == nil {
+			text, err := regularfile.Read(s.File)
+			if err != nil {
+				return nil, err
+			}
+			f = &fileState{before: text}
+			if err := f.parse(s.File, text); err != nil {
+				return nil, err
+			}
+			u.files[s.File] = f
+		}
+		if now := f.scenarios[keyOf(s)]; now != nil {
+			all = append(all, now)
+		}
+	}
+	return all, nil
+}
+
+// maxTries is how often a step is rewritten: to what the cluster has answered, and if it answers
+// otherwise the next time, with !present in place of what differs.
+const maxTries = 4
+
+// round plays scenarios and rewrites the first step that fails of each. It returns those that are
+// to be played again.
+func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
+	failed := map[scenarioKey][]player.Result{} // by scenario, of all cases
+	playedOf := map[scenarioKey]int{}
+	u.with.PlayAll(u.ctx, scenarios, func(r player.Result) {
+		key := keyOf(r.Scenario)
+		u.results[key] = r
+		key.of = ""
+		playedOf[key]++
+		if r.Failure != nil && r.Failure.Mismatch != nil {
+			failed[key] = append(failed[key], r)
+		}
+	})
+	changes := map[string][]change{}
+	again := map[scenarioKey]bool{}
+	for _, s := range scenarios {
+		key := keyOf(s)
+		key.of = ""
+		if results := failed[key]; results != nil && !again[key] {
+			delete(failed, key)
+			made := u.rewrite(results, playedOf[key])
+			changes[s.File] = append(changes[s.File], made...)
+			again[key] = len(made) > 0
+		}
+	}
+	for path, made := range changes {
+		f := u.files[path]
+		if err := f.parse(path, newSource(f.text).with(made)); err != nil {
+			u.giveUp(path, again, fmt.Sprintf("the file would have a mistake: %v", err))
+		}
+	}
+	var next []*syntax.Scenario
+	for _, s := range scenarios {
+		key := keyOf(s)
+		key.of = ""
+		if now := u.files[s.File].scenarios[keyOf(s)]; again[key] && now != nil {
+			next = append(next, now)
+		}
+	}
+	return next
+}
+
+// giveUp gives the scenarios of a file up.
+func (u *updater) giveUp(path string, again map[scenarioKey]bool, why string) {
+	for key, result := range u.results {
+		of := key
+		of.of = ""
+		if key.file == path && again[of] && result.Failure != nil {
+			refuseRewrite(result.Failure, why)
+		}
+	}
+	for key := range again {
+		if key.file == path {
+			delete(again, key)
+		}
+	}
+}
+
+// rewrite rewrites the first step that fails of a scenario. results are those of the cases that
+// fail, of which played were played.
+func (u *updater) rewrite(results []player.Result, played int) []change {
+	first := slices.MinFunc(results, func(a, b player.Result) int { return after(a.Failure.Mismatch.Step, b.Failure.Mismatch.Step) })
+	step := first.Failure.Mismatch.Step
+	tried := stepKey{first.Scenario.File, first.Scenario.Name, first.Failure.Step}
+	results = slices.DeleteFunc(slices.Clone(results), func(r player.Result) bool { return r.Failure.Mismatch.Step.Pos != step.Pos })
+	refuse := func(why string) []change {
+		for _, r := range results {
+			refuseRewrite(r.Failure, why)
+		}
+		return nil
+	}
+	switch {
+	case step.Scope != nil || step.Node == nil || step.Pos.File != first.Scenario.File:
+		return refuse("what is expected stands in another file")
+	case u.tries[tried] == maxTries:
+		return refuse("the cluster answers otherwise each time")
+	}
+	var all []change
+	var shared [][]change
+	for _, r := range results {
+		j := r.Failure.Mismatch
+		rewriting := &Rewriter{source: newSource(u.files[r.Scenario.File].text), of: r.Scenario, step: j.Step, answers: j.Answers, usePresent: u.usePresent || u.tries[tried] > 1}
+		rewriting.rewrite(j.Got)
+		if len(rewriting.rejections) > 0 {
+			refuseRewrite(r.Failure, strings.Join(rewriting.rejections, "; "))
+			return rejectOthers(results, r)
+		}
+		var others []change
+		for i, c := range rewriting.changes {
+			if all = append(all, c); !rewriting.inCase[i] {
+				others = append(others, c)
+			}
+		}
+		shared = append(shared, others)
+	}
+	if t := first.Scenario.Cases; t != nil && slices.ContainsFunc(shared, func(s []change) bool { return len(s) > 0 }) {
+		same := !slices.ContainsFunc(shared, func(s []change) bool { return !slices.Equal(s, shared[0]) })
+		if !same || len(results) < played || played < t.Count {
+			return refuse("the cases share this expectation, and do not all get this answer; a parameter (!from case.NAME) could say what each gets")
+		}
+	}
+	if len(all) == 0 {
+		return refuse("nothing of it is written in the step")
+	}
+	u.tries[tried]++
+	if u.tries[tried] == 1 {
+		of := scenarioKey{first.Scenario.File, first.Scenario.Name, ""}
+		u.rewritten[of] = append(u.rewritten[of], first.Failure.Step)
+	}
+	return all
+}
+
+// refuseRewrite says why an expectation is not rewritten.
+func refuseRewrite(f *player.Failure, why string) {
+	f.Meanwhile = strings.TrimPrefix(f.Meanwhile+"\nthe expectation cannot be rewritten: "+why, "\n")
+}
+
+// rejectOthers says of the cases beside one why they are not rewritten.
+func rejectOthers(results []player.Result, but player.Result) []change {
+	for _, r := range results {
+		if r.Scenario != but.Scenario {
+			refuseRewrite(r.Failure, "that of the case "+but.Scenario.Case+" cannot")
+		}
+	}
+	return nil
+}
+
+// after orders the steps of a scenario.
+func after(s syntax.Step, other syntax.Step) int {
+	if s.Pos.Line != other.Pos.Line {
+		return s.Pos.Line - other.Pos.Line
+	}
+	return s.Pos.Column - other.Pos.Column
+}
+
+// write writes the files that have changed, and returns those that it could not write.
+func (u *updater) write() (left map[string]bool, err error) {
+	left = map[string]bool{}
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(u.files)) {
+		f := u.files[path]
+		if bytes.Equal(f.before, f.text) {
+			continue
+		}
+		now, err := regularfile.Read(path)
+		switch {
+		case err != nil || !bytes.Equal(now, f.before):
+			err = fmt.Errorf("%s has changed meanwhile, and is left alone", path)
+		default:
+			err = os.WriteFile(path, f.text, 0o644)
+		}
+		if err != nil {
+			left[path], errs = true, append(errs, err)
+		}
+	}
+	return left, errors.Join(errs...)
+}

@@ -1,0 +1,66 @@
+package rewrite
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// volatileFields are the fields that the server makes, with another value in each run.
+var volatileFields = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink", "continue"}
+
+// stable returns the part of a value that is the same in each run.
+func (r *Rewriter) stable(name string, value any) any {
+	if r.isVolatile(name, value) {
+		return syntax.Present{}
+	}
+	return r.WithoutVolatile(value)
+}
+
+// isVolatile tells whether a field has another value in each run.
+func (r *Rewriter) isVolatile(name string, value any) bool {
+	switch v := value.(type) {
+	case syntax.Absent:
+		return false
+	case string:
+		at, err := time.Parse(time.RFC3339Nano, v)
+		const day = 24 * time.Hour
+		if r.InTable && age.MatchString(v) {
+			return true
+		}
+		if err == nil && (time.Since(at).Abs() < day || at.Sub(bubbleStart).Abs() < day) {
+			return true
+		}
+	}
+	return slices.Contains(volatileFields, name)
+}
+
+// age matches how long ago something was, as a Table shows it.
+var age = regexp.MustCompile(`^(\d+(y|d|h|m|s))+( ago)?$|^<unknown>$`)
+
+// bubbleStart is when the time of a bubble begins.
+var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (r *Rewriter) WithoutVolatile(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		fields := map[string]any{}
+		for name, field := range v {
+			if !r.isVolatile(name, field) {
+				fields[name] = r.WithoutVolatile(field)
+			}
+		}
+		return fields
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			if items[i] = r.WithoutVolatile(item); r.isVolatile("", item) {
+				items[i] = syntax.Present{}
+			}
+		}
+		return items
+	}
+	return value
+}

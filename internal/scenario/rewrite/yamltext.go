@@ -1,0 +1,330 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+)
+
+// source is the text of a YAML file, in which places are changed and everything else stays as its
+// author wrote it: comments, order, quotes, line breaks. The YAML library says where a node begins;
+// where it ends is found in the text.
+type source struct {
+	text  string
+	lines []int // where each line begins
+}
+
+func newSource(text []byte) *source {
+	s := &source{text: string(text), lines: []int{0}}
+	for i := range len(s.text) {
+		if s.text[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	return s
+}
+
+// change is what stands in place of a part of a text.
+type change struct {
+	from, to int
+	text     string
+}
+
+// with returns the text after the changes. Those that overlap an earlier one are left out.
+func (s *source) with(changes []change) []byte {
+	slices.SortStableFunc(changes, func(a, b change) int { return a.from - b.from })
+	var b bytes.Buffer
+	at := 0
+	for i, c := range changes {
+		if c.from < at || i > 0 && c == changes[i-1] {
+			continue
+		}
+		b.WriteString(s.text[at:c.from])
+		b.WriteString(c.text)
+		at = c.to
+	}
+	b.WriteString(s.text[at:])
+	return b.Bytes()
+}
+
+// errUnclear says that the end of a node could not be found.
+var errUnclear = errors.New("where this ends in the text is unclear")
+
+// start is where a node begins, with its tag.
+func (s *source) start(n *yaml.Node) (int, error) {
+	if n.Line < 1 || n.Line > len(s.lines) {
+		return 0, errUnclear
+	}
+	at := s.lines[n.Line-1]
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRuneInString(s.text[at:])
+		if at += size; size == 0 {
+			return 0, errUnclear
+		}
+	}
+	return at, nil
+}
+
+// lineEnd is where the line of a place ends, without its break.
+func (s *source) lineEnd(at int) int {
+	if i := strings.IndexByte(s.text[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(s.text)
+}
+
+// lineStart is where the line of a place begins.
+func (s *source) lineStart(at int) int { return strings.LastIndexByte(s.text[:at], '\n') + 1 }
+
+// tagged finds the tag that a node begins with.
+var tagged = regexp.MustCompile(`^![^\s,\[\]{}]*`)
+
+// end is where a node ends.
+func (s *source) end(n *yaml.Node) (int, error) {
+	at, err := s.start(n)
+	if err != nil || n.Anchor != "" || n.Kind == yaml.AliasNode {
+		return 0, errUnclear
+	}
+	if tag := tagged.FindString(s.text[at:]); tag != "" {
+		at += len(tag)
+		if n.Kind == yaml.ScalarNode && n.Value == "" && !strings.HasPrefix(strings.TrimLeft(s.text[at:], " "), `""`) {
+			return at, nil
+		}
+		if n.Kind == yaml.ScalarNode || n.Style&yaml.FlowStyle != 0 {
+			at += len(s.text[at:]) - len(strings.TrimLeft(s.text[at:], " \t\r\n"))
+		}
+	}
+	if n.Kind != yaml.ScalarNode {
+		return s.endOfCollection(n, at)
+	}
+	rest := s.text[at:]
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		for i := 1; i < len(rest); i++ {
+			switch rest[i] {
+			case '\\':
+				i++
+			case '"':
+				return at + i + 1, nil
+			}
+		}
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		for i := 1; i < len(rest); i++ {
+			if rest[i] == '\'' {
+				if !strings.HasPrefix(rest[i+1:], "'") {
+					return at + i + 1, nil
+				}
+				i++
+			}
+		}
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return s.endOfBlock(at), nil
+	default:
+		return s.endOfPlain(n, at)
+	}
+	return 0, errUnclear
+}
+
+// endOfPlain is where a scalar without quotes ends. It may go over several lines.
+func (s *source) endOfPlain(n *yaml.Node, at int) (int, error) {
+	for i, word := range strings.Fields(n.Value) {
+		if i > 0 {
+			at += len(s.text[at:]) - len(strings.TrimLeft(s.text[at:], " \t\r\n"))
+		}
+		if !strings.HasPrefix(s.text[at:], word) {
+			return 0, errUnclear
+		}
+		at += len(word)
+	}
+	return at, nil
+}
+
+// endOfBlock is where a literal or folded scalar ends whose header is at a place: at the end of
+// its last line that is not empty.
+func (s *source) endOfBlock(at int) int {
+	end := s.lineEnd(at)
+	least := 0
+	for next := end + 1; next < len(s.text); {
+		line := s.text[next:s.lineEnd(next)]
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		empty := strings.TrimSpace(line) == ""
+		if least == 0 && !empty {
+			least = indent
+		}
+		if !empty && (indent < least || indent == 0) {
+			break
+		}
+		if !empty {
+			end = next + len(line)
+		}
+		next += len(line) + 1
+	}
+	return end
+}
+
+// endOfCollection is where a mapping or a list ends, which begins at a place after its tag.
+func (s *source) endOfCollection(n *yaml.Node, at int) (int, error) {
+	// A single pair may stand in a list without braces: [a: b].
+	flow := n.Style&yaml.FlowStyle != 0 && at < len(s.text) && strings.ContainsRune("{[", rune(s.text[at]))
+	if len(n.Content) > 0 {
+		var err error
+		if at, err = s.end(n.Content[len(n.Content)-1]); err != nil {
+			return 0, err
+		}
+	} else if flow {
+		at++ // the opening bracket
+	}
+	if !flow {
+		return at, nil
+	}
+	for at < len(s.text) {
+		switch c := s.text[at]; {
+		case c == '}' || c == ']':
+			return at + 1, nil
+		case c == '#':
+			at = s.lineEnd(at)
+		case strings.ContainsRune(" \t\r\n,", rune(c)):
+			at++
+		default:
+			return 0, errUnclear
+		}
+	}
+	return 0, errUnclear
+}
+
+// column is how far a place is from the beginning of its line.
+func (s *source) column(at int) int { return utf8.RuneCountInString(s.text[s.lineStart(at):at]) }
+
+// MaxFlow is how wide a line may become by a mapping or a list in braces. Wider ones are written
+// in lines of their own.
+const MaxFlow = 110
+
+// InFlow is a value as it stands within braces, in one line.
+func InFlow(value any, style yaml.Style) string {
+	item := nodeOf(value, yaml.FlowStyle)
+	if item.Kind == yaml.ScalarNode && item.Tag == "!!str" && style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		item.Style = style
+	}
+	text := marshalled(&yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{item}})
+	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "["), "]")
+	// Behind a mark the library writes a quoted nothing. Braces need a space there.
+	return strings.TrimSuffix(bareTag.ReplaceAllString(text, "$1 "), " ")
+}
+
+// trailing finds spaces at the end of lines.
+var trailing = regexp.MustCompile(`(?m) +$`)
+
+// bareTag finds the mark that the library has written with a text that is empty.
+var bareTag = regexp.MustCompile(`(!(?:absent|present)) (?:""|'')`)
+
+// InBlock is a value as it stands outside of braces, after a field name or the dash of an item. The
+// lines below its first have the indentation.
+func InBlock(value any, indent int, style yaml.Style, item bool) string {
+	node := nodeOf(value, 0)
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" && strings.Contains(node.Value, "\n") == (style == yaml.LiteralStyle) {
+		node.Style = style
+	}
+	compact(node)
+	around := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
+	prefix := "- "
+	if !item {
+		around = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "k"}, node}}
+		prefix = "k:"
+	}
+	text := strings.TrimPrefix(strings.TrimRight(marshalled(around), "\n"), prefix)
+	text = trailing.ReplaceAllString(bareTag.ReplaceAllString(text, "$1 "), "")
+	return strings.TrimPrefix(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)), " ")
+}
+
+// short is how long a mapping or a list may be that stands in braces among lines.
+const short = 70
+
+// compact puts the short mappings and lists in a node into braces.
+func compact(n *yaml.Node) {
+	for i, child := range n.Content {
+		if child.Kind == yaml.ScalarNode {
+			continue
+		}
+		inBraces := *child
+		flow(&inBraces)
+		text := marshalled(&inBraces)
+		if len(text) <= short && strings.Count(text, "\n") == 1 && !strings.Contains(text, `\n`) {
+			n.Content[i] = &inBraces
+		} else {
+			compact(child)
+		}
+	}
+}
+
+// flow puts a node, and what is in it, into braces. Other nodes share nothing with it.
+func flow(n *yaml.Node) {
+	n.Style = n.Style&^yaml.LiteralStyle | yaml.FlowStyle
+	if n.Kind == yaml.ScalarNode {
+		n.Style &^= yaml.FlowStyle
+	}
+	n.Content = slices.Clone(n.Content)
+	for i, child := range n.Content {
+		copied := *child
+		flow(&copied)
+		n.Content[i] = &copied
+	}
+}
+
+func marshalled(n *yaml.Node) string {
+	var b strings.Builder
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(n); err != nil {
+		panic(err) // it is made of what YAML has
+	}
+	return b.String()
+}
+
+// first are the fields that stand first in a mapping, as people write them.
+var first = []string{"apiVersion", "kind", "code", "reason", "message", "metadata", "namespace", "name", "type", "object"}
+
+// nodeOf makes a node of a value, in which marks may stand.
+func nodeOf(value any, style yaml.Style) *yaml.Node {
+	switch v := value.(type) {
+	case syntax.Absent:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: syntax.TagAbsent}
+	case syntax.Present:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: syntax.TagPresent}
+	case syntax.From:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: syntax.TagFrom, Value: strings.TrimPrefix(v.String(), syntax.TagFrom+" ")}
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode, Style: style}
+		names := syntax.SortedFields(v)
+		slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+		for _, name := range names {
+			n.Content = append(n.Content, nodeOf(name, style), nodeOf(v[name], style))
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Style: style}
+		for _, item := range v {
+			n.Content = append(n.Content, nodeOf(item, style))
+		}
+		return n
+	}
+	n := &yaml.Node{}
+	if err := n.Encode(value); err != nil {
+		panic(err) // it is a scalar of JSON
+	}
+	return n
+}
+
+func rank(name string) int {
+	if i := slices.Index(first, name); i >= 0 {
+		return i
+	}
+	return len(first)
+}

@@ -1,0 +1,82 @@
+package syntax
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"go.yaml.in/yaml/v3"
+)
+
+// AnswerName is what a condition calls the answer to its own step.
+const AnswerName = "answer"
+
+// Condition is a CEL expression that has to be true of an answer.
+type Condition struct {
+	Pos     Position
+	Text    string
+	AST     *ast.AST
+	Program cel.Program
+}
+
+func (p *parser) conditions(n *yaml.Node) []Condition {
+	var all []Condition
+	items := p.items(n, "that")
+	if p.resolveNode(n).Kind == yaml.SequenceNode && len(items) == 0 {
+		p.mistake(n, "this expectation can never fail: that has no conditions; leave it out, or say what must be true")
+	}
+	for _, item := range items {
+		if text := p.text(item); text != "" {
+			if c, ok := p.condition(p.resolveNode(item), text); ok {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
+	answers := append(slices.Clone(p.answers), AnswerName)
+	checked, program := p.compile(n, text, append(p.visible(), AnswerName), cel.EvalOptions(cel.OptTrackState))
+	if program == nil {
+		return Condition{}, false
+	}
+	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		p.mistake(n, "a condition is true or false, and %s is a %s", text, t)
+		return Condition{}, false
+	}
+	if !mentions(checked, answers) {
+		p.mistake(n, "%s speaks of no answer: it is the same whatever the server does", text)
+		return Condition{}, false
+	}
+	if why := p.alwaysTrue(checked, append(p.visible(), AnswerName)); why != "" {
+		p.mistake(n, "%s can never fail: %s", text, why)
+		return Condition{}, false
+	}
+	return Condition{p.at(n), text, checked.NativeRep(), program}, true
+}
+
+// PathOf is e as its author wrote it, if it is a field or an item of an answer.
+func PathOf(e ast.Expr) (string, bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent(), true
+	case ast.SelectKind:
+		operand, ok := PathOf(e.AsSelect().Operand())
+		return operand + "." + e.AsSelect().FieldName(), ok && !e.AsSelect().IsTestOnly()
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.FunctionName() != operators.Index || call.Args()[1].Kind() != ast.LiteralKind {
+			return "", false
+		}
+		operand, ok := PathOf(call.Args()[0])
+		index := call.Args()[1].AsLiteral().Value()
+		if text, isText := index.(string); isText {
+			index = fmt.Sprintf("%q", text)
+		}
+		return fmt.Sprintf("%s[%v]", operand, index), ok
+	}
+	return "", false
+}

@@ -1,0 +1,109 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// plainEffects are the effects of a fault that are a word, and the others have a value, such as
+// {staleRead: 3}.
+var plainEffects = map[string]fakecluster.Effect{
+	"conflict": fakecluster.Conflict(), "unavailable": fakecluster.Unavailable(), "timeout": fakecluster.Timeout(),
+	"cutBeforeCommit": fakecluster.CutBeforeCommit(), "cutAfterCommit": fakecluster.CutAfterCommit(),
+	"expireWatch": fakecluster.ExpireWatch(), "failConversion": fakecluster.FailConversion(),
+}
+
+var faultFields = argument{"{verb, resource, subresource, namespace, name, user, userAgent, after, times, probability, optional, latency, effect}", func(p *parser, n *yaml.Node) map[string]any {
+	var f fakecluster.Fault
+	const many = 1 << 30
+	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = p.text(n) } }
+	number := func(what string, into *int) func(*yaml.Node) {
+		return func(n *yaml.Node) { *into = p.number(n, what, "a number, 0 or more", 0, many) }
+	}
+	before := len(p.mistakes)
+	p.fields(n, "a fault", map[string]func(*yaml.Node){
+		"verb":     func(n *yaml.Node) { f.Verb = p.verb(n) },
+		"resource": text(&f.Resource), "subresource": text(&f.Subresource), "namespace": text(&f.Namespace),
+		"name": text(&f.Name), "user": text(&f.User), "userAgent": text(&f.UserAgent),
+		"after": number("after", &f.After), "times": number("times", &f.Times),
+		"probability": func(n *yaml.Node) { f.Probability = p.probability(n) },
+		"optional":    func(n *yaml.Node) { f.Optional = p.flag(n) },
+		"latency":     func(n *yaml.Node) { f.Latency = p.duration(n) },
+		"effect":      func(n *yaml.Node) { f.Effect = p.effect(n) },
+	})
+	if len(p.mistakes) == before && field(p.resolveNode(n), "effect") == nil && f.Latency == 0 {
+		p.mistake(n, "a fault needs effect or latency")
+	}
+	return map[string]any{"fault": f}
+}}
+
+// verbsOfFaults are the verbs of requests.
+var verbsOfFaults = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// verb reads the verb of a request.
+func (p *parser) verb(n *yaml.Node) string {
+	verb := p.text(n)
+	if verb != "" && !slices.Contains(verbsOfFaults, verb) {
+		p.mistake(n, "%q is none of %s%s", verb, strings.Join(verbsOfFaults, ", "), Suggestion(verb, verbsOfFaults))
+	}
+	return verb
+}
+
+// probability reads a number above 0, up to 1.
+func (p *parser) probability(n *yaml.Node) float64 {
+	before := len(p.mistakes)
+	var number float64
+	n = p.resolveNode(n)
+	switch v := p.tree(n, noMarks).(type) {
+	case int64:
+		number = float64(v)
+	case float64:
+		number = v
+	}
+	// The first of the comparisons is false for what is not a number.
+	if !(number > 0 && number <= 1) && len(p.mistakes) == before {
+		p.mistake(n, "probability takes a number above 0, up to 1")
+	}
+	return number
+}
+
+// effect reads what happens to a request.
+func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
+	names := make(map[string]string, len(plainEffects))
+	for name := range plainEffects {
+		names[name] = ""
+	}
+	if n = p.resolveNode(n); n.Kind != yaml.MappingNode {
+		name := p.text(n)
+		e, ok := plainEffects[name]
+		if !ok && name != "" {
+			p.mistake(n, "%q is none of %s, nor has it the value that other effects need%s", name, strings.Join(sortedKeys(names), ", "), Suggestion(name, sortedKeys(names)))
+		}
+		return e
+	}
+	number := func(what string, make func(int) fakecluster.Effect) func(*yaml.Node) {
+		return func(n *yaml.Node) { e = make(p.number(n, what, "a number, 0 or more", 0, 1<<30)) }
+	}
+	p.fields(n, "an effect", map[string]func(*yaml.Node){
+		"tooManyRequests": func(n *yaml.Node) { e = fakecluster.TooManyRequests(p.duration(n)) },
+		"internalError":   func(n *yaml.Node) { e = fakecluster.InternalError(p.text(n)) },
+		"refuseAdmission": func(n *yaml.Node) { e = fakecluster.RefuseAdmission(p.text(n)) },
+		"failWebhook":     func(n *yaml.Node) { e = fakecluster.FailWebhook(p.text(n)) },
+		"delayWatch":      func(n *yaml.Node) { e = fakecluster.DelayWatch(p.duration(n)) },
+		"staleRead":       number("staleRead", fakecluster.StaleRead),
+		"dropWatch":       number("dropWatch", fakecluster.DropWatch),
+	})
+	if len(n.Content) != 2 {
+		p.mistake(n, "a fault has one effect")
+	}
+	return e
+}
+
+var nothing = argument{"{}", func(p *parser, n *yaml.Node) map[string]any {
+	p.fields(n, "compact", map[string]func(*yaml.Node){})
+	return map[string]any{}
+}}

@@ -1,0 +1,163 @@
+package syntax
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
+)
+
+// Load reads the scenarios of files, of folders with everything below them, and of glob patterns
+// as in [filepath.Match]. Of a folder it reads the files that end in .yaml or .yml, in lexical
+// order. It reads each file once.
+//
+// Load checks the scenarios. Its error has all mistakes that can be found without a cluster, one
+// on each line, with file and line. A pattern without scenarios is a mistake, and so is a YAML
+// file that is not a scenario and not used by one.
+func Load(patterns ...string) ([]*Scenario, error) {
+	var mistakes []error
+	found := map[string][]*file{} // by pattern
+	loaded := map[string]*file{}  // by path
+	var files []*file             // in order
+	for _, pattern := range patterns {
+		paths, err := pathsOf(pattern)
+		if err != nil {
+			mistakes = append(mistakes, err)
+			continue
+		}
+		found[pattern] = []*file{}
+		for _, path := range paths {
+			f := loaded[path]
+			if f == nil {
+				f = load(path)
+				loaded[path] = f
+				files = append(files, f)
+			}
+			found[pattern] = append(found[pattern], f)
+		}
+	}
+	reportUnusedFiles(files)
+
+	var all []*Scenario
+	for _, f := range files {
+		all = append(all, f.Scenarios...)
+		mistakes = append(mistakes, f.Mistakes...)
+	}
+	for _, pattern := range patterns {
+		if files, ok := found[pattern]; ok && !slices.ContainsFunc(files, (*file).isRelevant) {
+			mistakes = append(mistakes, fmt.Errorf("%s: no scenario found", pattern))
+		}
+	}
+	if len(patterns) == 0 {
+		mistakes = append(mistakes, errors.New("no scenario found: no path was given"))
+	}
+	if err := JoinMistakes(mistakes); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// file is a YAML file and what is in it.
+type file struct {
+	path      string
+	Scenarios []*Scenario
+	Mistakes  []error
+	// manifests are the files that the scenarios take manifests from.
+	manifests []string
+}
+
+// isRelevant tells whether a file has scenarios or mistakes. Other files have manifests.
+func (f *file) isRelevant() bool { return len(f.Scenarios)+len(f.Mistakes) > 0 }
+
+func load(path string) *file {
+	data, err := regularfile.Read(path)
+	if err != nil {
+		return &file{path: path, Mistakes: []error{err}}
+	}
+	return Parse(path, data)
+}
+
+// reportUnusedFiles reports the files that have no scenario and are used by none. If a file has mistakes, it
+// does not, because that file may be the one that uses the others.
+func reportUnusedFiles(files []*file) {
+	if slices.ContainsFunc(files, func(f *file) bool { return len(f.Mistakes) > 0 }) {
+		return
+	}
+	used := map[string]bool{}
+	for _, f := range files {
+		for _, manifest := range f.manifests {
+			used[absolute(manifest)] = true
+		}
+	}
+	for _, f := range files {
+		if !f.isRelevant() && !used[absolute(f.path)] {
+			f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that uses it", Position{File: f.path, Line: 1}))
+		}
+	}
+}
+
+// absolute makes paths comparable. If the process has no working folder, it compares relative
+// paths.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
+// JoinMistakes makes one error of many, without repetition: a mistake in a manifest is found in each
+// scenario that uses it.
+func JoinMistakes(mistakes []error) error {
+	said := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(mistakes, func(err error) bool {
+		again := said[err.Error()]
+		said[err.Error()] = true
+		return again
+	})...)
+}
+
+// pathsOf returns the paths of the files that a pattern matches.
+func pathsOf(pattern string) ([]string, error) {
+	if _, err := os.Stat(pattern); err == nil {
+		return pathsBelow(pattern)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("%s: no such file or folder", pattern)
+	}
+	var paths []string
+	for _, match := range matches {
+		below, err := pathsBelow(match)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, below...)
+	}
+	return paths, nil
+}
+
+// pathsBelow returns root if it is a file, whatever its name, and the YAML files in
+// it and below if it is a folder.
+func pathsBelow(root string) ([]string, error) {
+	root = filepath.Clean(root)
+	files, err := regularfile.Files(root)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, path := range files {
+		if ext := filepath.Ext(path); path == root || ext == ".yaml" || ext == ".yml" {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,142 @@
+package syntax
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
+)
+
+// manifestsOf reads a manifest that stands in place, or all those in the file that
+// stands there instead.
+func (p *parser) manifestsOf(n *yaml.Node) []manifest {
+	n = p.resolveNode(n)
+	if field(n, "file") == nil || field(n, "kind") != nil {
+		return []manifest{p.manifest(n)}
+	}
+	var name string
+	var all []manifest
+	p.fields(n, "a manifest's file", map[string]func(*yaml.Node){
+		"file": func(n *yaml.Node) { name = p.text(n) },
+		"set":  func(*yaml.Node) {},
+	})
+	if name == "" {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(p.file), name)
+	}
+	p.manifests = append(p.manifests, name)
+	data, err := regularfile.Read(name)
+	if err != nil {
+		p.mistake(n, "%w", err)
+		return nil
+	}
+	inner := NewParser(name)
+	for _, root := range inner.Documents(data) {
+		all = append(all, inner.manifest(root))
+	}
+	p.mistakes = append(p.mistakes, inner.mistakes...)
+	if len(all) == 0 && len(inner.mistakes) == 0 {
+		p.mistake(n, "%s has no manifest in it", name)
+	}
+	if changes := field(n, "set"); changes != nil {
+		for _, m := range all {
+			p.set(changes, m.object)
+		}
+	}
+	return all
+}
+
+// field is the value of a field of the mapping n, or nil.
+func field(n *yaml.Node, name string) *yaml.Node {
+	n = ResolveAlias(n)
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// set changes a manifest from a file: each field of n is a path in it, and the value
+// that stands there from now on.
+func (p *parser) set(n *yaml.Node, object map[string]any) {
+	if ResolveAlias(n).Kind != yaml.MappingNode {
+		p.mistake(n, "set takes a mapping of paths to values")
+		return
+	}
+	p.eachField(ResolveAlias(n), func(key, value *yaml.Node) {
+		path := strings.Split(key.Value, ".")
+		if !setAt(object, path, p.tree(value, manifestMarks)) {
+			p.mistake(key, "the manifest has no place for %s", key.Value)
+		}
+	})
+}
+
+// setAt puts value at a path below tree, and makes the mappings on the way that are
+// not there. It returns whether it could: there is no way through a value that is
+// neither a mapping nor a list, nor past the end of a list.
+func setAt(tree any, path []string, value any) bool {
+	last := len(path) == 1
+	switch inside := tree.(type) {
+	case map[string]any:
+		switch {
+		case last:
+			inside[path[0]] = value
+			return true
+		case inside[path[0]] == nil:
+			inside[path[0]] = map[string]any{}
+		}
+		return setAt(inside[path[0]], path[1:], value)
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		switch {
+		case err != nil || i < 0 || i >= len(inside):
+			return false
+		case last:
+			inside[i] = value
+			return true
+		}
+		return setAt(inside[i], path[1:], value)
+	}
+	return false
+}
+
+func (p *parser) manifest(n *yaml.Node) manifest {
+	before := len(p.mistakes)
+	object, ok := p.tree(n, manifestMarks).(map[string]any)
+	if !ok && len(p.mistakes) == before {
+		p.mistake(n, "a manifest is a mapping, or {file: PATH}")
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		switch v := object[name].(type) {
+		case From, Computed:
+			continue
+		case string:
+			if v != "" {
+				continue
+			}
+		}
+		if len(p.mistakes) == before {
+			p.mistake(n, "a manifest needs %s%s", name, meantField(object))
+		}
+	}
+	return manifest{p.at(n), object}
+}
+
+// meantField suggests which of the fields that make a manifest one is misspelt in it.
+func meantField(manifest map[string]any) string {
+	fields := []string{"apiVersion", "kind", "file", "use"}
+	for _, name := range slices.Sorted(maps.Keys(manifest)) {
+		if said := Suggestion(name, fields); said != "" && !slices.Contains(fields, name) {
+			return said
+		}
+	}
+	return ""
+}

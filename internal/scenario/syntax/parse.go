@@ -1,0 +1,498 @@
+package syntax
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+)
+
+// parser turns the text of one file into scenarios. It goes on after a mistake, so
+// that an author sees all of them at once.
+type parser struct {
+	file     string
+	mistakes []error
+
+	// manifests are the files that the scenarios take manifests and shared setups from.
+	manifests []string
+	// answers are the names of the answers so far, in the scenario being read; later are the lines
+	// of the steps that name those to come.
+	answers    []string
+	laterNames map[string]int
+	// parameters are the values that stand in the file: of "case", for each case, and of "with".
+	parameters map[string][]*parameters
+	// caseUses is how often something has referred to a case.
+	caseUses int
+	// row is the case that is being read, and varies says that what was read depends on it.
+	row           int
+	dependsOnCase bool
+	// declaredWebhooks are the webhooks of that scenario.
+	declaredWebhooks []Webhook
+	// scope is that of the shared setup being read, and using are the files of those around it.
+	scope     *Scope
+	enclosing []string
+
+	environments map[string]*cel.Env // by the names of their variables
+	nodes        int
+	aliases      []*yaml.Node // being expanded
+}
+
+func NewParser(path string) *parser {
+	return &parser{file: path, parameters: map[string][]*parameters{}, environments: map[string]*cel.Env{}}
+}
+
+func (p *parser) at(n *yaml.Node) Position { return Position{p.file, n.Line, n.Column} }
+
+func (p *parser) mistake(n *yaml.Node, format string, args ...any) {
+	p.mistakeAt(p.at(n), format, args...)
+}
+
+func (p *parser) mistakeAt(at Position, format string, args ...any) {
+	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", at.exactly(), fmt.Errorf(format, args...)))
+}
+
+// yamlMessage takes the line out of what the YAML library says.
+var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// tagTooClose is what the YAML library says of {status: !absent}, which is easily
+// written and not YAML.
+const tagTooClose = "did not find expected whitespace or line break"
+
+// Documents returns the root nodes of the documents in data that hold anything.
+func (p *parser) Documents(data []byte) []*yaml.Node {
+	var roots []*yaml.Node
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return roots
+		}
+		if err != nil {
+			at, text := Position{File: p.file, Line: 1}, err.Error()
+			if m := yamlMessage.FindStringSubmatch(text); m != nil {
+				text = m[2]
+				if line, err := strconv.Atoi(m[1]); err == nil {
+					at.Line = line
+				}
+			}
+			at, text = clarifyYAMLError(at, text, string(data))
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", at.exactly(), text))
+			return roots
+		}
+		if root := document.Content[0]; root.ShortTag() != "!!null" {
+			roots = append(roots, root)
+		}
+	}
+}
+
+// unknownAnchor is what the YAML library says of an alias without its anchor. It does not say where that is.
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)' referenced$`)
+
+// clarifyYAMLError returns what the YAML library says of a text in clearer words, and more exactly where, for
+// mistakes that are easily made.
+func clarifyYAMLError(at Position, message, text string) (Position, string) {
+	lines := strings.Split(text, "\n")
+	if message == tagTooClose {
+		return at, message + " after a tag (inside of braces that is: {status: !absent })"
+	}
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		alias := regexp.MustCompile(`(?:^|[\s\[{,:])(\*` + regexp.QuoteMeta(m[1]) + `)(?:$|[\s\]},:])`)
+		for i, line := range lines {
+			if found := alias.FindStringSubmatchIndex(line); found != nil {
+				at.Line, at.Column = i+1, utf8.RuneCountInString(line[:found[2]])+1
+				return at, fmt.Sprintf("*%s is no alias: no value before it has the anchor &%s", m[1], m[1])
+			}
+		}
+	}
+	if line := at.Line - 1; line < len(lines) {
+		before, _, tab := strings.Cut(lines[line], "\t")
+		if tab && strings.Trim(before, " -") == "" {
+			at.Column = len(before) + 1
+			return at, "a tab cannot indent: use spaces"
+		}
+	}
+	return at, message
+}
+
+// Parse reads the text of a file.
+func Parse(path string, data []byte) *file {
+	p := NewParser(path)
+	f := &file{path: path}
+	if roots := p.Documents(data); slices.ContainsFunc(roots, isScenario) {
+		lines := map[string]int{}
+		for _, root := range roots {
+			all := p.scenario(root)
+			name := all[0].Name
+			if line, twice := lines[name]; twice && name != "" {
+				p.mistake(root, "a scenario of this name is on line %d already: %q", line, name)
+			}
+			lines[name] = root.Line
+			f.Scenarios = append(f.Scenarios, all...)
+		}
+	}
+	f.Mistakes, f.manifests = p.mistakes, p.manifests
+	return f
+}
+
+// isScenario tells a scenario, though it may have mistakes, from any other YAML.
+func isScenario(root *yaml.Node) bool {
+	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
+		if key := root.Content[i].Value; key == "scenario" || key == "steps" {
+			return true
+		}
+	}
+	return false
+}
+
+// scenario reads a document. It returns one scenario, or one for each of its cases.
+func (p *parser) scenario(root *yaml.Node) []*Scenario {
+	s := &Scenario{Position: p.at(root)}
+	p.answers, p.parameters, p.caseUses, p.row, p.dependsOnCase = nil, map[string][]*parameters{}, 0, 0, false
+	before := len(p.mistakes)
+	var cases []*Scenario
+	if n := field(root, "cases"); n != nil {
+		s.Cases = &Cases{}
+		cases = p.cases(n)
+	}
+	// First of all, because what follows may refer to them.
+	if n := field(root, "webhooks"); n != nil {
+		p.row = noRow
+		s.Webhooks = p.webhooks(n)
+		p.row = 0
+	}
+	p.declaredWebhooks = s.Webhooks
+	p.readCase(root, s)
+	each := []*Scenario{s}
+	for p.dependsOnCase && len(each) < len(cases) {
+		p.row = len(each)
+		c := &Scenario{Position: s.Position, Webhooks: s.Webhooks, Cases: s.Cases}
+		p.readCase(root, c)
+		each = append(each, c)
+	}
+	p.dedupeMistakes(before)
+	if s.Name == "" && len(p.mistakes) == before {
+		p.mistake(root, "a scenario needs a name: scenario: A sentence that says the rule")
+	}
+	if len(s.Steps) == 0 && len(p.mistakes) == before {
+		p.mistake(root, "a scenario needs steps")
+	}
+	if len(p.mistakes) == before && s.Cases != nil {
+		p.reportUnused(field(root, "cases"))
+	}
+	if len(cases) == 0 {
+		return []*Scenario{s}
+	}
+	s.Cases.Count = len(cases)
+	for i, c := range cases {
+		at, name, params, row := c.Position, c.Case, c.Params, c.Row
+		*c = *each[min(i, len(each)-1)]
+		c.Position, c.Case, c.Params, c.Row = at, name, params, row
+	}
+	return cases
+}
+
+// readCase reads what a document says for one of its cases, or for all.
+func (p *parser) readCase(root *yaml.Node, s *Scenario) {
+	answers := slices.Clone(p.answers) // of webhooks
+	defer func() { p.answers = answers }()
+	p.laterNames = map[string]int{}
+	// same reads what is the same for all cases.
+	same := func(read func(*yaml.Node)) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			row := p.row
+			defer func() { p.row = row }()
+			p.row = noRow
+			read(n)
+		}
+	}
+	p.fields(root, "a scenario", map[string]func(*yaml.Node){
+		"webhooks": func(*yaml.Node) {},
+		"cases":    func(*yaml.Node) {},
+		"scenario": same(func(n *yaml.Node) { s.Name = p.text(n) }),
+		"cluster":  same(func(n *yaml.Node) { s.Cluster = p.cluster(n) }),
+		"setup":    func(n *yaml.Node) { s.Setup = p.setup(n, s.Cases) },
+		"steps":    func(n *yaml.Node) { s.Steps = p.steps(n) },
+	})
+}
+
+// dedupeMistakes keeps one of the mistakes that were found in several cases, of those from a number on.
+func (p *parser) dedupeMistakes(from int) {
+	told := map[string]bool{}
+	p.mistakes = append(p.mistakes[:from:from], slices.DeleteFunc(slices.Clone(p.mistakes[from:]), func(err error) bool {
+		again := told[err.Error()]
+		told[err.Error()] = true
+		return again
+	})...)
+}
+
+func (p *parser) cluster(n *yaml.Node) ClusterOptions {
+	var c ClusterOptions
+	p.fields(n, "a cluster", map[string]func(*yaml.Node){
+		"alone":                     func(n *yaml.Node) { c.Alone = p.flag(n) },
+		"fakecluster":               func(n *yaml.Node) { c.Fakecluster = p.flag(n) },
+		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
+		"controllers":               func(n *yaml.Node) { c.Controllers = p.controllers(n) },
+		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },
+		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.plugins(n, "withAdmissionPlugins") },
+		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.plugins(n, "withoutAdmissionPlugins") },
+		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
+	})
+	return c
+}
+
+// names reads a list of strings. An empty list is not nil.
+func (p *parser) names(n *yaml.Node, what string) []string {
+	all := []string{}
+	for _, item := range p.items(n, what) {
+		all = append(all, p.text(item))
+	}
+	return all
+}
+
+// controllers reads the names of controllers of kube-controller-manager.
+func (p *parser) controllers(n *yaml.Node) []string {
+	var known []string
+	for _, c := range fakecluster.AllControllers() {
+		known = append(known, string(c))
+	}
+	return p.namesOf(n, "controllers", "controller", known)
+}
+
+// plugins reads the names of admission plugins of kube-apiserver.
+func (p *parser) plugins(n *yaml.Node, what string) []string {
+	return p.namesOf(n, what, "admission plugin", plugins.Names())
+}
+
+// namesOf reads a list of names that have to be known.
+func (p *parser) namesOf(n *yaml.Node, what, of string, known []string) []string {
+	names := p.names(n, what)
+	for i, name := range names {
+		if name != "" && !slices.Contains(known, name) {
+			p.mistake(ResolveAlias(n).Content[i], "fakecluster has no %s %q; it has %s%s", of, name, strings.Join(known, ", "), Suggestion(name, known))
+		}
+	}
+	return names
+}
+
+// setup reads the items of a setup: manifests, which are created, shared setups, and steps. It
+// counts those that are the same for all cases of the table.
+func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
+	var all []Step
+	before := p.caseUses
+	items := p.items(n, "setup")
+	same := p.caseUses == before
+	p.noteLaterNames(items)
+	for _, item := range items {
+		before := p.caseUses
+		switch {
+		case field(item, "use") != nil && field(item, "kind") == nil:
+			all = append(all, p.use(item)...)
+		case isStep(item):
+			all = append(all, p.step(item))
+		default:
+			for _, m := range p.manifestsOf(item) {
+				all = append(all, Step{Pos: m.pos, Verb: verbs[0], Scope: p.scope, Request: Request{Argument: m.object}})
+			}
+		}
+		// A fork has none of the faults of its origin.
+		injects := len(all) > 0 && all[len(all)-1].Verb != nil && all[len(all)-1].Verb.Name == "fault"
+		if same = same && p.caseUses == before && !injects; same && t != nil {
+			t.SharedSetup = len(all)
+		}
+	}
+	return all
+}
+
+// isStep tells a step from a manifest, which has a kind, or the file of one.
+func isStep(n *yaml.Node) bool {
+	return field(n, "kind") == nil && field(n, "file") == nil && slices.ContainsFunc(verbNames(), func(name string) bool { return field(n, name) != nil })
+}
+
+// noteLaterNames notes the names of the answers of later steps.
+func (p *parser) noteLaterNames(steps []*yaml.Node) {
+	if p.laterNames == nil {
+		p.laterNames = map[string]int{}
+	}
+	for _, item := range steps {
+		if as := field(item, "as"); as != nil && as.Kind == yaml.ScalarNode {
+			p.laterNames[as.Value] = as.Line
+		}
+	}
+}
+
+func (p *parser) steps(n *yaml.Node) []Step {
+	var all []Step
+	items := p.items(n, "steps")
+	p.noteLaterNames(items)
+	for _, item := range items {
+		all = append(all, p.step(item))
+	}
+	return all
+}
+
+func (p *parser) step(n *yaml.Node) Step {
+	s := Step{Pos: p.at(n), Node: n, Scope: p.scope}
+	known := p.expectations(&s.Expectation)
+	known["name"] = func(n *yaml.Node) { s.Name = p.text(n) }
+	given := map[*RequestField]*yaml.Node{}
+	for _, b := range RequestFields {
+		known[b.Name] = func(n *yaml.Node) {
+			if p.isLeftOut(n) {
+				return
+			}
+			given[b] = n
+			b.parse(p, n, &s.Request)
+		}
+	}
+	user := known[asUser.Name]
+	known["as"] = func(n *yaml.Node) { // the name of the answer, or else who asks
+		if ResolveAlias(n).Tag == TagFrom || ResolveAlias(n).Kind == yaml.MappingNode {
+			user(n)
+		} else {
+			s.As = p.text(n)
+		}
+	}
+	for _, v := range verbs {
+		known[v.Name] = func(n *yaml.Node) {
+			if s.Verb != nil {
+				p.mistake(n, "a step does one thing, and this one has %s and %s", s.Verb.Name, v.Name)
+				return
+			}
+			s.Verb, s.Argument = v, v.argument.parse(p, n)
+		}
+	}
+	before := len(p.mistakes)
+	p.fields(n, "a step", known)
+	if s.Verb == nil && len(p.mistakes) == before {
+		p.mistake(n, "a step needs something to do: one of %s", strings.Join(verbNames(), ", "))
+	}
+	if len(p.mistakes) == before {
+		p.checkCombinations(n, &s, given)
+	}
+	// Named only now: a step cannot refer to its own answer.
+	if s.As != "" {
+		p.nameAnswer(n, s.As)
+	}
+	return s
+}
+
+// nameAnswer gives an answer the name that later steps refer to it by.
+func (p *parser) nameAnswer(n *yaml.Node, name string) {
+	switch {
+	case name == CaseName || name == WithName || name == RequestName:
+		p.mistake(n, "%q is the name of something else in expressions", name)
+	case strings.Contains(name, "."):
+		p.mistake(n, "the name of an answer has no dots: %q", name)
+	case name == AnswerName:
+		p.mistake(n, "%q is what conditions call the answer to their own step", name)
+	case slices.Contains(p.answers, name):
+		p.mistake(n, "an earlier answer is named %q already", name)
+	default:
+		p.answers = append(p.answers, name)
+	}
+}
+
+// checkCombinations finds what cannot stand together in a step, and what has to.
+func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestField]*yaml.Node) {
+	if s.Eventually > 0 && s.Consistently > 0 {
+		p.mistake(n, "a step has eventually or consistently, not both")
+	}
+	if lasting := s.Eventually + s.Consistently; lasting > 0 {
+		if s.Verb.Name != "absent" && s.Verb.Name != "get" && !s.hasChecks() {
+			p.mistake(n, "what has to become or stay true? Beside %s, a step that lasts needs an expectation", s.Verb.Name)
+		}
+		if s.Argument["path"] != nil {
+			p.mistake(n, "a path cannot be watched: say apiVersion and kind")
+		}
+	}
+	for _, b := range RequestFields {
+		if field := given[b]; field != nil && !b.AllowedWith(s.Verb.Name) {
+			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.Name, s.Verb.Name, strings.ReplaceAll(b.verbs, " ", ", "))
+		}
+	}
+	if s.Rows != nil {
+		if s.Verb.Name != "get" && s.Verb.Name != "list" {
+			p.mistake(n, "a table is what get and list can print, and this is %s", s.Verb.Name)
+		}
+		s.AsTable = true
+	}
+	if n := field(n, "expect"); n != nil && s.answersObject() {
+		switch s.Want.(type) {
+		case []any, Unordered, string, bool, int64, float64:
+			p.mistake(n, "the answer to %s is an object, and expect a mapping with some of its fields", s.Verb.Name)
+		}
+	}
+	if s.matchesEveryAnswer() && !s.HasError && s.Eventually == 0 && s.Consistently == 0 {
+		p.mistake(field(n, "expect"), "%s", matchesEverything)
+	}
+	switch s.Verb.Name {
+	case "webhook":
+		if s.hasChecks() || s.As != "" {
+			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to judge")
+		}
+	case "absent", "log", "advance", "settle", "fault", "compact":
+		if s.hasChecks() || s.As != "" {
+			p.mistake(n, "%s has no answer to name or to judge", s.Verb.Name)
+		}
+	case "count", "events":
+		if !s.HasWant && s.That == nil && !s.HasError && s.As == "" {
+			p.mistake(n, "%s can never fail like this: it needs expect or that", s.Verb.Name)
+		}
+		p.checkAnswerType(field(n, "expect"), s)
+		for _, c := range s.That {
+			if s.Verb.Name == "count" && c.isCountOfAny() {
+				p.mistakeAt(c.Pos, "%s can never fail: a number of objects is never less than 0", c.Text)
+			}
+		}
+	case "patch":
+		if s.PatchType == "" || s.Body == nil {
+			p.mistake(n, "a patch needs type and body")
+		}
+	case "watch":
+		events, ok := s.Want.([]any)
+		if !ok && !s.HasError {
+			p.mistake(n, "a watch needs expect, with a list of events")
+		}
+		s.Events = len(events)
+	}
+}
+
+// answersObject tells whether the answer to the step, if it succeeds, is an object, or a list that is one, too.
+func (s *Step) answersObject() bool {
+	switch s.Verb.Name {
+	case "create", "get", "list", "update", "patch", "apply", "scale", "status":
+		return s.Argument["path"] == nil && s.To["path"] == nil && (s.Subresource == "" || s.Subresource == "status") && s.Options == nil && s.Headers == nil
+	}
+	return false
+}
+
+// checkAnswerType finds an expectation that can never come true, because the answer to the step has another type.
+func (p *parser) checkAnswerType(n *yaml.Node, s *Step) {
+	switch s.Want.(type) {
+	case string, bool, map[string]any:
+		if s.Verb.Name == "count" {
+			p.mistake(n, "the answer to count is a number")
+		} else {
+			p.mistake(n, "the answer to %s is a list", s.Verb.Name)
+		}
+	case []any:
+		if s.Verb.Name == "count" {
+			p.mistake(n, "the answer to count is a number")
+		}
+	case int64, float64:
+		if s.Verb.Name != "count" {
+			p.mistake(n, "the answer to %s is a list", s.Verb.Name)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package syntax
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// column is where in its line a mistake is; TestMistakesAreFoundExactly proves it.
+var column = regexp.MustCompile(`^([^: ]+:\d+):\d+: `)
+
+// Every mistake names the line it is on. The cases are lines of a file f.yaml.
+func TestMistakes(t *testing.T) {
+	const head = "scenario: s\nsteps:\n"
+	const get = "- get: {path: /x}\n"
+	const hook = "scenario: s\nwebhooks:\n- name: w\n  service: {namespace: d, name: x}\n  response: {}\n"
+	const fields = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
+		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
+	tests := []struct {
+		rule, text string
+		want       []string
+	}{
+		{"broken YAML is not read", "scenario: s\nsteps: [\n", []string{
+			`f.yaml:2: not YAML: did not find expected node content`}},
+		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
+			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
+		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
+			`f.yaml:2: unknown field "step" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
+		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
+			`f.yaml:2: unknown field "seed" in a cluster (known: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
+		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
+			`f.yaml:2: true or false belongs here`}},
+		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{
+			`f.yaml:2: controllers takes a list`}},
+		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
+			`f.yaml:2: a string that is not empty belongs here`}},
+		{"a step has known fields", head + get + "  expects: 1\n", []string{
+			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `); did you mean "expect"?`}},
+		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
+			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
+		{"a step is a request", head + "- name: nothing\n", []string{
+			`f.yaml:3: a step needs something to do: one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, fault, compact, calls, webhook`}},
+		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
+			`f.yaml:4: a step does one thing, and this one has get and delete`}},
+		{"a step is a mapping", head + "- get\n", []string{
+			`f.yaml:3: a step is a mapping`}},
+		{"a field stands once", head + "- get: {path: /x}\n  get: {path: /x}\n", []string{
+			`f.yaml:4: field "get" is given twice, first on line 3`}},
+		{"a manifest's field stands once", head + "- create: {apiVersion: v1, kind: K, kind: L}\n", []string{
+			`f.yaml:3: field "kind" is given twice, first on line 3`}},
+		{"a scenario has a name", "steps:\n" + get, []string{
+			`f.yaml:1: a scenario needs a name: scenario: A sentence that says the rule`}},
+		{"a name is not empty", "scenario:\nsteps:\n" + get, []string{
+			`f.yaml:1: a string that is not empty belongs here`}},
+		{"a scenario has steps", "scenario: s\n", []string{
+			`f.yaml:1: a scenario needs steps`}},
+		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
+			`f.yaml:2: steps takes a list`}},
+		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
+			`f.yaml:5: unknown field "kind" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks)`}},
+		{"names differ within a file", head + get + "---\n" + head + get, []string{
+			`f.yaml:5: a scenario of this name is on line 1 already: "s"`}},
+		{"a manifest is a mapping", head + "- create: k\n", []string{
+			`f.yaml:3: a manifest is a mapping, or {file: PATH}`}},
+		{"a manifest says what it is", head + "- create: {}\n", []string{
+			`f.yaml:3: a manifest needs apiVersion`}},
+		{"a manifest says which kind it is", head + "- create: {apiVersion: v1, kind: }\n", []string{
+			`f.yaml:3: a manifest needs kind`}},
+		{"a misspelt file is a file", head + "- create: {fil: a.yaml}\n", []string{
+			`f.yaml:3: a manifest needs apiVersion; did you mean "file"?`}},
+		{"a misspelt kind is a kind", head + "- create: {apiVersion: v1, Kind: Pod}\n", []string{
+			`f.yaml:3: a manifest needs kind; did you mean "kind"?`}},
+		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
+			`f.yaml:3: open none.yaml: no such file or directory`}},
+		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
+			`f.yaml:3: unknown field "nam" in a reference (known: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
+		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{
+			`f.yaml:3: a reference needs name`}},
+		{"a list is of no one object", head + "- list: {apiVersion: v1, kind: K, name: x}\n", []string{
+			`f.yaml:3: unknown field "name" in a reference (known: apiVersion, kind, namespace, path)`}},
+		{"a path stands alone", head + "- get: {path: /x, kind: K}\n", []string{
+			`f.yaml:3: a path says everything: no other field can stand beside it`}},
+		{"a path is absolute", head + "- get: {path: x}\n", []string{
+			`f.yaml:3: a path begins with a slash: "x"`}},
+		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 404}\n", []string{
+			`f.yaml:5: a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case`}},
+		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
+			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status); did you mean "message"?`}},
+		{"an error says which", head + get + "  error: {}\n", []string{
+			`f.yaml:4: error takes a mapping that says which error, as in {code: 404, reason: NotFound}`}},
+		{"a mark is a known one", head + get + "  expect: !some 1\n", []string{
+			`f.yaml:4: unknown tag !some`}},
+		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
+			`f.yaml:3: !present cannot stand here (but !absent and !cel and !from can)`}},
+		{"a name is no mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
+			`f.yaml:3: !absent cannot stand here`}},
+		{"absent takes no value", head + get + "  expect: {x: !absent 1}\n", []string{
+			`f.yaml:4: !absent takes no value`}},
+		{"an item of a list is not absent", head + get + "  expect: [!absent ]\n", []string{
+			`f.yaml:4: !absent says that a field is not there; an item of a list is no field`}},
+		{"only takes fields", head + get + "  expect: !only 1\n", []string{
+			`f.yaml:4: !only takes a mapping`}},
+		{"from says where", head + get + "  expect: !from\n", []string{
+			`f.yaml:4: !from takes the name of an answer and a path in it, as in !from created.metadata.uid`}},
+		{"from looks back, not at its own step", head + get + "  as: here\n  expect: !from here.x\n", []string{
+			`f.yaml:5: no step before this one has its answer named "here" (as: here); that name is captured on line 4, and not before`}},
+		{"from looks at its own scenario", head + get + "  as: there\n---\nscenario: t\nsteps:\n" + get + "  expect: !from there.x\n", []string{
+			`f.yaml:9: no step before this one has its answer named "there" (as: there)`}},
+		{"an answer's name is its own", head + get + "  as: a\n" + get + "  as: a\n", []string{
+			`f.yaml:5: an earlier answer is named "a" already`}},
+		{"an answer's name is one word of a path", head + get + "  as: a.b\n", []string{
+			`f.yaml:3: the name of an answer has no dots: "a.b"`}},
+		{"a user is of one kind", head + get + "  as: {user: jane, token: t}\n", []string{
+			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+		{"groups are those of a user", head + get + "  as: {groups: [dev]}\n", []string{
+			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+		{"a service account has a namespace", head + get + "  as: {serviceAccount: robot}\n", []string{
+			`f.yaml:4: a service account is written NAMESPACE/NAME, and this is "robot"`}},
+		{"a token comes from an earlier answer", head + get + "  as: {token: !from t.status.token }\n", []string{
+			`f.yaml:4: no step before this one has its answer named "t" (as: t)`}},
+		{"a number is one in JSON", head + get + "  expect: .inf\n", []string{
+			`f.yaml:4: .inf is not a number in JSON`}},
+		{"only JSON's types are values", head + get + "  expect: !!binary aGk=\n", []string{
+			`f.yaml:4: unknown tag !!binary`}},
+		{"merge takes a mapping", head + get + "  expect: {<<: 1}\n", []string{
+			`f.yaml:4: << takes a mapping`}},
+		{"a value does not contain itself", head + get + "  expect: &x [*x]\n", []string{
+			`f.yaml:4: *x contains itself`}},
+		{"aliases do not multiply without end", head + get + "  expect: [" + billionLaughs() + "]\n", []string{
+			`f.yaml:4: more than 1048576 values in one file`}},
+		{"a field stands beside the requests it is for", head + get + "  to: {path: /y}\n", []string{
+			`f.yaml:4: to cannot stand beside get (but beside create, update, apply)`}},
+		{"a patch says its type", head + "- patch: {path: /x}\n  body: {}\n", []string{
+			`f.yaml:3: a patch needs type and body`}},
+		{"a patch is of a known type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
+			`f.yaml:4: "yaml" is none of json, merge, strategic`}},
+		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
+			`f.yaml:3: a watch needs expect, with a list of events`}},
+		{"options are those of the API", head + get + "  options: {dryrun: All}\n", []string{
+			`f.yaml:4: unknown field "dryrun" in the options (known: ` + strings.Join(QueryOptions, ", ") + `); did you mean "dryRun"?`}},
+		{"headers are texts", head + get + "  headers: {Accept: 1}\n", []string{
+			`f.yaml:4: a string that is not empty belongs here`}},
+		{"headers are a mapping", head + get + "  headers: text\n", []string{
+			`f.yaml:4: the headers are a mapping`}},
+		{"warnings are a list", head + get + "  warnings: none\n", []string{
+			`f.yaml:4: warnings takes a list of texts; [] is none`}},
+		{"a table is a list", head + get + "  table: {}\n", []string{
+			`f.yaml:4: a table takes a list of rows, the first of them the names of the columns`}},
+		{"a table is of a read", head + "- delete: {path: /x}\n  table: []\n", []string{
+			`f.yaml:3: a table is what get and list can print, and this is delete`}},
+		{"a table is wide or not", head + get + "  table: []\n  wide: []\n", []string{
+			`f.yaml:5: an answer is one table: a step has table or wide, not both`}},
+		{"a code is one of HTTP", head + get + "  code: ok\n", []string{
+			`f.yaml:4: code takes an HTTP status`}},
+		{"a condition is CEL", head + get + "  that: [answer.x ==]\n", []string{
+			"f.yaml:4: not CEL: answer.x ==: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"}},
+		{"a condition is of answers that are there", head + get + "  as: mine\n  that: [mine.x]\n", []string{
+			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container ''); that name is captured on line 4, and not before`}},
+		{"a condition is true or false", head + get + "  that: [size(answer)]\n", []string{
+			`f.yaml:4: a condition is true or false, and size(answer) is a int`}},
+		{"conditions are a list", head + get + "  that: answer.x\n", []string{
+			`f.yaml:4: that takes a list`}},
+		{"unordered takes a list", head + get + "  expect: !unordered {}\n", []string{
+			`f.yaml:4: !unordered takes a list`}},
+		{"a name that conditions use is taken", head + get + "  as: answer\n", []string{
+			`f.yaml:3: "answer" is what conditions call the answer to their own step`}},
+		{"a webhook says where and what", "scenario: s\nwebhooks:\n- name: w\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook needs name and service: {namespace, name}`,
+			`f.yaml:3: a webhook has one of response, body, and silent`}},
+		{"a webhook has known fields", hook + "  url: x\nsteps:\n" + get, []string{
+			`f.yaml:6: unknown field "url" in a webhook (known: body, code, headers, name, response, service, silent)`}},
+		{"a service has known fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
+			`f.yaml:3: unknown field "nam" in a service (known: name, namespace, path, port); did you mean "name"?`}},
+		{"a port is a number", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, port: 0}}\nsteps:\n" + get, []string{
+			`f.yaml:3: port takes a number from 1 to 65535`}},
+		{"a webhook's path is absolute", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, path: y}}\nsteps:\n" + get, []string{
+			`f.yaml:3: a path begins with a slash: "y"`}},
+		{"a webhook answers in one way", hook + "  body: x\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook has one of response, body, and silent`}},
+		{"a silent webhook says nothing", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: hang, code: 500}\nsteps:\n" + get, []string{
+			`f.yaml:3: a webhook that is silent sends no code and no headers`}},
+		{"a webhook is silent in a known way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
+			`f.yaml:3: "sleep" is none of close, hang`}},
+		{"a response is a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
+			`f.yaml:3: response takes a mapping, or !cel and an expression that makes one`}},
+		{"an expression is CEL", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel answer.x }\nsteps:\n" + get, []string{
+			`f.yaml:3: not CEL: answer.x: undeclared reference to 'answer' (in container '')`}},
+		{"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel }\nsteps:\n" + get, []string{
+			`f.yaml:3: !cel takes an expression`}},
+		{"an expression is a webhook's", head + get + "  expect: !cel request.x\n", []string{
+			`f.yaml:4: not CEL: request.x: undeclared reference to 'request' (in container '')`}},
+		{"a webhook knows no answers", hook + "steps:\n- webhook: {name: w, body: !from w.url}\n", []string{
+			`f.yaml:7: !from cannot stand here (but !absent and !cel can)`}},
+		{"a service and path are one webhook's", hook + "- {name: v, body: x, service: {namespace: d, name: x, port: 443}}\nsteps:\n" + get, []string{
+			`f.yaml:6: the webhook w is behind the same port and path`}},
+		{"a webhook's name is its own", hook + "- {name: w, body: x, service: {namespace: d, name: y}}\nsteps:\n" + get, []string{
+			`f.yaml:6: an earlier answer is named "w" already`}},
+		{"calls are of a webhook", head + "- calls: w\n", []string{
+			`f.yaml:3: the scenario has no webhook named "w"`}},
+		{"a webhook that changes has a name", hook + "steps:\n- webhook: {body: x}\n", []string{
+			`f.yaml:7: which webhook? It needs name`}},
+		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
+			`f.yaml:7: a webhook has one of response, body, and silent`}},
+		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
+			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to judge`}},
+		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
+			`f.yaml:2: setup takes a list`,
+			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,
+			`f.yaml:5: a path begins with a slash: "x"`}},
+	}
+	for _, test := range tests {
+		t.Run(test.rule, func(t *testing.T) {
+			var got []string
+			for _, mistake := range Parse("f.yaml", []byte(test.text)).Mistakes {
+				got = append(got, column.ReplaceAllString(mistake.Error(), "$1: "))
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("mistakes in\n%s(-want +got):\n%s", test.text, d)
+			}
+		})
+	}
+}
+
+// billionLaughs is lists of ten of the list before, nine deep.
+func billionLaughs() string {
+	text := "&a [x,x,x,x,x,x,x,x,x,x]"
+	for name := 'b'; name <= 'j'; name++ {
+		before := "*" + string(name-1)
+		text += ",&" + string(name) + " [" + strings.Repeat(before+",", 9) + before + "]"
+	}
+	return text
+}
+
+// A manifest is read as JSON, with what YAML adds to that.
+func TestManifestValues(t *testing.T) {
+	const text = `
+scenario: s
+steps:
+- create: &first
+    apiVersion: v1
+    kind: K
+    spec:
+      string: "1"
+      int: 1
+      hex: 0x10
+      big: 18446744073709551616
+      float: 1.5
+      bool: true
+      yes: yes
+      none: null
+      date: 2021-06-20T07:35:27Z
+      list: [a, {b: c}]
+      80: number
+- create:
+    <<: *first
+    kind: L
+`
+	f := Parse("f.yaml", []byte(text))
+	if len(f.Mistakes) > 0 {
+		t.Fatal(JoinMistakes(f.Mistakes))
+	}
+	spec := map[string]any{
+		"string": "1", "int": int64(1), "hex": int64(16), "big": 18446744073709551616.0, "float": 1.5, "bool": true,
+		"yes": "yes", "none": nil, "date": "2021-06-20T07:35:27Z",
+		"list": []any{"a", map[string]any{"b": "c"}}, "80": "number",
+	}
+	want := []map[string]any{
+		{"apiVersion": "v1", "kind": "K", "spec": spec},
+		{"apiVersion": "v1", "kind": "L", "spec": spec},
+	}
+	var got []map[string]any
+	for _, step := range f.Scenarios[0].Steps {
+		got = append(got, step.Argument)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("manifests (-want +got):\n%s", d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("scenario: s\nsteps:\n- get: {path: /x}\n  as: a\n- get: {path: /y}\n  expect: {x: !from a.b, y: !only {z: !absent }}\n")
+	f.Add("scenario: s\nsteps:\n- list: {apiVersion: v1, kind: K}\n  options: {limit: 1}\n  table: !unordered [[A], [1]]\n  warnings: []\n  that: [answer.x == 1]\n")
+	f.Add("scenario: s\nsteps:\n- patch: {path: /x}\n  type: merge\n  subresource: status\n  body: {a: null}\n- create: {file: m.yaml, set: {a.0: 1}}\n  to: {path: /x}\n  headers: {A: b}\n")
+	f.Add("scenario: s\nsteps:\n- create: &a {apiVersion: v1, kind: K, <<: *a}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		Parse("f.yaml", []byte(text))
+	})
+}

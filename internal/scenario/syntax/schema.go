@@ -1,0 +1,238 @@
+package syntax
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// SchemaURL is where the JSON schema of scenario files is published. An editor reads it from the
+// first line of a file: # yaml-language-server: $schema=URL
+const SchemaURL = "https://raw.githubusercontent.com/fakecluster/fakecluster/main/scenarios/scenario.schema.json"
+
+// field documents a field of a scenario file: its name, the notation of what stands there, and
+// what it says. The tables of fields are what the schema is made from; tests hold them to the
+// parser.
+type fieldDoc struct{ name, notation, doc string }
+
+var scenarioFields = []fieldDoc{
+	{"scenario", "TEXT", "Its name, a sentence that says which rule the scenario proves."},
+	{"cases", "CASES", "A table: the scenario is played once for each case."},
+	{"cluster", "CLUSTER", "How its cluster differs from the usual one."},
+	{"webhooks", "WEBHOOKS", "Webhooks that the cluster can reach."},
+	{"setup", "SETUP", "Manifests that are created before the first step, shared setups, and steps."},
+	{"steps", "STEPS", "What is done, in order."},
+}
+
+var clusterFields = []fieldDoc{
+	{"alone", "FLAG", "The scenario is about all that is in a cluster, such as what it begins with."},
+	{"fakecluster", "FLAG", "The scenario is about what only a fakecluster does, such as what it says where a real server would call a kubelet."},
+	{"controllers", "TEXTS", "The controllers of kube-controller-manager that act, by name."},
+	{"legacyAPIs", "FLAG", "Serves definitions and policies in v1beta1, too."},
+	{"runtimeConfig", "TEXTS", "Versions that are off by default and are served, such as resource.k8s.io/v1beta2=true."},
+	{"withAdmissionPlugins", "TEXTS", "Admission plugins that are turned on, by name."},
+	{"withoutAdmissionPlugins", "TEXTS", "Admission plugins that are turned off, by name."},
+	{"withoutNamespaceLifecycle", "FLAG", "Lets objects live in namespaces that do not exist."},
+}
+
+var webhookFields = []fieldDoc{
+	{"name", "TEXT", "The name of the webhook in steps."},
+	{"service", "SERVICE", "The reference that reaches it."},
+	{"response", "VALUE", "The response of the review."},
+	{"body", "VALUE", "What the webhook sends instead of a review."},
+	{"code", "NUMBER", "The HTTP status, 200 if left out."},
+	{"headers", "{NAME: VALUE}", "Headers of the answer."},
+	{"silent", "close or hang", "The webhook does not answer."},
+}
+
+var serviceFields = []fieldDoc{
+	{"namespace", "TEXT", "The namespace of the service."},
+	{"name", "TEXT", "The name of the service."},
+	{"port", "NUMBER", "443 if left out."},
+	{"path", "TEXT", "The path that the webhook answers at; every path if left out."},
+}
+
+var expectationFields = []fieldDoc{
+	{"name", "TEXT", "A few words about the step, shown if it fails."},
+	{"expect", "VALUE", "Fields that the answer must have."},
+	{"error", "ERROR", "The error that the server must answer."},
+	{"code", "NUMBER", "The HTTP status, if it matters which status of success it is."},
+	{"warnings", "LIST", "The texts of the warnings, in order; [] means that there are none."},
+	{"table", "LIST", "What kubectl get prints."},
+	{"wide", "LIST", "What kubectl get -o wide prints."},
+	{"that", "TEXTS", "Conditions in CEL that must be true."},
+}
+
+type jsonSchema = map[string]any
+
+// Schema returns the JSON schema of a document of a scenario file. What a schema cannot say, such
+// as whether an expression is CEL, only [Load] finds.
+func Schema() []byte {
+	step := []fieldDoc{}
+	for _, v := range verbs {
+		step = append(step, fieldDoc{v.Name, v.argument.notation, v.doc})
+	}
+	for _, b := range RequestFields {
+		if b != asUser { // which may be a name as well
+			step = append(step, fieldDoc{b.Name, b.Notation, b.Doc})
+		}
+	}
+	step = append(step, fieldDoc{"as", "AS", "A name for the answer, or who makes the request: " + asUser.Notation + "."})
+	stepSchema := object(append(step, expectationFields...))
+	for _, field := range stepSchema["properties"].(jsonSchema) {
+		orParameter(field.(jsonSchema))
+	}
+	scenario := object(scenarioFields)
+	scenario["required"] = []string{"scenario", "steps"}
+	case_ := jsonSchema{"type": "object", "required": []string{"name"}, "properties": jsonSchema{"name": jsonSchema{"type": "string"}}}
+	use := object([]fieldDoc{{"use", "TEXT", "The file of a shared setup."}, {"with", "MAPPING", "Its parameters."}})
+	use["required"] = []string{"use"}
+	orParameter(use["properties"].(jsonSchema)["with"].(jsonSchema))
+	data, err := json.MarshalIndent(jsonSchema{
+		"$schema": "http://json-schema.org/draft-07/schema#",
+		"$id":     SchemaURL,
+		"title":   "A scenario of fakecluster, or a shared setup",
+		"if":      jsonSchema{"required": []string{"scenario"}},
+		"then":    jsonSchema{"$ref": "#/definitions/scenario"},
+		"else": jsonSchema{
+			"type": "object", "required": []string{"setup"}, "additionalProperties": false,
+			"properties": jsonSchema{"parameters": value("MAPPING", "What the parameters are by default, or !present for one that has to be given."), "setup": value("SETUP", "")},
+		},
+		"definitions": jsonSchema{
+			"scenario": scenario,
+			"step":     stepSchema,
+			"case":     case_,
+			"cluster":  object(clusterFields),
+			"webhook":  object(webhookFields),
+			"service":  object(serviceFields),
+			"user":     schemaOfNotation(asUser.Notation),
+			"use":      use,
+			"manifest": jsonSchema{"type": "object", "anyOf": []jsonSchema{
+				{"required": []string{"apiVersion", "kind"}}, {"required": []string{"file"}},
+			}},
+			"error": jsonSchema{"type": []string{"object", "string"}, "additionalProperties": false, "properties": names(errorFields)},
+		},
+	}, "", "  ")
+	if err != nil {
+		panic(err) // it is made of maps, lists and texts
+	}
+	return append(data, '\n')
+}
+
+// orParameter lets a parameter of the case stand in place of a mapping or a list: a text for whoever does
+// not know its tag.
+func orParameter(of jsonSchema) {
+	if t, ok := of["type"].(string); ok && (t == "object" || t == "array") {
+		of["type"] = []string{t, "string"}
+	}
+	if ref, ok := of["$ref"]; ok {
+		delete(of, "$ref")
+		of["anyOf"] = []jsonSchema{{"$ref": ref}, {"type": "string"}}
+	}
+}
+
+func object(fields []fieldDoc) jsonSchema {
+	properties := jsonSchema{}
+	for _, f := range fields {
+		properties[f.name] = value(f.notation, f.doc)
+	}
+	return jsonSchema{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+func names(all []string) jsonSchema {
+	properties := jsonSchema{}
+	for _, name := range all {
+		properties[name] = jsonSchema{}
+	}
+	return properties
+}
+
+func value(notation, doc string) jsonSchema {
+	of := schemaOfNotation(notation)
+	if doc != "" {
+		of["description"] = doc
+	}
+	return of
+}
+
+// braces finds the mappings in a notation.
+var braces = regexp.MustCompile(`\{([^}]*)\}`)
+
+// schemaOfNotation is the schema of what a notation stands for. A value with a tag is a text for
+// whoever does not know the tag.
+func schemaOfNotation(notation string) jsonSchema {
+	list := func(definition string) jsonSchema {
+		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + definition}}
+	}
+	switch notation {
+	case "TEXT", "NAME", "DURATION":
+		return jsonSchema{"type": "string"}
+	case "TEXTS":
+		return jsonSchema{"type": "array", "items": jsonSchema{"type": "string"}}
+	case "NUMBER":
+		return jsonSchema{"type": []string{"integer", "string"}}
+	case "FLAG":
+		return jsonSchema{"type": "boolean"}
+	case "VALUE":
+		return jsonSchema{}
+	case "MAPPING":
+		return jsonSchema{"type": "object"}
+	case "LIST":
+		return jsonSchema{"type": []string{"array", "string"}}
+	case "MANIFEST":
+		return jsonSchema{"$ref": "#/definitions/manifest"}
+	case "ERROR":
+		return jsonSchema{"$ref": "#/definitions/error"}
+	case "CLUSTER":
+		return jsonSchema{"$ref": "#/definitions/cluster"}
+	case "SERVICE":
+		return jsonSchema{"$ref": "#/definitions/service"}
+	case "CASES":
+		return list("case")
+	case "WEBHOOKS":
+		return list("webhook")
+	case "STEPS":
+		return list("step")
+	case "SETUP":
+		return jsonSchema{"type": "array", "items": jsonSchema{"anyOf": []jsonSchema{
+			{"$ref": "#/definitions/manifest"}, {"$ref": "#/definitions/use"}, {"$ref": "#/definitions/step"},
+		}}}
+	case "AS":
+		return jsonSchema{"anyOf": []jsonSchema{{"type": "string"}, {"$ref": "#/definitions/user"}}}
+	case "{NAME: VALUE}":
+		return jsonSchema{"type": "object", "additionalProperties": jsonSchema{"type": "string"}}
+	case "{}":
+		return jsonSchema{"type": "object", "additionalProperties": false}
+	case "{name, response, ...}":
+		return object(append([]fieldDoc{webhookFields[0]}, webhookFields[2:]...))
+	case "{fieldManager, force, ...}":
+		return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(QueryOptions)}
+	}
+	all := braces.FindAllStringSubmatch(notation, -1)
+	if len(all) == 0 { // json, merge or strategic
+		return jsonSchema{"enum": strings.Split(strings.ReplaceAll(notation, " or ", ", "), ", ")}
+	}
+	var of []string
+	for _, m := range all {
+		of = append(of, strings.Split(m[1], ", ")...)
+	}
+	return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(of)}
+}
+
+// StepDoc documents one kind of step.
+type StepDoc struct {
+	// Name is the field of a step that says its kind, and Argument is the notation of the
+	// field's value.
+	Name, Argument string
+	// Doc says what the step does. It completes a sentence that begins with Name.
+	Doc string
+}
+
+// StepDocs returns all kinds of steps, for manuals.
+func StepDocs() []StepDoc {
+	steps := make([]StepDoc, len(verbs))
+	for i, v := range verbs {
+		steps[i] = StepDoc{v.Name, v.argument.notation, v.doc}
+	}
+	return steps
+}

@@ -1,0 +1,59 @@
+package syntax
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// User is who makes a request, if that is not the administrator of the cluster. Until it is
+// resolved, marks may stand in it.
+type User struct {
+	Name    any
+	Groups  []any
+	Account any // NAMESPACE/NAME of a service account
+	Token   any // a bearer token
+}
+
+// asUser is the field that says who makes a request.
+var asUser = &RequestField{
+	"as", "{user, groups}, {serviceAccount} or {token}", "create get list watch update patch apply delete deletecollection scale status finalize evict absent count events",
+	"who makes the request: a user of any name, a member of the groups; a service account, written NAMESPACE/NAME; or" +
+		" whoever bears the token. Without it the administrator of the cluster does, who may do everything.",
+	func(p *parser, n *yaml.Node, r *Request) { r.By = p.user(n) },
+}
+
+func (p *parser) user(n *yaml.Node) *User {
+	u := &User{}
+	before := len(p.mistakes)
+	p.fields(n, "a user", map[string]func(*yaml.Node){
+		"user": func(n *yaml.Node) { u.Name = p.textOrMark(n) },
+		"groups": func(n *yaml.Node) {
+			for _, item := range p.items(n, "groups") {
+				u.Groups = append(u.Groups, p.textOrMark(item))
+			}
+		},
+		"serviceAccount": func(n *yaml.Node) {
+			u.Account = p.textOrMark(n)
+			if text, ok := u.Account.(string); ok && text != "" {
+				if namespace, name, _ := strings.Cut(text, "/"); namespace == "" || name == "" {
+					p.mistake(n, "a service account is written NAMESPACE/NAME, and this is %q", text)
+				}
+			}
+		},
+		"token": func(n *yaml.Node) { u.Token = p.textOrMark(n) },
+	})
+	if len(p.mistakes) > before {
+		return u
+	}
+	ways := 0
+	for _, given := range []bool{u.Name != nil, u.Account != nil, u.Token != nil} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 || u.Name == nil && u.Groups != nil {
+		p.mistake(n, "a user is one of {user, groups}, {serviceAccount} and {token}")
+	}
+	return u
+}

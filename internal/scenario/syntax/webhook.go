@@ -1,0 +1,118 @@
+package syntax
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Webhook is a webhook of a scenario, as its author wrote it. The cluster can reach it.
+type Webhook struct {
+	Name string
+	At   Service
+	// Path is the only path at which it answers; empty: any path.
+	Path string
+	// Reply is its answer, until a step changes it.
+	Reply WebhookReply
+}
+
+// WebhookReply is the answer of a webhook to a review of any kind. It may contain marks.
+type WebhookReply struct {
+	// Response is the response of the review; the runner completes the review. Body is sent
+	// in place of the whole review.
+	Response, Body any
+	// Code is the HTTP status, or 0 for the usual one.
+	Code    int
+	Headers map[string]any
+	// Silent says how it fails to answer; empty: it answers.
+	Silent string
+}
+
+// The ways to fail to answer.
+const (
+	SilentClose = "close"
+	SilentHang  = "hang"
+)
+
+var silentModes = map[string]string{SilentClose: "", SilentHang: ""}
+
+// DefaultPort is the port of a reference to a service that names no port.
+const DefaultPort = 443
+
+// webhooks reads the webhooks of a scenario. Its setup and its steps can refer to each by
+// its name, as to an answer.
+func (p *parser) webhooks(n *yaml.Node) []Webhook {
+	var all []Webhook
+	for _, item := range p.items(n, "webhooks") {
+		w := Webhook{At: Service{Port: DefaultPort}}
+		known := p.replyFields(&w.Reply)
+		known["name"] = func(n *yaml.Node) { w.Name = p.text(n) }
+		known["service"] = func(n *yaml.Node) { p.service(n, &w) }
+		before := len(p.mistakes)
+		p.fields(item, "a webhook", known)
+		if len(p.mistakes) > before {
+			continue
+		}
+		if w.Name == "" || w.At.Namespace == "" || w.At.Name == "" {
+			p.mistake(item, "a webhook needs name and service: {namespace, name}")
+		}
+		for _, other := range all {
+			if other.At == w.At && other.Path == w.Path {
+				p.mistake(item, "the webhook %s is behind the same port and path", other.Name)
+			}
+		}
+		if w.Path != "" && !strings.HasPrefix(w.Path, "/") {
+			p.mistake(item, "a path begins with a slash: %q", w.Path)
+		}
+		p.checkReply(item, w.Reply)
+		p.nameAnswer(item, w.Name)
+		all = append(all, w)
+	}
+	return all
+}
+
+func (p *parser) service(n *yaml.Node, w *Webhook) {
+	p.fields(n, "a service", map[string]func(*yaml.Node){
+		"namespace": func(n *yaml.Node) { w.At.Namespace = p.text(n) },
+		"name":      func(n *yaml.Node) { w.At.Name = p.text(n) },
+		"port":      func(n *yaml.Node) { w.At.Port = p.number(n, "port", "a number from 1 to 65535", 1, 65535) },
+		"path":      func(n *yaml.Node) { w.Path = p.text(n) },
+	})
+}
+
+// replyFields returns the readers of the fields that say what a webhook answers.
+func (p *parser) replyFields(r *WebhookReply) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"response": func(n *yaml.Node) {
+			before := len(p.mistakes)
+			switch r.Response = p.tree(n, replyMarks); r.Response.(type) {
+			case map[string]any, Computed:
+			default:
+				if len(p.mistakes) == before {
+					p.mistake(n, "response takes a mapping, or %s and an expression that makes one", tagCEL)
+				}
+			}
+		},
+		"body":    func(n *yaml.Node) { r.Body = p.tree(n, replyMarks) },
+		"code":    func(n *yaml.Node) { r.Code = p.number(n, "code", "an HTTP status", 200, 599) },
+		"headers": func(n *yaml.Node) { r.Headers = p.texts(n, "the headers") },
+		"silent":  func(n *yaml.Node) { r.Silent = p.oneOf(n, silentModes) },
+	}
+}
+
+// checkReply reports fields of a reply that exclude each other, and fields that are
+// missing.
+func (p *parser) checkReply(n *yaml.Node, r WebhookReply) {
+	ways := 0
+	for _, given := range []bool{r.Response != nil, r.Body != nil, r.Silent != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		p.mistake(n, "a webhook has one of response, body, and silent")
+	case r.Silent != "" && (r.Code != 0 || r.Headers != nil):
+		p.mistake(n, "a webhook that is silent sends no code and no headers")
+	}
+}

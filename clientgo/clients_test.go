@@ -14,7 +14,7 @@ import (
 // growingServer serves discovery of one group, once it is told to.
 type growingServer struct {
 	served bool
-	asked  int
+	requests  int
 }
 
 func (s *growingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func (s *growingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/api":
 		answer(metav1.APIVersions{})
 	case "/apis":
-		s.asked++
+		s.requests++
 		list := metav1.APIGroupList{Groups: []metav1.APIGroup{}}
 		if s.served {
 			list.Groups = append(list.Groups, group)
@@ -105,7 +105,7 @@ func TestMapperAsksAgainForWhatItDoesNotKnow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if server.asked != 0 {
+			if server.requests != 0 {
 				t.Error("making the clients sends requests")
 			}
 			if got, err := lookup(c.Mapper); !meta.IsNoMatchError(err) {
@@ -113,14 +113,14 @@ func TestMapperAsksAgainForWhatItDoesNotKnow(t *testing.T) {
 			}
 			server.served = true
 			for range 2 {
-				server.asked = 0
+				server.requests = 0
 				got, err := lookup(c.Mapper)
 				if err != nil || got != any(resource) && got != any(kind) {
 					t.Errorf("when it is served: %v, %v", got, err)
 				}
 			}
-			if server.asked != 0 {
-				t.Errorf("asked %d times for what is known", server.asked)
+			if server.requests != 0 {
+				t.Errorf("asked %d times for what is known", server.requests)
 			}
 			if got, err := c.Mapper.ResourceSingularizer("crontabs"); got != "crontab" || err != nil {
 				t.Errorf("singular: %q, %v", got, err)

@@ -96,7 +96,7 @@ func (s *cronTabServer) endWatches(forget bool) {
 }
 
 // asked returns the requests since the last call.
-func (s *cronTabServer) asked() []string {
+func (s *cronTabServer) takeRequests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.requests
@@ -278,7 +278,7 @@ func TestInformerRunsInABubble(t *testing.T) {
 				expect := func(what string, requests, events []string) {
 					t.Helper()
 					synctest.Wait()
-					if diff := cmp.Diff(requests, server.asked()); diff != "" {
+					if diff := cmp.Diff(requests, server.takeRequests()); diff != "" {
 						t.Errorf("%s: requests (-want +got)\n%s", what, diff)
 					}
 					// A relist is a loop over a map in client-go.

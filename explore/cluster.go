@@ -38,24 +38,24 @@ type Cluster struct {
 // run is one run of a body.
 type run struct {
 	cluster *fakecluster.Cluster
-	t       *verdict
+	t       *recorder
 	points  map[occurrence]point // what goes wrong
 	order   *rand.Rand           // of the events; nil: as they come
 	hold    *fakecluster.Hold    // nil: events come as they are
-	// delivering ends when released is closed; nil: there is no hold.
+	// delivering ends when released is closed; nil: without a hold.
 	released   chan struct{}
 	delivering sync.WaitGroup
-	probes     bool // reads are asked again, as of the past
+	probes     bool // reads are repeated, as of the past
 	all        bool // reads without a resourceVersion may be stale
 
 	mu          sync.Mutex
 	counts      map[request]int
-	seen        []*sighting // requests of controllers, in their order
+	seen        []*sentRequest // requests of controllers, in their order
 	reached     map[occurrence]bool
 	controllers []*controller
 	stopping    bool
 	restarts    sync.WaitGroup
-	known       map[string]inspect.Request // by their user agents, at the end
+	listed      map[string]inspect.Request // by their user agents, at the end
 }
 
 // occurrence is a request and how often it has been made until then.
@@ -64,13 +64,13 @@ type occurrence struct {
 	nth int
 }
 
-// sighting is a request of a controller that a run has seen.
-type sighting struct {
+// sentRequest is a request that a controller has sent in a run.
+type sentRequest struct {
 	occurrence
 	at        time.Time
 	userAgent string // of this request alone
 	dryRun    bool
-	lag       int // by which the answer would have been different; 0: by none
+	lag       int // revisions by which a stale answer differs; 0: it does not
 }
 
 // Control runs a controller until the end of the body. Start is called with the configuration that
@@ -83,7 +83,7 @@ type sighting struct {
 // c.ServiceAccountConfig(namespace, name). Its clients get the user agent name, which has no spaces.
 func (c *Cluster) Control(name string, config *rest.Config, start func(ctx context.Context, config *rest.Config) error) {
 	if name == "" || strings.ContainsAny(name, " ;/\t\n") {
-		c.t.Fatalf("explore: %q is no name of a controller: it is a word without slash", name)
+		c.t.Fatalf("explore: %q is not a name of a controller: it must be a word without slash", name)
 	}
 	ctl := &controller{run: c.run, name: name, config: config, start: start}
 	c.run.mu.Lock()
@@ -130,15 +130,15 @@ func (r *run) deliver(released <-chan struct{}) {
 	}
 }
 
-// deliverOne delivers the next event to one of the watches that have any, by the order of the run.
+// deliverOne delivers the next event of one of the watches, which the order of the run selects.
 func (r *run) deliverOne() bool {
 	type watch struct{ agent, resource string }
 	var first []fakecluster.Delivery
-	known := map[watch]bool{}
+	listed := map[watch]bool{}
 	for _, d := range r.hold.Pending() {
 		w := watch{d.UserAgent, d.Resource.String()}
-		if !known[w] {
-			known[w] = true
+		if !listed[w] {
+			listed[w] = true
 			first = append(first, d)
 		}
 	}
@@ -149,18 +149,18 @@ func (r *run) deliverOne() bool {
 	return true
 }
 
-// controller is one that a body has handed over.
+// controller is a controller that a body has handed over.
 type controller struct {
 	run    *run
 	name   string
 	config *rest.Config
 	start  func(context.Context, *rest.Config) error
 
-	life *life // guarded by run.mu
+	instance *instance // guarded by run.mu
 }
 
-// life is a controller from its start to its end.
-type life struct {
+// instance is a controller from its start to its end.
+type instance struct {
 	of   *controller
 	ctx  context.Context
 	end  context.CancelFunc
@@ -170,14 +170,14 @@ type life struct {
 
 // begin starts the controller.
 func (c *controller) begin() {
-	l := &life{of: c, done: make(chan struct{})}
+	l := &instance{of: c, done: make(chan struct{})}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	config := rest.CopyConfig(c.config)
 	config.UserAgent = c.name
 	config.Wrap(l.wrap)
 	c.run.mu.Lock()
 	stopping := c.run.stopping
-	c.life = l
+	c.instance = l
 	c.run.mu.Unlock()
 	if stopping {
 		l.end()
@@ -192,14 +192,14 @@ func (c *controller) begin() {
 			}
 		}()
 		if err := c.start(l.ctx, config); err != nil && l.ctx.Err() == nil && !l.dead.Load() {
-			c.run.t.Errorf("the controller %s has ended: %v", c.name, err)
+			c.run.t.Errorf("the controller %s has returned an error: %v", c.name, err)
 		}
 	}()
 }
 
-// crash ends the life at once: none of its requests reaches the server any more. Then the controller
+// crash ends the instance at once: none of its requests reaches the server any more. Then the controller
 // is started again.
-func (l *life) crash() {
+func (l *instance) crash() {
 	if !l.dead.CompareAndSwap(false, true) {
 		return
 	}
@@ -212,7 +212,7 @@ func (l *life) crash() {
 }
 
 // stop ends the context and waits until the controller has stopped.
-func (l *life) stop() {
+func (l *instance) stop() {
 	l.end()
 	timer := time.NewTimer(stopWithin)
 	defer timer.Stop()
@@ -238,18 +238,18 @@ func (r *run) end() {
 	r.restarts.Wait()
 	for _, c := range controllers {
 		r.mu.Lock()
-		l := c.life
+		l := c.instance
 		r.mu.Unlock()
 		l.stop()
 	}
 }
 
-// see counts a request of a controller.
-func (r *run) see(of request, dryRun bool) (s *sighting, strike point, struck bool) {
+// observe counts a request of a controller, and returns the fault of the schedule at it, if any.
+func (r *run) observe(of request, dryRun bool) (s *sentRequest, strike point, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[of]++
-	s = &sighting{occurrence: occurrence{of, r.counts[of]}, at: time.Now(), dryRun: dryRun}
+	s = &sentRequest{occurrence: occurrence{of, r.counts[of]}, at: time.Now(), dryRun: dryRun}
 	r.seen = append(r.seen, s)
 	s.userAgent = fmt.Sprintf("explore-%d.", len(r.seen))
 	strike, struck = r.points[s.occurrence]

@@ -13,7 +13,7 @@
 //	}
 //
 // The body is the test. It gets a cluster of its own in each run, hands over the controllers that are to
-// be tried with [Cluster.Control], and says in the end what has to be true. A run is in a
+// be tried with [Cluster.Control], and checks in the end what has to be true. A run is in a
 // testing/synctest bubble, so that the pauses of a controller take no real time. The requests of the
 // body itself never go wrong.
 //
@@ -31,10 +31,10 @@
 //   - order: the events of all watches come in another order between kinds and watchers, though in
 //     order in each watch
 //
-// A point is a request by what it asks for and how often the controller has asked for that, such as the
+// A point is a request with its number among the controller's requests of the same kind, such as the
 // second create of configmaps in the namespace default. Points that cannot make a difference are left
-// out: writes that the server has refused anyway, dry runs, writes of Events, watches that have nothing
-// to tell, reads whose answer from the past would be the same. A read without a resourceVersion is never
+// out: writes that the server has refused anyway, dry runs, writes of Events, watches without
+// events, reads whose answer from the past would be the same. A read without a resourceVersion is never
 // stale on a real server, so that it goes wrong only with [StaleReads]. [Faults] tries two at a time.
 //
 // # What it finds

@@ -76,7 +76,7 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-func TestTheSameIsFoundEachTime(t *testing.T) {
+func TestExplorationsAreRepeatable(t *testing.T) {
 	first := find(t, operator{trustsCache: true}.oneSecret)
 	second := find(t, operator{trustsCache: true}.oneSecret)
 	if first.Runs != second.Runs || first.Points != second.Points || first.Failure == nil || second.Failure == nil || first.Failure.Schedule != second.Failure.Schedule {
@@ -84,7 +84,7 @@ func TestTheSameIsFoundEachTime(t *testing.T) {
 	}
 }
 
-func TestATestThatFailsByItselfSaysSo(t *testing.T) {
+func TestATestThatFailsWithoutFaultsIsReportedAsSuch(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body explore.Body
 		log  string
@@ -92,8 +92,8 @@ func TestATestThatFailsByItselfSaysSo(t *testing.T) {
 		"an error":   {func(t testing.TB, _ *explore.Cluster) { t.Error("it is", "so") }, "it is so"},
 		"a fatal":    {func(t testing.TB, _ *explore.Cluster) { t.Fatalf("it is %d", 5) }, "it is 5"},
 		"a panic":    {func(testing.TB, *explore.Cluster) { panic("oh") }, "the test has panicked: oh\n"},
-		"a name":     {func(_ testing.TB, c *explore.Cluster) { c.Control("a b", c.RESTConfig(), nil) }, `explore: "a b" is no name of a controller: it is a word without slash`},
-		"controller": {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { return errBroken }) }, "the controller c has ended: broken"},
+		"a name":     {func(_ testing.TB, c *explore.Cluster) { c.Control("a b", c.RESTConfig(), nil) }, `explore: "a b" is not a name of a controller: it must be a word without slash`},
+		"controller": {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { return errBroken }) }, "the controller c has returned an error: broken"},
 		"it panics":  {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { panic("oh") }) }, "the controller c has panicked: oh\n"},
 		"it goes on": {func(_ testing.TB, c *explore.Cluster) {
 			control(c, func(context.Context) error { time.Sleep(time.Hour); return nil })
@@ -116,22 +116,22 @@ func control(c *explore.Cluster, run func(context.Context) error) {
 func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 	body := operator{}.oneSecret
 	for schedule, text := range map[string]string{
-		"TestOther: cut-after operator update configmaps default/a 1": "the schedule is of the test TestOther, and this is TestSchedulesThatCannotBeReplayedAreRefused",
-		"cut-after": `the schedule "cut-after" does not say of which test it is`,
-		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule has not been reached: the test or the controller has changed since`,
-		t.Name() + ": break operator update configmaps default/a 1":     `the schedule has "break operator update configmaps default/a 1": nothing is called "break"; there are crash-after, cut-after, late, stale, cut-before, crash-before, drop, order`,
-		t.Name() + ": drop operator watch configmaps - 1":               `the schedule has "drop operator watch configmaps - 1": drop takes 6 words and not 5`,
-		t.Name() + ": order x": `the schedule has "order x": "x" is no number`,
-		t.Name() + ": cut-after operator update configmaps default/a 0": `the schedule has "cut-after operator update configmaps default/a 0": "0" is no number of a request`,
+		"TestOther: cut-after operator update configmaps default/a 1": "the schedule is of the test TestOther, not of TestSchedulesThatCannotBeReplayedAreRefused",
+		"cut-after": `the schedule "cut-after" does not begin with the name of its test`,
+		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule was not reached: the test or the controller has changed since`,
+		t.Name() + ": break operator update configmaps default/a 1":     `the part "break operator update configmaps default/a 1" of the schedule: unknown fault "break"; the faults are crash-after, cut-after, late, stale, cut-before, crash-before, drop, order`,
+		t.Name() + ": drop operator watch configmaps - 1":               `the part "drop operator watch configmaps - 1" of the schedule: drop takes 6 words, not 5`,
+		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a number of at least 0`,
+		t.Name() + ": cut-after operator update configmaps default/a 0": `the part "cut-after operator update configmaps default/a 0" of the schedule: "0" is not the number of a request, from 1 on`,
 	} {
 		if _, err := explore.Find(t, body, explore.Replay(schedule)); err == nil || err.Error() != text {
 			t.Errorf("%s:\n got %v\nwant %s", schedule, err, text)
 		}
 	}
 	for text, option := range map[string]explore.Option{
-		"Runs(0): there is one run at least":        explore.Runs(0),
-		"Faults(3): a run has one fault, or two":    explore.Faults(3),
-		"Orders(-1): the number cannot be negative": explore.Orders(-1),
+		"Runs(0): must be at least 1":      explore.Runs(0),
+		"Faults(3): must be 1 or 2":        explore.Faults(3),
+		"Orders(-1): must not be negative": explore.Orders(-1),
 	} {
 		if _, err := explore.Find(t, body, option); err == nil || err.Error() != text {
 			t.Errorf("got %v, want %s", err, text)
@@ -140,7 +140,7 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 }
 
 // An exploration that tries nothing would pass whatever the controller does.
-func TestATestInWhichNothingCanGoWrongIsRefused(t *testing.T) {
+func TestATestWithoutFaultPointsIsRefused(t *testing.T) {
 	for name, body := range map[string]explore.Body{
 		"no controller": func(t testing.TB, c *explore.Cluster) {
 			_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").
@@ -149,7 +149,7 @@ func TestATestInWhichNothingCanGoWrongIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		"one that asks for nothing": func(_ testing.TB, c *explore.Cluster) {
+		"one without requests": func(_ testing.TB, c *explore.Cluster) {
 			control(c, func(ctx context.Context) error { <-ctx.Done(); return nil })
 		},
 	} {
@@ -175,8 +175,8 @@ func TestReadsWithoutAResourceVersionAreStaleOnRequest(t *testing.T) {
 		c.Control("reader", c.RESTConfig(), func(ctx context.Context, config *rest.Config) error {
 			secrets := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("default")
 			for range 2 {
-				known, err := secrets.List(ctx, metav1.ListOptions{})
-				if err != nil || len(known.Items) > 0 {
+				list, err := secrets.List(ctx, metav1.ListOptions{})
+				if err != nil || len(list.Items) > 0 {
 					continue
 				}
 				_, _ = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}, metav1.CreateOptions{})
@@ -199,7 +199,7 @@ func TestReadsWithoutAResourceVersionAreStaleOnRequest(t *testing.T) {
 }
 
 // The events of two kinds come in both orders, and in the same one for the same number.
-func TestEventsOfKindsChangePlaces(t *testing.T) {
+func TestEventsOfKindsAreReordered(t *testing.T) {
 	var seen []string
 	body := func(t testing.TB, c *explore.Cluster) {
 		var mu sync.Mutex

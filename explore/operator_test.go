@@ -27,7 +27,7 @@ type operator struct {
 	trustsCache bool
 	// ignoresErrors does not look at the error of an update.
 	ignoresErrors bool
-	// remembers only in memory for which ConfigMaps it has made a Secret with a generated name.
+	// stores only in memory for which ConfigMaps it has made a Secret with a generated name.
 	remembers bool
 }
 
@@ -77,11 +77,11 @@ func (o operator) reconcile(ctx context.Context, client kubernetes.Interface, ge
 	exists := false
 	switch {
 	case o.trustsCache:
-		known, err := list(labels.SelectorFromSet(secret.Labels))
+		secrets, err := list(labels.SelectorFromSet(secret.Labels))
 		if err != nil {
 			return err
 		}
-		exists = len(known) > 0
+		exists = len(secrets) > 0
 		secret.Name, secret.GenerateName = "", name+"-"
 	case o.remembers:
 		exists = made[name]
@@ -106,7 +106,7 @@ func (o operator) reconcile(ctx context.Context, client kubernetes.Interface, ge
 	return err
 }
 
-// oneSecret is the test of an operator: there is one Secret in the end, and the ConfigMap says so.
+// oneSecret is the test of an operator: there is one Secret in the end, and the ConfigMap names it.
 func (o operator) oneSecret(t testing.TB, c *explore.Cluster) {
 	c.Control("operator", c.RESTConfig(), o.run)
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())

@@ -21,7 +21,7 @@ func configMaps(c *explore.Cluster) typedcorev1.ConfigMapInterface {
 	return kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
 }
 
-// readies is a controller that makes those ConfigMaps ready of which its watch tells.
+// readies is a controller that makes the ConfigMaps of its watch ready.
 func readies(ctx context.Context, config *rest.Config) error {
 	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
 	w, err := configMaps.Watch(ctx, metav1.ListOptions{})
@@ -43,7 +43,7 @@ func readies(ctx context.Context, config *rest.Config) error {
 }
 
 // A body may wait in any way in which time passes, also where events come in another order.
-func TestABodyWaitsAsItLikes(t *testing.T) {
+func TestABodyMayWaitInAnyWay(t *testing.T) {
 	for name, wait := range map[string]func(t testing.TB, c *explore.Cluster){
 		"it sleeps": func(testing.TB, *explore.Cluster) { time.Sleep(time.Minute) },
 		"it waits":  func(_ testing.TB, c *explore.Cluster) { c.Wait(0) },
@@ -105,7 +105,7 @@ func TestABodyWaitsAsItLikes(t *testing.T) {
 func TestAnotherOrderAndAFault(t *testing.T) {
 	body := func(t testing.TB, c *explore.Cluster) {
 		var mu sync.Mutex
-		told := map[string]time.Time{} // of what, and when
+		received := map[string]time.Time{} // of what, and when
 		var failed bool
 		c.Control("watcher", c.RESTConfig(), func(ctx context.Context, config *rest.Config) error {
 			client := kubernetes.NewForConfigOrDie(config).CoreV1()
@@ -117,7 +117,7 @@ func TestAnotherOrderAndAFault(t *testing.T) {
 				for e := range w.ResultChan() {
 					if e.Type == watch.Added {
 						mu.Lock()
-						told[kind] = time.Now()
+						received[kind] = time.Now()
 						mu.Unlock()
 					}
 				}
@@ -150,8 +150,8 @@ func TestAnotherOrderAndAFault(t *testing.T) {
 		c.Wait(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
-		// Without another order, both are told at the same moment, or one of them half a minute late.
-		if later := told["map"].Sub(told["secret"]); failed && later > 0 && later < time.Second {
+		// Without another order, both events come at the same moment, or one of them half a minute late.
+		if later := received["map"].Sub(received["secret"]); failed && later > 0 && later < time.Second {
 			t.Error("both have happened")
 		}
 	}

@@ -40,7 +40,7 @@ func With(options ...fakecluster.Option) Option {
 	return func(s *settings) { s.options = append(s.options, options...) }
 }
 
-// Runs bounds the number of runs. The log of the test says if there would have been more.
+// Runs bounds the number of runs. The log of the test reports if there would have been more.
 //
 // Default: 1000.
 func Runs(n int) Option { return func(s *settings) { s.runs = n } }
@@ -77,7 +77,7 @@ type Result struct {
 	// Runs is how many runs there were, Points how many points at which something could go wrong,
 	// and Pruned how many others were left out because it would have made no difference.
 	Runs, Points, Pruned int
-	// More says that there would have been more runs than the bound allows.
+	// More is set if there would have been more runs than the bound allows.
 	More bool
 	// Failure is the first run that failed; nil: none did.
 	Failure *Failure
@@ -87,8 +87,8 @@ type Result struct {
 type Failure struct {
 	// Schedule is what Replay takes.
 	Schedule string
-	// Explanation says what went wrong, a line for each fault; empty: nothing, the test fails without
-	// faults.
+	// Explanation describes what went wrong, a line for each fault. It is empty if the test fails
+	// without faults.
 	Explanation string
 	// Log is the output of the test.
 	Log string
@@ -103,21 +103,21 @@ func Run(t *testing.T, body Body, options ...Option) {
 		t.Fatalf("explore: %v", err)
 	}
 	if result.Points > 0 { // otherwise it was a replay, or the test fails without faults
-		t.Logf("explore: %d runs for %d points; %d were left out, because nothing would have been different", result.Runs, result.Points, result.Pruned)
+		t.Logf("explore: %d runs for %d points; %d points were left out, because they cannot make a difference", result.Runs, result.Points, result.Pruned)
 	}
 	if result.More {
-		t.Logf("explore: there are more schedules than %d runs; see explore.Runs", result.Runs)
+		t.Logf("explore: stopped after %d runs, and more schedules are left; see explore.Runs", result.Runs)
 	}
 	if f := result.Failure; f != nil {
 		t.Error(f.report())
 	}
 }
 
-// report is a failure for people.
+// report returns the failure as text.
 func (f *Failure) report() string {
 	var b strings.Builder
 	if f.Explanation == "" {
-		b.WriteString("explore: the test fails, though nothing goes wrong:\n")
+		b.WriteString("explore: the test fails without any fault:\n")
 	} else {
 		fmt.Fprintf(&b, "explore: the test fails if\n    %s\n", strings.ReplaceAll(f.Explanation, "\n", "\n    and "))
 	}
@@ -135,11 +135,11 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	}
 	switch {
 	case s.runs < 1:
-		return Result{}, fmt.Errorf("Runs(%d): there is one run at least", s.runs)
+		return Result{}, fmt.Errorf("Runs(%d): must be at least 1", s.runs)
 	case s.faults < 1 || s.faults > 2:
-		return Result{}, fmt.Errorf("Faults(%d): a run has one fault, or two", s.faults)
+		return Result{}, fmt.Errorf("Faults(%d): must be 1 or 2", s.faults)
 	case s.orders < 0:
-		return Result{}, fmt.Errorf("Orders(%d): the number cannot be negative", s.orders)
+		return Result{}, fmt.Errorf("Orders(%d): must not be negative", s.orders)
 	}
 	e := &exploration{t: t, body: body, settings: s}
 	if s.replay != nil {
@@ -147,7 +147,7 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	}
 	e.explore()
 	if e.result.Failure == nil && e.result.Points == 0 {
-		return e.result, fmt.Errorf("nothing can go wrong in this test: controllers handed over with Control have sent no request for which a fault makes a difference (%d were left out; see also StaleReads)", e.result.Pruned)
+		return e.result, fmt.Errorf("nothing can go wrong in this test: no controller handed over with Control has sent a request for which a fault makes a difference (%d points were left out; see also StaleReads)", e.result.Pruned)
 	}
 	return e.result, nil
 }
@@ -167,8 +167,8 @@ func (e *exploration) replay(text string) (Result, error) {
 	}
 	r := e.once(what, false)
 	for _, p := range what {
-		if p.strike != order && !r.reached[occurrence{p.request, p.nth}] {
-			return Result{}, fmt.Errorf("the point %q of the schedule has not been reached: the test or the controller has changed since", p)
+		if p.effect != order && !r.reached[occurrence{p.request, p.nth}] {
+			return Result{}, fmt.Errorf("the point %q of the schedule was not reached: the test or the controller has changed since", p)
 		}
 	}
 	return e.result, nil
@@ -196,7 +196,7 @@ func (e *exploration) explore() {
 		// comes first in such a pair, because it begins with the run.
 		seconds, _ := e.pointsOf(runs[i].after(p))
 		for _, q := range seconds {
-			if q.strike == order {
+			if q.effect == order {
 				continue
 			}
 			if e.over() {
@@ -209,15 +209,14 @@ func (e *exploration) explore() {
 
 // after returns what a run has seen after a point.
 func (r *run) after(p point) *run {
-	if p.strike == order {
+	if p.effect == order {
 		return r
 	}
-	first := slices.IndexFunc(r.seen, func(s *sighting) bool { return s.occurrence == occurrence{p.request, p.nth} })
-	return &run{seen: r.seen[first+1:], known: r.known}
+	first := slices.IndexFunc(r.seen, func(s *sentRequest) bool { return s.occurrence == occurrence{p.request, p.nth} })
+	return &run{seen: r.seen[first+1:], listed: r.listed}
 }
 
-// over tells whether the next run is not to be made, because one has failed or there have been
-// enough.
+// over reports whether to stop: a run has failed, or there have been enough.
 func (e *exploration) over() bool {
 	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
 	return e.result.Failure != nil || e.result.More
@@ -228,7 +227,7 @@ func (e *exploration) once(what schedule, probes bool) *run {
 	e.result.Runs++
 	r := &run{probes: probes, all: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
 	for _, p := range what {
-		if p.strike == order {
+		if p.effect == order {
 			r.order = rand.New(rand.NewPCG(e.seed, uint64(p.amount)))
 		} else {
 			r.points[occurrence{p.request, p.nth}] = p
@@ -250,7 +249,7 @@ func (e *exploration) once(what schedule, probes bool) *run {
 
 func (e *exploration) inBubble(r *run) {
 	synctest.Test(e.t, func(t *testing.T) {
-		r.t = &verdict{TB: t}
+		r.t = &recorder{TB: t}
 		done := make(chan struct{})
 		go func() { // which the body may end
 			defer close(done)
@@ -269,16 +268,16 @@ func (e *exploration) inBubble(r *run) {
 		}()
 		<-done
 		if r.cluster != nil {
-			r.tell()
+			r.collectRequests()
 		}
 	})
 }
 
-// tell completes what a run has seen by what the cluster knows of it.
-func (r *run) tell() {
-	r.known = map[string]inspect.Request{}
+// collectRequests reads the results of the requests from the history of the cluster.
+func (r *run) collectRequests() {
+	r.listed = map[string]inspect.Request{}
 	for _, req := range r.cluster.Requests() {
-		r.known[req.UserAgent] = req
+		r.listed[req.UserAgent] = req
 	}
 }
 
@@ -286,21 +285,21 @@ func (r *run) tell() {
 // others are left out.
 func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
 	byStrike := map[string][]point{}
-	add := func(strike string, s *sighting, amount int, matters bool) {
+	add := func(strike string, s *sentRequest, amount int, matters bool) {
 		if !matters {
 			pruned++
 			return
 		}
 		byStrike[strike] = append(byStrike[strike], point{strike, s.request, s.nth, amount})
 	}
-	told := 0 // watches that have told of something
+	watching := 0 // watches with events
 	// At the same moment, goroutines of a controller come in any order.
 	seen := slices.Clone(base.seen)
-	slices.SortStableFunc(seen, func(a, b *sighting) int {
+	slices.SortStableFunc(seen, func(a, b *sentRequest) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
 	})
 	for _, s := range seen {
-		is := base.known[s.userAgent]
+		is := base.listed[s.userAgent]
 		switch s.verb {
 		case "create", "update", "patch", "delete", "deletecollection":
 			resource, _, _ := strings.Cut(s.resource, "/")
@@ -315,7 +314,7 @@ func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
 			add(stale, s, s.lag, s.lag > 0)
 		case "watch":
 			if is.Events > 0 {
-				told++
+				watching++
 			}
 			add(late, s, 0, is.Events > 0)
 			for n := range min(is.Events, 10) + 1 {
@@ -323,12 +322,12 @@ func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
 			}
 		}
 	}
-	for _, strike := range strikes {
+	for _, strike := range effects {
 		all = append(all, byStrike[strike]...)
 	}
-	if told > 1 {
+	if watching > 1 {
 		for n := range e.orders {
-			all = append(all, point{strike: order, amount: n + 1})
+			all = append(all, point{effect: order, amount: n + 1})
 		}
 	} else {
 		pruned += e.orders

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What goes wrong, in the order in which it is tried.
+// The effects of faults, in the order in which they are tried.
 const (
 	crashAfter  = "crash-after"
 	cutAfter    = "cut-after"
@@ -19,18 +19,18 @@ const (
 	order       = "order"
 )
 
-var strikes = []string{crashAfter, cutAfter, late, stale, cutBefore, crashBefore, drop, order}
+var effects = []string{crashAfter, cutAfter, late, stale, cutBefore, crashBefore, drop, order}
 
-// request is a request by what it asks for.
+// request identifies requests of the same kind: who sends them, the verb and the object.
 type request struct {
 	controller, verb, resource, object string
 }
 
-// point says what goes wrong where.
+// point is a fault: an effect, and the request that it applies to.
 type point struct {
-	strike  string
+	effect  string
 	request request
-	nth     int // of the requests that ask for the same, from 1
+	nth     int // of the equal requests, from 1
 	// amount is how many events come before a drop, by how many revisions a read is stale, or the
 	// seed of an order.
 	amount int
@@ -38,17 +38,17 @@ type point struct {
 
 // String is one part of a schedule.
 func (p point) String() string {
-	if p.strike == order {
+	if p.effect == order {
 		return fmt.Sprint(order, " ", p.amount)
 	}
-	text := fmt.Sprint(p.strike, " ", p.request.controller, " ", p.request.verb, " ", p.request.resource, " ", p.request.object, " ", p.nth)
-	if p.strike == drop || p.strike == stale {
+	text := fmt.Sprint(p.effect, " ", p.request.controller, " ", p.request.verb, " ", p.request.resource, " ", p.request.object, " ", p.nth)
+	if p.effect == drop || p.effect == stale {
 		text += fmt.Sprint(" ", p.amount)
 	}
 	return text
 }
 
-// explain says the same for people.
+// explain returns the same as a sentence.
 func (p point) explain() string {
 	of := p.request
 	what := fmt.Sprintf("%s of %s", of.verb, of.resource)
@@ -58,7 +58,7 @@ func (p point) explain() string {
 	if p.nth > 1 {
 		what += fmt.Sprintf(" (number %d)", p.nth)
 	}
-	switch p.strike {
+	switch p.effect {
 	case crashAfter:
 		return fmt.Sprintf("%s stops right after the %s, and is started again", of.controller, what)
 	case crashBefore:
@@ -80,7 +80,7 @@ func (p point) explain() string {
 // schedule is what goes wrong in one run.
 type schedule []point
 
-// text is a schedule of a test, in the form that Replay takes.
+// text returns the schedule of a test in the form that Replay takes.
 func (s schedule) text(test string) string {
 	parts := make([]string, len(s))
 	for i, p := range s {
@@ -96,10 +96,10 @@ func parse(text, test string) (schedule, error) {
 		of, ok = strings.CutSuffix(text, ":")
 	}
 	if !ok {
-		return nil, fmt.Errorf("the schedule %q does not say of which test it is", text)
+		return nil, fmt.Errorf("the schedule %q does not begin with the name of its test", text)
 	}
 	if of != test {
-		return nil, fmt.Errorf("the schedule is of the test %s, and this is %s", of, test)
+		return nil, fmt.Errorf("the schedule is of the test %s, not of %s", of, test)
 	}
 	var s schedule
 	for part := range strings.SplitSeq(rest, ";") {
@@ -109,7 +109,7 @@ func parse(text, test string) (schedule, error) {
 		}
 		p, err := parsePoint(fields)
 		if err != nil {
-			return nil, fmt.Errorf("the schedule has %q: %w", strings.TrimSpace(part), err)
+			return nil, fmt.Errorf("the part %q of the schedule: %w", strings.TrimSpace(part), err)
 		}
 		s = append(s, p)
 	}
@@ -117,30 +117,30 @@ func parse(text, test string) (schedule, error) {
 }
 
 func parsePoint(fields []string) (p point, err error) {
-	p.strike = fields[0]
+	p.effect = fields[0]
 	want := 6
 	switch {
-	case !slices.Contains(strikes, p.strike):
-		return p, fmt.Errorf("nothing is called %q; there are %s", p.strike, strings.Join(strikes, ", "))
-	case p.strike == order:
+	case !slices.Contains(effects, p.effect):
+		return p, fmt.Errorf("unknown fault %q; the faults are %s", p.effect, strings.Join(effects, ", "))
+	case p.effect == order:
 		want = 2
-	case p.strike == drop || p.strike == stale:
+	case p.effect == drop || p.effect == stale:
 		want = 7
 	}
 	if len(fields) != want {
-		return p, fmt.Errorf("%s takes %d words and not %d", p.strike, want-1, len(fields)-1)
+		return p, fmt.Errorf("%s takes %d words, not %d", p.effect, want-1, len(fields)-1)
 	}
 	numbers := fields[1:]
-	if p.strike != order {
+	if p.effect != order {
 		p.request = request{fields[1], fields[2], fields[3], fields[4]}
 		if p.nth, err = strconv.Atoi(fields[5]); err != nil || p.nth < 1 {
-			return p, fmt.Errorf("%q is no number of a request", fields[5])
+			return p, fmt.Errorf("%q is not the number of a request, from 1 on", fields[5])
 		}
 		numbers = fields[6:]
 	}
 	if len(numbers) == 1 {
 		if p.amount, err = strconv.Atoi(numbers[0]); err != nil || p.amount < 0 {
-			return p, fmt.Errorf("%q is no number", numbers[0])
+			return p, fmt.Errorf("%q is not a number of at least 0", numbers[0])
 		}
 	}
 	return p, nil

@@ -16,31 +16,31 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// errDead is the error of the requests of a controller that has been stopped.
+// errDead is returned for requests of a controller that has been stopped.
 var errDead = errors.New("explore: the controller has been stopped")
 
 // wrap returns the transport of the clients of a controller.
-func (l *life) wrap(to http.RoundTripper) http.RoundTripper { return &transport{l, to} }
+func (l *instance) wrap(to http.RoundTripper) http.RoundTripper { return &transport{l, to} }
 
 type transport struct {
-	life *life
-	to   http.RoundTripper
+	instance *instance
+	to       http.RoundTripper
 }
 
-// RoundTrip makes a request go wrong if the schedule says so.
+// RoundTrip applies the fault of the schedule to a request, if there is one.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.life.dead.Load() {
+	if t.instance.dead.Load() {
 		return abort(req, errDead)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	context.AfterFunc(t.life.ctx, cancel) // a process that ends takes its connections with it
+	context.AfterFunc(t.instance.ctx, cancel) // a process that ends takes its connections with it
 	req = req.Clone(ctx)
 	info, err := infoOf(req)
 	if err != nil || !info.IsResourceRequest {
 		return t.to.RoundTrip(req)
 	}
-	run := t.life.of.run
-	seen, strike, _ := run.see(t.requestOf(info), strings.Contains(req.URL.RawQuery, "dryRun="))
+	run := t.instance.of.run
+	seen, strike, _ := run.observe(t.requestOf(info), strings.Contains(req.URL.RawQuery, "dryRun="))
 	agent := req.Header.Get("User-Agent")
 	if strings.Contains(agent, "/") {
 		agent += " "
@@ -50,9 +50,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	seen.userAgent = agent + seen.userAgent
 	req.Header.Set("User-Agent", seen.userAgent)
 	fault := fakecluster.Fault{UserAgent: seen.userAgent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true}
-	switch strike.strike {
+	switch strike.effect {
 	case crashBefore:
-		t.life.crash()
+		t.instance.crash()
 		return abort(req, errDead)
 	case crashAfter:
 		resp, err := t.to.RoundTrip(req)
@@ -60,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		_ = resp.Body.Close()
-		t.life.crash()
+		t.instance.crash()
 		return nil, errDead
 	case cutBefore:
 		fault.Effect = fakecluster.CutBeforeCommit()
@@ -95,7 +95,7 @@ var paths = &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "a
 
 func infoOf(req *http.Request) (*apirequest.RequestInfo, error) { return paths.NewRequestInfo(req) }
 
-// requestOf says what a request asks for.
+// requestOf identifies a request by its info.
 func (t *transport) requestOf(info *apirequest.RequestInfo) request {
 	resource := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}.String()
 	if info.Subresource != "" {
@@ -108,10 +108,10 @@ func (t *transport) requestOf(info *apirequest.RequestInfo) request {
 	if object == "" {
 		object = "-"
 	}
-	return request{t.life.of.name, info.Verb, resource, object}
+	return request{t.instance.of.name, info.Verb, resource, object}
 }
 
-// mayBeStale tells whether a read may be answered from the past.
+// mayBeStale reports whether a read may be answered from the past.
 func mayBeStale(req *http.Request, all bool) bool {
 	switch req.URL.Query().Get("resourceVersion") {
 	case "0":
@@ -122,8 +122,8 @@ func mayBeStale(req *http.Request, all bool) bool {
 	return false
 }
 
-// probe finds out by how many revisions a read has to lag until its answer is another one.
-func (t *transport) probe(seen *sighting, req *http.Request, resp *http.Response) error {
+// probe finds out by how many revisions a read must lag for its answer to differ.
+func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Response) error {
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
@@ -134,7 +134,7 @@ func (t *transport) probe(seen *sighting, req *http.Request, resp *http.Response
 		again := req.Clone(req.Context())
 		agent := seen.userAgent + "probe"
 		again.Header.Set("User-Agent", agent)
-		fault := t.life.of.run.cluster.Inject(fakecluster.Fault{
+		fault := t.instance.of.run.cluster.Inject(fakecluster.Fault{
 			UserAgent: agent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true, Effect: fakecluster.StaleRead(lag),
 		})
 		past, err := t.to.RoundTrip(again)

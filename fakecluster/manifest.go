@@ -26,7 +26,7 @@ type manifest struct {
 // readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text.
 // Reading YAML takes longer than installing what it says, and every test of a suite starts
 // with the same files.
-var readFiles = cache.NewCache[cache.ID, []manifest](32 << 20)
+var readFiles = cache.New[cache.ID, []manifest](32 << 20)
 
 // readManifests reads the objects in a file of YAML documents or JSON.
 func readManifests(file []byte) ([]manifest, error) {

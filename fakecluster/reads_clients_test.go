@@ -66,8 +66,8 @@ func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 // following is a client that follows the changes of a cluster over a brittle connection.
 type following struct {
 	config *clientrest.Config // over the brittle connection
-	way    *consistency.Brittle
-	notes  *consistency.Notes
+	way    *consistency.FlakyTransport
+	notes  *consistency.EventLog
 	start  int // the revision before the first write
 
 	away time.Duration // how long the cluster is out of the client's reach after each break
@@ -95,7 +95,7 @@ func (f *following) follow(t testing.TB, writers *consistency.Writers, begin fun
 	defer c.Close()
 	define(t, c, consistency.Definition())
 	w := newWire(t, c)
-	f.way, f.notes = consistency.NewBrittle(writers.Seed, f.away), consistency.NewNotes()
+	f.way, f.notes = consistency.NewFlakyTransport(writers.Seed, f.away), consistency.NewEventLog()
 	f.config = c.RESTConfig()
 	f.config.UserAgent = followingAgent
 	f.config.Wrap(f.way.Wrap)
@@ -174,7 +174,7 @@ func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
 				var store cache.Store
 				f = &following{}
 				h := f.follow(t, ws, informing(client.informer, &store))
-				equal(t, "events", f.notes.Lines(), h.Notes())
+				equal(t, "events", f.notes.Lines(), h.Lines())
 				h.CheckStore(t, store)
 				if lists, _ := f.way.Lists(); lists != 1 {
 					t.Errorf("%d lists: %v", lists, f.way)
@@ -203,7 +203,7 @@ func TestInformersRecoverFromCompaction(t *testing.T) {
 					var store cache.Store
 					*f = form
 					h := f.follow(t, ws, informing(client.informer, &store))
-					h.CheckHeard(t, f.notes.Lines())
+					h.CheckReceived(t, f.notes.Lines())
 					h.CheckStore(t, store)
 				})
 				if lists, _ := f.way.Lists(); lists < 2 {
@@ -257,7 +257,7 @@ func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
 				var failed watch.Event
 				*f = form
 				h := f.follow(t, ws, retrying(&failed))
-				equal(t, "events", f.notes.Lines(), h.Notes())
+				equal(t, "events", f.notes.Lines(), h.Lines())
 			})
 			if _, breaks := f.way.Lists(); breaks < 10 {
 				t.Errorf("only %v", f.way)
@@ -278,7 +278,7 @@ func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
 				f := form
 				h := f.follow(t, ws, retrying(&failed))
 				for n, line := range f.notes.Lines() {
-					equal(t, "event", line, h.Events[n].Note())
+					equal(t, "event", line, h.Events[n].Line())
 				}
 				status, ok := failed.Object.(*metav1.Status)
 				if failed.Object != nil && (!ok || status.Code != 410 || status.Reason != metav1.StatusReasonExpired || !strings.HasPrefix(status.Message, "too old resource version: ")) {

@@ -73,13 +73,13 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 		}
 	})
 	type pages struct {
-		consistency.Vantage
+		consistency.Query
 		limit, revision int
 		objects         []string
 	}
 	var lists []*pages
 	for n := range 40 {
-		l := &pages{Vantage: consistency.Vantage{Version: "v1", Faults: writers.Faults}, limit: 1 + n%5}
+		l := &pages{Query: consistency.Query{Version: "v1", Faults: writers.Faults}, limit: 1 + n%5}
 		if n%4 == 1 {
 			l.Namespace = "default"
 		}
@@ -109,11 +109,11 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 	for _, l := range lists {
 		var want []string
 		for _, e := range h.At(l.revision) {
-			if l.Shows(e) {
+			if l.Matches(e) {
 				want = append(want, e.Text)
 			}
 		}
-		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.Vantage), l.objects, want)
+		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.Query), l.objects, want)
 	}
 	struck := map[string]int{}
 	for _, f := range faults {

@@ -7,12 +7,12 @@ import (
 )
 
 func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
-	var told []Record
+	var committed []Record
 	update := func(key string, revision int64, value string) Update {
 		return Update{
 			Key: key, Revision: revision, Tag: "tag", Index: "index",
 			Make:      func(int64) string { return value },
-			Committed: func(r Record) { told = append(told, r) },
+			Committed: func(r Record) { committed = append(committed, r) },
 		}
 	}
 	value := func(int64) string { return "v" }
@@ -23,39 +23,39 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 		do   func(*Store) (Record, error)
 		want Record // of the write
 		err  error
-		told []Record
+		committed []Record
 	}{
 		"of a create": {
 			do: func(s *Store) (Record, error) {
 				return s.Create("/c", Write{Make: value, Before: []Update{update("/a/1", 5, "A"), update("/b/1", 4, "B")}})
 			},
-			want: Record{Key: "/c", Value: "v", Revision: 10, Created: 10}, told: []Record{a1, b1},
+			want: Record{Key: "/c", Value: "v", Revision: 10, Created: 10}, committed: []Record{a1, b1},
 		},
 		"of an update": {
 			do: func(s *Store) (Record, error) {
 				return s.Update("/b/1", 4, Write{Make: value, Before: []Update{update("/a/1", 5, "A")}})
 			},
-			want: Record{Key: "/b/1", Value: "v", Revision: 9, Created: 4}, told: []Record{a1},
+			want: Record{Key: "/b/1", Value: "v", Revision: 9, Created: 4}, committed: []Record{a1},
 		},
 		"of a delete": {
 			do: func(s *Store) (Record, error) {
 				return s.Delete("/b/1", 4, Write{Make: value, Before: []Update{update("/a/1", 5, "A")}})
 			},
-			want: Record{Key: "/b/1", Value: "v", Revision: 9, Created: 4}, told: []Record{a1},
+			want: Record{Key: "/b/1", Value: "v", Revision: 9, Created: 4}, committed: []Record{a1},
 		},
 		"after a delete": {
 			do: func(s *Store) (Record, error) {
 				return s.Delete("/b/1", 4, Write{Make: value, After: []Update{update("/a/1", 5, "A")}})
 			},
 			want: Record{Key: "/b/1", Value: "v", Revision: 8, Created: 4},
-			told: []Record{{Key: "/a/1", Value: "A", Tag: "tag", Index: "index", Revision: 9, Created: 2}},
+			committed: []Record{{Key: "/a/1", Value: "A", Tag: "tag", Index: "index", Revision: 9, Created: 2}},
 		},
 		"before and after a create": {
 			do: func(s *Store) (Record, error) {
 				return s.Create("/c", Write{Make: value, Before: []Update{update("/a/1", 5, "A")}, After: []Update{update("/b/1", 4, "B")}})
 			},
 			want: Record{Key: "/c", Value: "v", Revision: 9, Created: 9},
-			told: []Record{a1, {Key: "/b/1", Value: "B", Tag: "tag", Index: "index", Revision: 10, Created: 4}},
+			committed: []Record{a1, {Key: "/b/1", Value: "B", Tag: "tag", Index: "index", Revision: 10, Created: 4}},
 		},
 		"one after is at another revision": {
 			do: func(s *Store) (Record, error) {
@@ -93,7 +93,7 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 			"forked": fork,
 		} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				told = nil
+				committed = nil
 				s := open(t, Options{})
 				history(t, s)
 				s = make(t, s)
@@ -104,11 +104,11 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 				got, err := c.do(s)
 				fails(t, "error", err, c.err)
 				equal(t, "record", got, c.want)
-				equal(t, "told", told, c.told)
-				equal(t, "revision", s.Revision(), 7+int64(len(c.told))+min(1, c.want.Revision))
+				equal(t, "told", committed, c.committed)
+				equal(t, "revision", s.Revision(), 7+int64(len(c.committed))+min(1, c.want.Revision))
 				events, err := cursor.Poll()
 				fails(t, "watching", err, nil)
-				all := append(slices.Clone(c.told), c.want)
+				all := append(slices.Clone(c.committed), c.want)
 				slices.SortFunc(all, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
 				all = slices.DeleteFunc(all, func(r Record) bool { return r.Revision == 0 })
 				equal(t, "events", len(events), len(all))

@@ -108,14 +108,14 @@ func TestAnyDamageToAClosedFileIsRefused(t *testing.T) {
 				refused(t, fmt.Sprintf("the first %d bytes of %d", size, len(content)), path, content[:size])
 			}
 
-			var told reports
+			var reported reports
 			longer := append(content[:len(content):len(content)], "garbage"...)
 			path = beside(t, longer)
-			s = inFile(t, path, Options{}, FileOptions{Report: told.add})
+			s = inFile(t, path, Options{}, FileOptions{Report: reported.add})
 			equal(t, "revision", s.Revision(), revision)
 			closed(t, s)
 			kept := fmt.Sprintf("%s.cut-%d", path, len(content))
-			equal(t, "reports", told, reports{fmt.Sprintf("data file %s: the last 7 bytes are incomplete, from byte %d on, and have been cut off; "+
+			equal(t, "reports", reported, reports{fmt.Sprintf("data file %s: the last 7 bytes are incomplete, from byte %d on, and have been cut off; "+
 				"a copy of them is in %s; the data goes on at revision %d", path, len(content), kept, revision)})
 			equal(t, "the copy", string(contentOf(t, kept)), "garbage")
 			equal(t, "the file", string(contentOf(t, path)), string(content))
@@ -143,17 +143,17 @@ func TestATornTailIsReportedAndKept(t *testing.T) {
 			whole++
 		}
 		for n := range 2 {
-			var told reports
+			var reported reports
 			overwrite(t, path, damaged)
-			s := inFile(t, path, Options{}, FileOptions{Report: told.add})
+			s := inFile(t, path, Options{}, FileOptions{Report: reported.add})
 			equal(t, "revision", s.Revision(), revisions[whole])
 			closed(t, s)
 			kept := fmt.Sprintf("%s.cut-%d", path, begins[whole])
 			if n > 0 {
 				kept += "-2"
 			}
-			if len(told) != 1 || !strings.Contains(told[0], kept) {
-				t.Fatalf("byte %d: reported %q, and not the copy %s", at, told, kept)
+			if len(reported) != 1 || !strings.Contains(reported[0], kept) {
+				t.Fatalf("byte %d: reported %q, and not the copy %s", at, reported, kept)
 			}
 			equal(t, "the copy", string(contentOf(t, kept)), string(damaged[begins[whole]:]))
 		}
@@ -224,19 +224,19 @@ func TestFilesWithoutAMarkOpen(t *testing.T) {
 	old[len(old)/2] ^= 1
 	refused(t, "a byte of the old file", beside(t, nil), old)
 	old[len(old)/2] ^= 1
-	var told reports
+	var reported reports
 	path = beside(t, old[:len(old)-1])
-	equal(t, "revision without the last frame", inFile(t, path, Options{}, FileOptions{Report: told.add}).Revision(), int64(7))
-	equal(t, "reports", len(told), 1)
+	equal(t, "revision without the last frame", inFile(t, path, Options{}, FileOptions{Report: reported.add}).Revision(), int64(7))
+	equal(t, "reports", len(reported), 1)
 	equal(t, "files", len(names(t, filepath.Dir(path))), 2)
 }
 
 // A file that is there and empty counts as new. That may be all that is left of one, so it is reported.
 func TestAnEmptyFileIsReported(t *testing.T) {
-	var told reports
+	var reported reports
 	path := beside(t, nil)
-	closed(t, inFile(t, path, Options{}, FileOptions{Report: told.add}))
-	closed(t, inFile(t, path, Options{}, FileOptions{Report: told.add}))
-	closed(t, inFile(t, filepath.Join(t.TempDir(), "new"), Options{}, FileOptions{Report: told.add}))
-	equal(t, "reports", told, reports{"data file " + path + ": it was there and is empty, so it begins anew"})
+	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
+	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
+	closed(t, inFile(t, filepath.Join(t.TempDir(), "new"), Options{}, FileOptions{Report: reported.add}))
+	equal(t, "reports", reported, reports{"data file " + path + ": it was there and is empty, so it begins anew"})
 }

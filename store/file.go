@@ -76,11 +76,11 @@ func (f *file) append(fr frame) error {
 	}
 	size := f.size + int64(len(whole))
 	if _, err = f.handle.WriteAt(whole, f.size); err == nil && f.sync == SyncAlways {
-		err = f.settle(size)
+		err = f.syncAndMark(size)
 	}
 	if err != nil {
 		if undo := f.handle.Truncate(f.size); undo != nil {
-			f.breaks(fmt.Errorf("%w, after %w", causeOf(undo), causeOf(err)))
+			f.fail(fmt.Errorf("%w, after %w", causeOf(undo), causeOf(err)))
 		}
 		if f.broken != nil {
 			return f.broken
@@ -95,7 +95,7 @@ func (f *file) append(fr frame) error {
 }
 
 // settle syncs the file and marks it as complete up to its size.
-func (f *file) settle(size int64) error {
+func (f *file) syncAndMark(size int64) error {
 	err := f.handle.Sync()
 	if err == nil {
 		f.synced = size
@@ -103,7 +103,7 @@ func (f *file) settle(size int64) error {
 	}
 	if err != nil {
 		// What is on the disk now is unknown, even of what an earlier sync has promised.
-		return f.breaks(err)
+		return f.fail(err)
 	}
 	return nil
 }
@@ -117,13 +117,13 @@ func (f *file) inPlace() error {
 		return f.broken
 	}
 	if there, err := os.Lstat(f.at); err != nil || !os.SameFile(there, f.is) {
-		return f.breaks(errGone)
+		return f.fail(errGone)
 	}
 	return nil
 }
 
 // breaks notes and reports why nothing can be written any more, once.
-func (f *file) breaks(why error) error {
+func (f *file) fail(why error) error {
 	if f.broken == nil {
 		f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}
 		f.report(f.broken)
@@ -143,7 +143,7 @@ func (f *file) syncNow() error {
 	}
 	f.timer.Stop()
 	f.timer = nil
-	return f.settle(f.size)
+	return f.syncAndMark(f.size)
 }
 
 // close syncs the file and its mark, and lets others open it.
@@ -154,7 +154,7 @@ func (f *file) close() error {
 	}
 	if err == nil {
 		if err = f.handle.Sync(); err != nil {
-			err = f.breaks(err)
+			err = f.fail(err)
 		}
 	}
 	return errors.Join(err, f.handle.Close())

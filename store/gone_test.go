@@ -23,12 +23,12 @@ func TestAFileThatIsGoneTakesNoWrites(t *testing.T) {
 	} {
 		for name, sync := range bothSyncs {
 			t.Run(what+"/"+name, func(t *testing.T) {
-				var told reports
+				var reported reports
 				path := filepath.Join(t.TempDir(), "folder", "data")
 				if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				s := inFile(t, path, Options{}, FileOptions{Sync: sync, Report: told.add})
+				s := inFile(t, path, Options{}, FileOptions{Sync: sync, Report: reported.add})
 				r := put(t, s, "/a", "one")
 				watching := watch(t, s, "", s.Revision())
 				if err := happens(path); err != nil {
@@ -49,7 +49,7 @@ func TestAFileThatIsGoneTakesNoWrites(t *testing.T) {
 				if err := s.Close(); err == nil || err.Error() != want {
 					t.Errorf("close: %v", err)
 				}
-				equal(t, "reports", told, reports{want})
+				equal(t, "reports", reported, reports{want})
 			})
 		}
 	}
@@ -98,9 +98,9 @@ func TestAStoreReplacesNoFileButItsOwn(t *testing.T) {
 // The file that a store writes beside its own is locked: two processes that have lost sight of each other never write the
 // same one. The store that cannot write it goes on with the file that it has.
 func TestTheNewFileIsLocked(t *testing.T) {
-	var told reports
+	var reported reports
 	path := filepath.Join(t.TempDir(), "data")
-	s := inFile(t, path, Options{HistoryRevisions: 2}, FileOptions{Report: told.add})
+	s := inFile(t, path, Options{HistoryRevisions: 2}, FileOptions{Report: reported.add})
 	others, err := openLocked(filepath.Join(filepath.Dir(path), ".data.fakecluster-new"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,17 +109,17 @@ func TestTheNewFileIsLocked(t *testing.T) {
 	for range 5 {
 		put(t, s, "/a", strings.Repeat("v", 500))
 	}
-	if want := "data file " + path + ": it cannot be rewritten without its forgotten history, and grows: "; len(told) == 0 || !strings.HasPrefix(told[0], want) {
-		t.Errorf("reported %q, want %s…", told, want)
+	if want := "data file " + path + ": it cannot be rewritten without its forgotten history, and grows: "; len(reported) == 0 || !strings.HasPrefix(reported[0], want) {
+		t.Errorf("reported %q, want %s…", reported, want)
 	}
-	before := len(told)
+	before := len(reported)
 	if err := others.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
 		put(t, s, "/a", strings.Repeat("v", 500))
 	}
-	equal(t, "reports", len(told), before)
+	equal(t, "reports", len(reported), before)
 	if info, err := os.Stat(path); err != nil || info.Size() > 5<<10 {
 		t.Errorf("the file has %d bytes, %v", info.Size(), err)
 	}

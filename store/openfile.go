@@ -75,7 +75,7 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 		options.Report(fmt.Errorf("data file %s: it was there and is empty, so it begins anew", path))
 	}
 	f := &file{path: path, at: at, is: is, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
-	s, err := goOn(f, locked, o, options.From)
+	s, err := resume(f, locked, o, options.From)
 	if err != nil {
 		_ = f.handle.Close()
 	}
@@ -83,7 +83,7 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 }
 
 // goOn makes the store of a locked file.
-func goOn(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error) {
+func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error) {
 	if from == nil {
 		from = &Snapshot{revision: FirstRevision}
 	}
@@ -110,7 +110,7 @@ func goOn(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error) {
 	case b.version < fileFormat: // it is new, or has no mark
 		err = s.writeAnew()
 	case torn || b.complete < f.size:
-		err = f.settle(f.size)
+		err = f.syncAndMark(f.size)
 	default:
 		f.synced = f.size
 	}

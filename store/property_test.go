@@ -36,14 +36,14 @@ func (c contention) run(t *testing.T, random *rand.Rand, s *Store, others ...fun
 		r := source()
 		beside.Go(func() { other(ctx, r) })
 	}
-	told := make([][]*Event, c.writers)
+	committed := make([][]*Event, c.writers)
 	var writers sync.WaitGroup
-	for i := range told {
+	for i := range committed {
 		r := source()
 		writers.Go(func() {
 			for range c.writes {
 				if e := c.write(t, s, r); e != nil {
-					told[i] = append(told[i], e)
+					committed[i] = append(committed[i], e)
 				}
 				runtime.Gosched()
 			}
@@ -52,7 +52,7 @@ func (c contention) run(t *testing.T, random *rand.Rand, s *Store, others ...fun
 	writers.Wait()
 	done()
 	beside.Wait()
-	return slices.SortedFunc(slices.Values(slices.Concat(told...)), func(a, b *Event) int {
+	return slices.SortedFunc(slices.Values(slices.Concat(committed...)), func(a, b *Event) int {
 		return int(a.Record.Revision - b.Record.Revision)
 	})
 }
@@ -108,18 +108,18 @@ func replay(events []*Event, revision int64) map[string]Record {
 
 func TestLogIsWhatTheWritersWereTold(t *testing.T) {
 	s := open(t, Options{})
-	told := contention{writers: 4, writes: 500, keys: 10}.run(t, seedtest.Rand(t), s)
+	committed := contention{writers: 4, writes: 500, keys: 10}.run(t, seedtest.Rand(t), s)
 	events := s.log.events()
 	for i, e := range events {
-		equal(t, "previous record", *e.Previous, replay(told, e.Record.Revision-1)[e.Record.Key])
+		equal(t, "previous record", *e.Previous, replay(committed, e.Record.Revision-1)[e.Record.Key])
 		without := *e
 		without.Previous = nil
-		equal(t, "event", &without, told[i])
+		equal(t, "event", &without, committed[i])
 		if e.Record.Revision != int64(i+2) || t.Failed() {
 			t.Fatalf("event %d: %+v", i, e)
 		}
 	}
-	equal(t, "number of events", len(events), len(told))
+	equal(t, "number of events", len(events), len(committed))
 }
 
 func TestEveryWatcherSeesEveryChangeOnceInOrder(t *testing.T) {
@@ -212,7 +212,7 @@ func TestReadsAtARevisionEqualAReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := seedtest.Rand(t)
 			opened := open(t, o)
-			told := c.run(t, random, opened)
+			committed := c.run(t, random, opened)
 			s := fork(t, opened) // which has records in both of its layers
 
 			gets, pages := make(chan get, 1000), make(chan page, 1000)
@@ -251,15 +251,15 @@ func TestReadsAtARevisionEqualAReplay(t *testing.T) {
 					}
 				}
 			}
-			told = append(told, c.run(t, random, s, reading, reading, reading, reading)...)
+			committed = append(committed, c.run(t, random, s, reading, reading, reading, reading)...)
 			close(gets)
 			close(pages)
 
 			for g := range gets {
-				equal(t, fmt.Sprintf("get %q at %d", g.key, g.revision), g.found, replay(told, g.revision)[g.key])
+				equal(t, fmt.Sprintf("get %q at %d", g.key, g.revision), g.found, replay(committed, g.revision)[g.key])
 			}
 			for p := range pages {
-				records := replay(told, p.list.Revision)
+				records := replay(committed, p.list.Revision)
 				want := List{Records: []Record{}, Revision: p.list.Revision}
 				for _, key := range slices.Sorted(maps.Keys(records)) {
 					switch {

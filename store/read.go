@@ -174,7 +174,7 @@ type undo struct {
 // read reads the events that have been committed since its last call.
 func (u *undo) read(l *log) error {
 	newest := l.revision.Load()
-	known := len(u.items)
+	count := len(u.items)
 	for e, err := range l.between(u.until, newest) {
 		if err != nil {
 			return err
@@ -203,7 +203,7 @@ func (u *undo) read(l *log) error {
 		u.items = append(u.items, i)
 	}
 	u.until = max(u.until, newest)
-	if len(u.items) > known {
+	if len(u.items) > count {
 		slices.SortFunc(u.items, func(a, b item) int { return strings.Compare(a.key, b.key) })
 	}
 	return nil

@@ -59,7 +59,7 @@ func (s *Store) writeAnew() error {
 	f.handle, f.is, f.size, f.whole = next, is, size, size
 	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
-		return f.breaks(err)
+		return f.fail(err)
 	}
 	f.synced = size
 	return nil

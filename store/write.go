@@ -97,26 +97,26 @@ func expect(key string, revision int64) func(Record, bool) error {
 }
 
 // commit makes one write if judge returns no error and the preconditions hold.
-func (s *Store) commit(t EventType, key string, w Write, judge func(current Record, found bool) error) (Record, error) {
-	r, others, err := s.commitLocked(t, key, w, judge)
+func (s *Store) commit(t EventType, key string, w Write, check func(current Record, found bool) error) (Record, error) {
+	r, others, err := s.commitLocked(t, key, w, check)
 	if err != nil {
 		return Record{}, err
 	}
 	s.changes.announce()
-	tell := func(updates []Update, changes []change) {
+	notify := func(updates []Update, changes []change) {
 		for i, u := range updates {
 			if u.Committed != nil {
 				u.Committed(changes[i].event.Record)
 			}
 		}
 	}
-	tell(w.Before, others)
-	tell(w.After, others[len(w.Before):])
+	notify(w.Before, others)
+	notify(w.After, others[len(w.Before):])
 	return r, nil
 }
 
 // commitLocked also returns the changes by the updates before and after the write.
-func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record, bool) error) (Record, []change, error) {
+func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record, bool) error) (Record, []change, error) {
 	s.write.Lock()
 	defer s.write.Unlock() // also if Make panics
 
@@ -136,7 +136,7 @@ func (s *Store) commitLocked(t EventType, key string, w Write, judge func(Record
 	err := s.view(func(*buntdb.Tx) error {
 		i := s.state.get(key)
 		current = i.record()
-		if err := judge(current, !i.tombstone()); err != nil {
+		if err := check(current, !i.tombstone()); err != nil {
 			return err
 		}
 		if err := look(w.Before); err != nil {

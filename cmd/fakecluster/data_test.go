@@ -87,7 +87,7 @@ func (k *killing) kill(t *testing.T) {
 // without an answer.
 type told struct {
 	is    state
-	asked *state
+	sent *state
 }
 
 // state is that of an object.
@@ -142,13 +142,13 @@ func (l *loader) write(ctx context.Context, client dynamic.Interface) error {
 	e := event{name: name, value: next.value}
 	switch {
 	case !o.is.exists:
-		e.kind, o.asked = watch.Added, &next
+		e.kind, o.sent = watch.Added, &next
 		got, err = in.Create(ctx, l.object(name, next), metav1.CreateOptions{})
 	case l.random.IntN(4) == 0:
-		e.kind, e.value, o.asked = watch.Deleted, o.is.value, &state{}
+		e.kind, e.value, o.sent = watch.Deleted, o.is.value, &state{}
 		err = in.Delete(ctx, name, metav1.DeleteOptions{})
 	default:
-		e.kind, o.asked = watch.Modified, &next
+		e.kind, o.sent = watch.Modified, &next
 		with := next
 		with.rv = o.is.rv
 		got, err = in.Update(ctx, l.object(name, with), metav1.UpdateOptions{})
@@ -156,7 +156,7 @@ func (l *loader) write(ctx context.Context, client dynamic.Interface) error {
 	if err != nil {
 		return err
 	}
-	o.is, o.asked = *o.asked, nil
+	o.is, o.sent = *o.sent, nil
 	if got != nil {
 		o.is.rv = got.GetResourceVersion()
 		e.rv = o.is.rv
@@ -181,12 +181,12 @@ func (l *loader) check(t *testing.T, client dynamic.Interface, since string) {
 		}
 		switch {
 		case is == o.is:
-		case o.asked != nil && is.exists == o.asked.exists && is.value == o.asked.value:
+		case o.sent != nil && is.exists == o.sent.exists && is.value == o.sent.value:
 			o.is = is // the write was done, and its answer lost
 		default:
-			t.Errorf("%s %s: the client was told %+v, asked for %+v, and there is %+v", l.resource.Resource, name, o.is, o.asked, is)
+			t.Errorf("%s %s: the client was told %+v, asked for %+v, and there is %+v", l.resource.Resource, name, o.is, o.sent, is)
 		}
-		o.asked = nil
+		o.sent = nil
 	}
 	// The watch ends with an object that is made for that.
 	end := l.object(l.name+"-end", state{})

@@ -48,7 +48,7 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	const known = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
+	const steps = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
 		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule           string
@@ -117,8 +117,8 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: run: nothing was played:\nbroken.yaml:1: not YAML: did not find expected node content\n"},
 		{"mistakes in several files", []string{"run", "field.yaml", "step.yaml"}, 1,
 			"", "fakecluster: run: nothing was played:\n" +
-				"field.yaml:5:3: unknown field \"expcet\" in a step (known: " + known + "); did you mean \"expect\"?\n" +
-				"step.yaml:3:3: unknown field \"poke\" in a step (known: " + known + ")\n"},
+				"field.yaml:5:3: unknown field \"expcet\" in a step (known: " + steps + "); did you mean \"expect\"?\n" +
+				"step.yaml:3:3: unknown field \"poke\" in a step (known: " + steps + ")\n"},
 		{"an unknown command", []string{"play"}, 2,
 			"", "fakecluster: unknown command \"play\" for \"fakecluster\"\n"},
 		{"help about something unknown", []string{"help", "play"}, 2,

@@ -59,14 +59,14 @@ func newSigner(t *testing.T) signer {
 func (s signer) sign(request []byte) []byte {
 	s.Helper()
 	block, _ := pem.Decode(request)
-	asked, err := x509.ParseCertificateRequest(block.Bytes)
+	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
 		s.Fatal(err)
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: asked.Subject, NotBefore: s.certificate.NotBefore, NotAfter: s.certificate.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: request.Subject, NotBefore: s.certificate.NotBefore, NotAfter: s.certificate.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, s.certificate, asked.PublicKey, s.key)
+	}, s.certificate, request.PublicKey, s.key)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func (s signer) issued(ctx context.Context, admin kubernetes.Interface, server *
 	if err != nil {
 		s.Fatal(err)
 	}
-	asked, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
 	if err != nil {
 		s.Fatal(err)
 	}
 	requests := admin.CertificatesV1().CertificateSigningRequests()
 	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: certificatesv1.CertificateSigningRequestSpec{
-		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: asked}), SignerName: certificatesv1.KubeAPIServerClientSignerName,
+		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}), SignerName: certificatesv1.KubeAPIServerClientSignerName,
 		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
 	}}, metav1.CreateOptions{})
 	if err != nil {

@@ -29,13 +29,13 @@ const checkTimeout = 5 * time.Second
 // Judge returns the condition Available of an APIService: whether the service that it
 // points to exists and answers. For a service without a handler it looks at the Service and
 // its EndpointSlices.
-func (r *Registry) Judge(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
+func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
 	condition := apiregistrationv1.APIServiceCondition{
-		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.NewTime(r.cluster.Now()),
+		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.NewTime(r.objects.Now()),
 	}
 	to := a.Spec.Service
 	if !r.network.Reaches(to.Namespace, to.Name, *to.Port) {
-		if r.judgeService(to, &condition) {
+		if r.checkService(to, &condition) {
 			return condition
 		}
 	}
@@ -49,7 +49,7 @@ func (r *Registry) Judge(ctx context.Context, a *apiregistrationv1.APIService) a
 
 // judgeService says what is wrong with the objects of a service. It returns false if
 // nothing is.
-func (r *Registry) judgeService(to *apiregistrationv1.ServiceReference, condition *apiregistrationv1.APIServiceCondition) bool {
+func (r *Registry) checkService(to *apiregistrationv1.ServiceReference, condition *apiregistrationv1.APIServiceCondition) bool {
 	service, err := r.service(to)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -91,8 +91,8 @@ func isReady(slice *discoveryv1.EndpointSlice, port string) bool {
 }
 
 func (r *Registry) service(to *apiregistrationv1.ServiceReference) (*corev1.Service, error) {
-	services := r.cluster.Catalogue().Resource("", "services")
-	obj, err := r.cluster.Get(clientVersion(services), to.Namespace, to.Name)
+	services := r.objects.Catalogue().Resource("", "services")
+	obj, err := r.objects.Get(clientVersion(services), to.Namespace, to.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +100,12 @@ func (r *Registry) service(to *apiregistrationv1.ServiceReference) (*corev1.Serv
 }
 
 func (r *Registry) endpoints(to *apiregistrationv1.ServiceReference) ([]runtime.Object, error) {
-	endpointSlices := r.cluster.Catalogue().Resource(discoveryv1.GroupName, "endpointslices")
+	endpointSlices := r.objects.Catalogue().Resource(discoveryv1.GroupName, "endpointslices")
 	if endpointSlices == nil {
 		return nil, nil // the version is turned off
 	}
 	selector := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: to.Name})
-	return r.cluster.List(clientVersion(endpointSlices), to.Namespace, selector)
+	return r.objects.List(clientVersion(endpointSlices), to.Namespace, selector)
 }
 
 // clientVersion returns v1 of a resource, whose Go type this package uses.
@@ -148,8 +148,8 @@ func (r *Registry) check(ctx context.Context, a *apiregistrationv1.APIService) e
 // transportOf returns the transport to the service of an APIService: that of the registry,
 // if the registry has this state of the APIService.
 func (r *Registry) transportOf(a *apiregistrationv1.APIService) (*http.Transport, error) {
-	if known := r.current.Load().servers[a.Name]; known != nil && known.APIService.ResourceVersion == a.ResourceVersion {
-		return known.transport()
+	if server := r.current.Load().servers[a.Name]; server != nil && server.APIService.ResourceVersion == a.ResourceVersion {
+		return server.transport()
 	}
 	return newTransport(a, r.network)
 }

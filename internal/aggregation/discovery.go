@@ -26,11 +26,11 @@ const discoveryTimeout = 5 * time.Second
 func (r *Registry) Discover(ctx context.Context) []discovery.Foreign {
 	servers := r.Servers()
 	all := make([]discovery.Foreign, len(servers))
-	var asked sync.WaitGroup
+	var group sync.WaitGroup
 	for i, s := range servers {
-		asked.Go(func() { all[i] = s.discover(ctx) })
+		group.Go(func() { all[i] = s.discover(ctx) })
 	}
-	asked.Wait()
+	group.Wait()
 	return all
 }
 

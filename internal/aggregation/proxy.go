@@ -18,7 +18,7 @@ const unavailable = "service unavailable"
 
 // ServeHTTP forwards a request to the server. It implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if s = s.askedAgain(req); !s.isAvailable() {
+	if s = s.rechecked(req); !s.isAvailable() {
 		http.Error(w, unavailable, http.StatusServiceUnavailable)
 		return
 	}
@@ -63,21 +63,21 @@ func (s *Server) isAvailable() bool {
 
 // askedAgain asks a server that did not answer last time whether it answers now, and returns
 // it. While one request asks, others do not: the server itself may be sending one of them.
-func (s *Server) askedAgain(req *http.Request) *Server {
+func (s *Server) rechecked(req *http.Request) *Server {
 	if s.isAvailable() {
 		return s
 	}
 	r, name := s.registry, s.APIService.Name
 	r.mu.Lock()
-	busy := r.asking[name]
-	r.asking[name] = true
+	busy := r.checking[name]
+	r.checking[name] = true
 	r.mu.Unlock()
 	if busy {
 		return s
 	}
 	defer func() {
 		r.mu.Lock()
-		delete(r.asking, name)
+		delete(r.checking, name)
 		r.mu.Unlock()
 	}()
 	r.recheck(req.Context(), name)

@@ -24,7 +24,7 @@ import (
 )
 
 // Cluster is what the aggregator needs of the server. Objects are of the types of clients.
-type Cluster interface {
+type Objects interface {
 	Catalogue() *resource.Catalogue
 	Now() time.Time
 	Get(v *resource.Version, namespace, name string) (runtime.Object, error)
@@ -45,7 +45,7 @@ type Network interface {
 // Registry knows the APIServices that point to a Service. New makes one.
 type Registry struct {
 	store   *store.Store
-	cluster Cluster
+	objects Objects
 	network Network
 	// recheck brings the condition of an APIService up to date.
 	recheck func(ctx context.Context, name string)
@@ -54,7 +54,7 @@ type Registry struct {
 	document atomic.Pointer[mergedDocument] // of OpenAPI v2, the last one
 
 	mu     sync.Mutex
-	asking map[string]bool // names of those that are being asked for a request
+	checking map[string]bool // names of those that are being asked for a request
 }
 
 // snapshot has the APIServices that point to a Service, as of a revision.
@@ -66,8 +66,8 @@ type snapshot struct {
 // New makes a registry that knows nothing until it is refreshed. recheck is called for a
 // request to a server that has not answered; it has to bring the condition of the APIService of
 // that name up to date.
-func New(s *store.Store, c Cluster, n Network, recheck func(ctx context.Context, name string)) *Registry {
-	r := &Registry{store: s, cluster: c, network: n, recheck: recheck, asking: map[string]bool{}}
+func New(s *store.Store, c Objects, n Network, recheck func(ctx context.Context, name string)) *Registry {
+	r := &Registry{store: s, objects: c, network: n, recheck: recheck, checking: map[string]bool{}}
 	r.current.Store(&snapshot{})
 	return r
 }
@@ -82,7 +82,7 @@ type Server struct {
 
 // resource is that of APIServices.
 func (r *Registry) resource() *resource.Resource {
-	return r.cluster.Catalogue().Resource(apiregistrationv1.GroupName, "apiservices")
+	return r.objects.Catalogue().Resource(apiregistrationv1.GroupName, "apiservices")
 }
 
 // PointsToService tells whether the text of an APIService names a Service.
@@ -127,16 +127,16 @@ func (r *Registry) Refresh() error {
 // server makes the server of a record. It keeps the connections of the former one if the spec
 // is still the same.
 func (r *Registry) server(was *snapshot, record store.Record) (*Server, error) {
-	known := was.servers[r.resource().NameOf(record.Key)]
-	if known != nil && known.record.Revision == record.Revision {
-		return known, nil
+	previous := was.servers[r.resource().NameOf(record.Key)]
+	if previous != nil && previous.record.Revision == record.Revision {
+		return previous, nil
 	}
 	s := &Server{registry: r, record: record, APIService: &apiregistrationv1.APIService{}}
 	if err := json.Unmarshal([]byte(record.Value), s.APIService); err != nil {
 		return nil, fmt.Errorf("reading the APIService %s: %w", record.Key, err)
 	}
-	if known != nil && equality.Semantic.DeepEqual(known.APIService.Spec, s.APIService.Spec) {
-		s.transport = known.transport
+	if previous != nil && equality.Semantic.DeepEqual(previous.APIService.Spec, s.APIService.Spec) {
+		s.transport = previous.transport
 		return s, nil
 	}
 	s.transport = sync.OnceValues(func() (*http.Transport, error) { return newTransport(s.APIService, r.network) })

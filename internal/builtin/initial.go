@@ -74,7 +74,7 @@ func readInitialText(n Network) []initial {
 }
 
 // initials keeps the initial objects of each set of options, for 16 sets.
-var initials = cache.NewCache[string, []initial](16)
+var initials = cache.New[string, []initial](16)
 
 // initialsOf returns the initial objects of a cluster with the options, in the order of
 // their keys.

@@ -43,7 +43,7 @@ var groups = []*group{
 var definitions = group{name: "apiextensions.k8s.io"}
 
 // made keeps the resources of each set of options, for 16 sets. A process uses few.
-var made = cache.NewCache[string, []*resource.Resource](16)
+var made = cache.New[string, []*resource.Resource](16)
 
 // Resources returns the resources of all kinds in the order of discovery. If crds is not
 // nil, it is the resource of CustomResourceDefinitions, and Resources puts it in its place.

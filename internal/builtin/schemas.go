@@ -37,7 +37,7 @@ func (k *kind) types(g *group) *resource.Types {
 }
 
 // kindTypes keeps the types of kinds. There are fewer than 100 kinds.
-var kindTypes = cache.NewCache[schema.GroupKind, *resource.Types](256)
+var kindTypes = cache.New[schema.GroupKind, *resource.Types](256)
 
 // fields makes the field management of a kind, or of a subresource of it. It leaves out the
 // fields that the strategy ignores.

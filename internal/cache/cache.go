@@ -41,7 +41,7 @@ type cached[K comparable, V any] struct {
 // NewCache makes a cache with a limit on the total weight of its values, in the unit that the
 // callers of Put use: bytes, or 1 for each value. A single value that is heavier than the
 // limit is kept until the next one comes.
-func NewCache[K comparable, V any](limit int) *Cache[K, V] {
+func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 

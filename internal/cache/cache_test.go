@@ -7,7 +7,7 @@ import (
 )
 
 func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
-	c := cache.NewCache[string, int](10)
+	c := cache.New[string, int](10)
 	c.Put("a", 1, 4)
 	c.Put("b", 2, 4)
 	if got := c.Put("b", 3, 4); got != 2 {
@@ -31,7 +31,7 @@ func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 }
 
 func TestWhatIsReplacedWeighsNothingAnyMore(t *testing.T) {
-	c := cache.NewCache[string, int](10)
+	c := cache.New[string, int](10)
 	c.Replace("a", 1, 4)
 	c.Replace("b", 2, 4)
 	c.Replace("a", 3, 6) // 10 are not too many

@@ -196,7 +196,7 @@ func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	}
 	var encoded resource.Encoded
 	if u.GetKind() == c.kind.Kind {
-		filled := c.schemas[c.kind.Version].node.Settle(u.Object, schema.Walk{Do: schema.Default, Known: obj.Known})
+		filled := c.schemas[c.kind.Version].node.Normalize(u.Object, schema.Walk{Do: schema.Default, Verified: obj.Known})
 		if err := filled.Err(); err != nil {
 			return resource.Encoded{}, err
 		}
@@ -250,7 +250,7 @@ func (c *codec) ConvertFieldLabel(label, value string) (string, string, error) {
 func (c *codec) setDefaults(u *unstructured.Unstructured) error {
 	if k := u.GroupVersionKind(); k.GroupKind() == c.kind.GroupKind() {
 		if s := c.schemas[k.Version]; s != nil {
-			return s.node.Settle(u.Object, schema.Walk{Do: schema.Default}).Err()
+			return s.node.Normalize(u.Object, schema.Walk{Do: schema.Default}).Err()
 		}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 		}
 	}
 	if defaults != nil {
-		if err := defaults.Settle(u.Object, schema.Walk{Do: schema.Default}).Err(); err != nil {
+		if err := defaults.Normalize(u.Object, schema.Walk{Do: schema.Default}).Err(); err != nil {
 			return coerced{}, err
 		}
 	}
@@ -111,8 +111,8 @@ var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
 // settle drops unknown fields, and makes the metadata of embedded resources canonical. If
 // the defaults cannot depend on a later step, it fills them in on the same walk and returns
 // complete: then the facts that it has found hold.
-func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Settled, complete bool, err error) {
-	walk := schema.Walk{Ask: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeKnown: o.likeKnown}
+func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Result, complete bool, err error) {
+	walk := schema.Walk{Check: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeVerified: o.likeKnown}
 	if !c.preserve {
 		walk.Do = schema.Prune | schema.DropNulls
 	}
@@ -121,12 +121,12 @@ func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerce
 		if o.like != nil {
 			u.Object = runtime.DeepCopyJSON(u.Object)
 		}
-		walk.Like, walk.Ask = nil, 0
+		walk.Like, walk.Check = nil, 0
 	}
 	if complete = o.setDefaults && asTheyAre && s.node.Additional == nil && !s.node.Properties["metadata"].HasDefaults(); complete {
 		walk.Do |= schema.Default
 	}
-	found = s.node.Settle(u.Object, walk)
+	found = s.node.Normalize(u.Object, walk)
 	if err := found.Err(); err != nil {
 		return found, false, err
 	}

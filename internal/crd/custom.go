@@ -53,15 +53,15 @@ func (s customStrategy) inform(of resource.Informed) resource.Strategy {
 
 // facts returns what is known of a new object, or of an update of another object, and
 // records it for later stages. It checks only what was not known before.
-func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Settled {
-	walk := schema.Walk{Ask: asked}
+func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Result {
+	walk := schema.Walk{Check: asked}
 	if s.informed != nil {
-		walk.Known, walk.LikeKnown = *s.informed.Known, s.informed.Was
+		walk.Verified, walk.LikeVerified = *s.informed.Known, s.informed.Was
 	}
 	if was != nil {
 		walk.Like = was.Object
 	}
-	found := s.schema.node.Settle(u.Object, walk)
+	found := s.schema.node.Normalize(u.Object, walk)
 	if s.informed != nil {
 		*s.informed.Known = found.Parts
 	}
@@ -87,7 +87,7 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 			s.statusIs(s.informed.Was.Status)
 		}
 	}
-	if !json.EqualBut("metadata", u.Object, was.Object) {
+	if !json.EqualExcept("metadata", u.Object, was.Object) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
 }

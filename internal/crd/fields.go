@@ -17,7 +17,7 @@ import (
 
 // typeConverters keeps the types of definitions for server-side apply, by the text of the
 // spec.
-var typeConverters = cache.NewCache[cache.ID, managedfields.TypeConverter](256)
+var typeConverters = cache.New[cache.ID, managedfields.TypeConverter](256)
 
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
 // does. Where that fails, types are deduced from the objects.

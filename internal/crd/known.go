@@ -24,10 +24,10 @@ const knownBytes = 16 << 20
 
 var (
 	// readDefinitions has definitions by the body of their request.
-	readDefinitions = cache.NewCache[cache.ID, *apiextensions.CustomResourceDefinition](knownBytes)
+	readDefinitions = cache.New[cache.ID, *apiextensions.CustomResourceDefinition](knownBytes)
 
 	// knownSpecs has specs by the address of their versions in memory.
-	knownSpecs = cache.NewCache[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
+	knownSpecs = cache.New[*apiextensions.CustomResourceDefinitionVersion, *knownSpec](knownBytes)
 )
 
 // knownSpec is a spec with what has been computed from it. The spec never changes; the

@@ -16,7 +16,7 @@ import (
 )
 
 // compiledSchemas keeps compiled schemas by their text.
-var compiledSchemas = cache.NewCache[cache.ID, *compiledSchema](1024)
+var compiledSchemas = cache.New[cache.ID, *compiledSchema](1024)
 
 // compiledSchema is the schema of one version, compiled. It is immutable and safe for
 // concurrent use.

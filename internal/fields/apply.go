@@ -61,7 +61,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		before = entries[i].set
 	}
 	w := walk{tree: tree}
-	self.set, self.settled = p.Reset[p.APIVersion].of(w.own(configuration, before)), tree
+	self.set, self.reconciled = p.Reset[p.APIVersion].of(w.own(configuration, before)), tree
 	defaulted := w.defaulted
 	obj := p.live
 	m := merged{same: true}
@@ -122,7 +122,7 @@ func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*ent
 		return Result{Declined: p.declined}, nil
 	}
 	unchanged := same || main.comparison == (comparison{}) && equal(p.live, obj)
-	p.settle(main)
+	p.applyReset(main)
 
 	out := make([]*entry, 0, len(entries)+1)
 	var conflicts []conflict

@@ -66,7 +66,7 @@ func owned(tb testing.TB) (obj map[string]any, managed *Managed, whole, status *
 	none := map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
 	config := configurationOf(obj)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	result, err := whole.Apply(none, config, Nobody, "user", false, now)
+	result, err := whole.Apply(none, config, NoManagers, "user", false, now)
 	if err != nil || result.Declined != "" {
 		tb.Fatal(err, result.Declined)
 	}
@@ -147,7 +147,7 @@ func BenchmarkCreate(b *testing.B) {
 	now := time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
 	b.ReportAllocs()
 	for b.Loop() {
-		if r := engine.Update(none, obj, Nobody, "creator", now); r.Declined != "" {
+		if r := engine.Update(none, obj, NoManagers, "creator", now); r.Declined != "" {
 			b.Fatal(r.Declined)
 		}
 	}

@@ -68,7 +68,7 @@ func (h *history) apiVersion() string {
 // live is the object as a request of a version sees it.
 func (h *history) live(apiVersion string) (live map[string]any, managed *Managed, ok bool) {
 	if h.obj == nil {
-		return map[string]any{"apiVersion": apiVersion, "kind": "Widget"}, Nobody, true
+		return map[string]any{"apiVersion": apiVersion, "kind": "Widget"}, NoManagers, true
 	}
 	live, managed = h.obj, h.managed
 	if live["apiVersion"] != apiVersion {

@@ -113,9 +113,9 @@ func (p *pass) tree(apiVersion string) *Tree {
 
 // in returns the pair of a version, with the live object in that version.
 func (p *pass) in(apiVersion string) *pair {
-	for _, known := range p.pairs {
-		if known.apiVersion == apiVersion {
-			return known
+	for _, pair := range p.pairs {
+		if pair.apiVersion == apiVersion {
+			return pair
 		}
 	}
 	out := &pair{apiVersion: apiVersion, live: p.live, tree: p.tree(apiVersion)}
@@ -148,7 +148,7 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 		if p.declined != "" {
 			return nil
 		}
-		if e.settled == in.tree {
+		if e.reconciled == in.tree {
 			if out != nil {
 				out = append(out, e)
 			}
@@ -161,7 +161,7 @@ func (p *pass) reconcile(entries []*entry) []*entry {
 			out = append(make([]*entry, 0, len(entries)+1), entries[:i]...)
 		}
 		changed := *e
-		changed.settled = in.tree
+		changed.reconciled = in.tree
 		if set != e.set {
 			changed.set = set
 			changed.forget()
@@ -199,7 +199,7 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 }
 
 // settle removes from a comparison what Reset leaves out.
-func (p *pass) settle(in *pair) {
+func (p *pass) applyReset(in *pair) {
 	in.comparison = in.comparison.filtered(p.Reset[in.apiVersion])
 	in.changed = union(in.modified, in.added)
 }
@@ -211,11 +211,11 @@ func (p *pass) versioned(apiVersion string, obj map[string]any) *pair {
 	case in.obj != nil || p.declined != "":
 	case p.views != nil:
 		p.compareIn(in, nil)
-		p.settle(in)
+		p.applyReset(in)
 	default:
 		if to := p.convert(obj, apiVersion); p.declined == "" {
 			p.compareIn(in, to)
-			p.settle(in)
+			p.applyReset(in)
 		}
 	}
 	return in

@@ -17,7 +17,7 @@ import (
 // the caller must not alter it afterwards. Ok is false where that of ParseManaged is.
 func ParseList(list []metav1.ManagedFieldsEntry) (m *Managed, ok bool) {
 	if len(list) == 0 {
-		return Nobody, true
+		return NoManagers, true
 	}
 	m = &Managed{entries: make([]*entry, 0, len(list)), list: list}
 	for i := range list {
@@ -125,7 +125,7 @@ func (e *Engine) BeforeList(claimed []metav1.ManagedFieldsEntry, managed *Manage
 	case claimed == nil || e.Subresource != "" || len(claimed) > 0 && managed.IsList(claimed):
 		return managed, true
 	case len(claimed) == 0 || len(claimed) == 1 && claimed[0] == (metav1.ManagedFieldsEntry{}):
-		return Nobody, true
+		return NoManagers, true
 	}
 	return ParseList(claimed)
 }

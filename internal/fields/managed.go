@@ -29,7 +29,7 @@ type Managed struct {
 }
 
 // Nobody is the Managed of an object whose fields no manager owns.
-var Nobody = &Managed{}
+var NoManagers = &Managed{}
 
 // entry is what one manager owns. It is immutable.
 type entry struct {
@@ -43,7 +43,7 @@ type entry struct {
 	listed *metav1.ManagedFieldsEntry // as in metadata.managedFields of a Go type; nil: not made yet
 	text   string                     // fieldsV1 of it
 	// settled is the tree for which reconcile has found nothing to change in the set.
-	settled *Tree
+	reconciled *Tree
 }
 
 // forget drops what was made of an entry whose set has changed.
@@ -60,7 +60,7 @@ func (e *entry) isOf(o *entry) bool {
 // not alter it afterwards. Ok is false if upstream might refuse the tree.
 func ParseManaged(tree []any) (m *Managed, ok bool) {
 	if len(tree) == 0 {
-		return Nobody, true
+		return NoManagers, true
 	}
 	m = &Managed{entries: make([]*entry, 0, len(tree)), tree: tree}
 	for _, value := range tree {
@@ -154,7 +154,7 @@ func compareEntries(a, b *entry) int {
 // newManaged makes the Managed of these entries. It keeps and sorts the slice.
 func newManaged(entries []*entry, listed bool) *Managed {
 	if len(entries) == 0 {
-		return Nobody
+		return NoManagers
 	}
 	slices.SortFunc(entries, compareEntries)
 	m := &Managed{entries: entries}
@@ -217,11 +217,11 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 		return managed, true
 	}
 	if len(claimed) == 0 {
-		return Nobody, true
+		return NoManagers, true
 	}
 	if len(claimed) == 1 {
 		if first, ok := claimed[0].(map[string]any); ok && len(first) == 0 {
-			return Nobody, true
+			return NoManagers, true
 		}
 	}
 	if managed.Is(claimed) {
@@ -252,4 +252,4 @@ func (m *Managed) AreIn(apiVersion string) bool {
 }
 
 // IsNobody tells whether there are no owners.
-func (m *Managed) IsNobody() bool { return len(m.entries) == 0 }
+func (m *Managed) IsEmpty() bool { return len(m.entries) == 0 }

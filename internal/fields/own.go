@@ -31,9 +31,9 @@ func (w *walk) own(obj map[string]any, like *Set) *Set {
 				w.decline("metadata of another type")
 				return nil
 			}
-			known := like.getField(name)
-			if below := w.ownFields(at, m, true, known.under()); below != nil {
-				b.addField(name, known, false, below)
+			previous := like.getField(name)
+			if below := w.ownFields(at, m, true, previous.under()); below != nil {
+				b.addField(name, previous, false, below)
 			}
 		default:
 			w.ownField(&b, at, named, name, value)
@@ -63,12 +63,12 @@ func (w *walk) ownFields(p place, m map[string]any, isMetadata bool, like *Set) 
 }
 
 func (w *walk) ownField(b *building, at place, named bool, name string, value any) {
-	known := b.like.getField(name)
-	member, below := w.ownValue(at, value, known.under())
+	previous := b.like.getField(name)
+	member, below := w.ownValue(at, value, previous.under())
 	m, isMap := value.(map[string]any)
 	member = member || !named || value == nil || isMap && len(m) == 0
 	if member || below != nil {
-		b.addField(name, known, member, below)
+		b.addField(name, previous, member, below)
 	}
 }
 
@@ -107,9 +107,9 @@ func (w *walk) ownItems(p place, list []any, like *Set) *Set {
 	b := building{like: like}
 	for i, v := range list {
 		e := it.element(w, i)
-		known := like.get(e)
-		_, below := w.ownValue(at, v, known.under())
-		b.add(e, known, true, below)
+		previous := like.get(e)
+		_, below := w.ownValue(at, v, previous.under())
+		b.add(e, previous, true, below)
 	}
 	return b.set()
 }
@@ -132,13 +132,13 @@ func (n *node) under() *Set {
 }
 
 // isLike records a node if like has the same one: known is its node with the same element.
-func (b *building) isLike(known *node, member bool, below *Set) bool {
+func (b *building) isLike(previous *node, member bool, below *Set) bool {
 	if b.built {
 		return false
 	}
-	if known != nil && known.member == member && known.below == below && len(b.like.nodes) <= 64 {
+	if previous != nil && previous.member == member && previous.below == below && len(b.like.nodes) <= 64 {
 		for i := range b.like.nodes {
-			if &b.like.nodes[i] == known {
+			if &b.like.nodes[i] == previous {
 				b.has |= 1 << i
 				return true
 			}
@@ -159,19 +159,19 @@ func (b *building) build() {
 	}
 }
 
-func (b *building) addField(name string, known *node, member bool, below *Set) {
-	if b.isLike(known, member, below) {
+func (b *building) addField(name string, previous *node, member bool, below *Set) {
+	if b.isLike(previous, member, below) {
 		return
 	}
-	if known != nil {
-		b.nodes = append(b.nodes, node{known.element, member, below})
+	if previous != nil {
+		b.nodes = append(b.nodes, node{previous.element, member, below})
 	} else {
 		b.nodes = append(b.nodes, node{fieldElement(name), member, below})
 	}
 }
 
-func (b *building) add(e element, known *node, member bool, below *Set) {
-	if !b.isLike(known, member, below) {
+func (b *building) add(e element, previous *node, member bool, below *Set) {
+	if !b.isLike(previous, member, below) {
 		b.nodes = append(b.nodes, node{e, member, below})
 	}
 }

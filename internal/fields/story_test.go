@@ -116,14 +116,14 @@ func TestWhoOwnsWhat(t *testing.T) {
 				"- .spec.args\n- .spec.free.v\nconflicts with \"b\" using x.io/v1:\n- .spec.image\n- .spec.replicas"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { tell(t, steps) })
+		t.Run(name, func(t *testing.T) { runStory(t, steps) })
 	}
 }
 
 // tell makes the writes of a story.
-func tell(t *testing.T, steps []step) {
+func runStory(t *testing.T, steps []step) {
 	trees := map[string]*Tree{"x.io/v1": shop()}
-	live, managed := map[string]any{"apiVersion": "x.io/v1", "kind": "Shop"}, Nobody
+	live, managed := map[string]any{"apiVersion": "x.io/v1", "kind": "Shop"}, NoManagers
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, s := range steps {
 		reset := []string{"status"}
@@ -219,7 +219,7 @@ func TestWhatTheEngineLeavesToUpstream(t *testing.T) {
 		"what kubectl has applied itself until now": {object(t, "spec: {}"), "kubectl", "what kubectl applied by itself before"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := engine.Apply(live, c.config, Nobody, c.manager, false, now)
+			result, err := engine.Apply(live, c.config, NoManagers, c.manager, false, now)
 			if err != nil || result.Declined != c.want {
 				t.Errorf("declined for %q, %v; want %q", result.Declined, err, c.want)
 			}

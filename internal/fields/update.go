@@ -13,7 +13,7 @@ import (
 // metadata.managedFields of the objects.
 func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, now time.Time) Result {
 	if len(was.entries) == 0 && hasUID(live) {
-		return Result{Managed: Nobody} // its fields are not managed yet
+		return Result{Managed: NoManagers} // its fields are not managed yet
 	}
 	p := e.pass(live, now)
 	if !e.isOne(obj) {
@@ -68,8 +68,8 @@ func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*e
 	if p.declined != "" {
 		return nil
 	}
-	p.settle(main)
-	self.set, self.settled = main.changed, main.tree
+	p.applyReset(main)
+	self.set, self.reconciled = main.changed, main.tree
 
 	out := make([]*entry, 0, len(entries)+1)
 	found := false
@@ -133,7 +133,7 @@ func (p *pass) cap(entries []*entry) []*entry {
 				p.decline("more updaters than there may be")
 				return nil
 			}
-			bucket.set, bucket.settled = entries[at].set, entries[at].settled
+			bucket.set, bucket.reconciled = entries[at].set, entries[at].reconciled
 		} else {
 			bucket = entries[at]
 		}

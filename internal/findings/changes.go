@@ -17,20 +17,20 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// An object changes without end if it is written this often with no longer pause than this.
+// An object changes without end if it is written this often, with pauses of at most this.
 const (
 	manyWrites = 20
 	pause      = time.Second
 )
 
-// changes are what the history of the store says.
+// changes is what the history of the store shows.
 type changes struct {
 	busy map[string]*run // the longest, by the key of the object
 	// owned has who has created objects with a controller as their owner.
 	owned map[ownership]int
 	// deleted has the objects that are being deleted, by their keys.
 	deleted map[string]deletion
-	// children are the objects that somebody has created for an owner, by their keys.
+	// children are the objects that were created for an owner, by their keys.
 	children map[string]*child
 	// last are the last changes, by the keys of the objects.
 	last map[string]written
@@ -38,7 +38,7 @@ type changes struct {
 
 // deletion is an object that is deleted and has to wait for something.
 type deletion struct {
-	time time.Time // when its deletion began; zero: not known
+	time time.Time // when its deletion began; zero: unknown
 	now  *store.Event
 }
 
@@ -59,7 +59,7 @@ type ownership struct {
 
 // Loop returns the object that was written most often without a pause since a revision, if that was
 // at least so often, in words: by whom, and what the last write changed.
-func Loop(c Cluster, atLeast int) (string, bool) {
+func Loop(c Source, atLeast int) (string, bool) {
 	c.began, c.shared = c.History.Began(), sharedNames(c.History.Stats())
 	found := c.changes()
 	var busiest string
@@ -75,11 +75,11 @@ func Loop(c Cluster, atLeast int) (string, bool) {
 }
 
 // changes reads the history of the store.
-func (c Cluster) changes() changes {
+func (c Source) changes() changes {
 	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}, map[string]written{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
-		return found // the store is closed, or has just forgotten more
+		return found // the store is closed, or has just compacted more
 	}
 	now := map[string]*run{}
 	for {
@@ -90,21 +90,21 @@ func (c Cluster) changes() changes {
 		for _, e := range batch {
 			by, ok := c.History.Writer(e.Record.Revision)
 			found.last[e.Record.Key] = written{e, by}
-			found.remember(e, by)
-			found.raise(e, by, ok)
+			found.trackDeletion(e, by)
+			found.trackChild(e, by, ok)
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {
 				continue // a leader renews its Lease without end
 			}
-			found.follow(now, e, by, c.clientOf(by.User, by.UserAgent))
+			found.trackWrites(now, e, by, c.clientOf(by.User, by.UserAgent))
 			if e.Type == store.Created {
-				found.note(c.Catalogue, e, by)
+				found.trackOwnership(c.Catalogue, e, by)
 			}
 		}
 	}
 }
 
-// follow adds a write to the series of its object.
-func (f changes) follow(now map[string]*run, e *store.Event, by history.Writer, client string) {
+// trackWrites adds a write to the series of its object.
+func (f changes) trackWrites(now map[string]*run, e *store.Event, by history.Writer, client string) {
 	key := e.Record.Key
 	r := now[key]
 	if r == nil || by.Time.Sub(r.time) > pause {
@@ -131,8 +131,8 @@ func wordsOf(by history.Writer) string {
 	return verbOf(by.Verb, by.Patch) + " " + by.Subresource
 }
 
-// remember remembers an object that is being deleted.
-func (f changes) remember(e *store.Event, by history.Writer) {
+// trackDeletion records an object that is being deleted.
+func (f changes) trackDeletion(e *store.Event, by history.Writer) {
 	key := e.Record.Key
 	if e.Type == store.Deleted || gjson.Get(e.Record.Value, "metadata.deletionTimestamp").Str == "" {
 		delete(f.deleted, key)
@@ -145,9 +145,9 @@ func (f changes) remember(e *store.Event, by history.Writer) {
 	f.deleted[key] = deletion{was.time, e}
 }
 
-// lingering are the objects that were deleted and are still there, with what they wait for; the last
-// one to be deleted is the first.
-func (f changes) lingering(c Cluster) (lines []string) {
+// stuckDeletions lists the objects that were deleted and still exist, with what they wait for. The
+// last one to be deleted comes first.
+func (f changes) stuckDeletions(c Source) (lines []string) {
 	keys := slices.SortedFunc(maps.Keys(f.deleted), func(a, b string) int {
 		return cmp.Or(f.deleted[b].time.Compare(f.deleted[a].time), strings.Compare(a, b))
 	})
@@ -178,8 +178,8 @@ func (f changes) lingering(c Cluster) (lines []string) {
 	return lines
 }
 
-// note notes that an object is created for an owner.
-func (f changes) note(catalogue *resource.Catalogue, e *store.Event, by history.Writer) {
+// trackOwnership records that an object is created for an owner.
+func (f changes) trackOwnership(catalogue *resource.Catalogue, e *store.Event, by history.Writer) {
 	owner := gjson.Get(e.Record.Value, `metadata.ownerReferences.#(controller==true).kind`).Str
 	if owner == "" {
 		return
@@ -189,8 +189,8 @@ func (f changes) note(catalogue *resource.Catalogue, e *store.Event, by history.
 	}
 }
 
-// loops are the objects that change without end, the newest first.
-func (f changes) loops(c Cluster) (lines []string) {
+// loops lists the objects that change without end, the newest first.
+func (f changes) loops(c Source) (lines []string) {
 	var keys []string
 	for key, r := range f.busy {
 		if r.count >= manyWrites {
@@ -206,8 +206,8 @@ func (f changes) loops(c Cluster) (lines []string) {
 	return lines
 }
 
-// loop says who has written an object so often.
-func (f changes) loop(c Cluster, key string) string {
+// loop describes who has written an object so often.
+func (f changes) loop(c Source, key string) string {
 	r := f.busy[key]
 	name := key
 	of := c.Catalogue.ResourceOf(key)
@@ -225,7 +225,7 @@ func (f changes) loop(c Cluster, key string) string {
 	return line
 }
 
-// lastChange says what an event changed.
+// lastChange describes what an event changed.
 func lastChange(of *resource.Resource, e *store.Event) string {
 	if of == nil || e == nil {
 		return ""
@@ -244,9 +244,9 @@ func lastChange(of *resource.Resource, e *store.Event) string {
 	return strings.Join(changed, ", ")
 }
 
-// unwatched are the kinds that a controller creates for an owner and never watches: nothing wakes it
-// when somebody changes such an object. A program that watches nothing is no controller.
-func (f changes) unwatched(c Cluster, stats inspect.Stats) (lines []string) {
+// unwatched lists the kinds that a controller creates for an owner and never watches: it gets no event
+// when another client changes such an object. A program without watches is not a controller.
+func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	for o, count := range f.owned {
 		name := c.clientOf(o.user, o.agent)
@@ -254,7 +254,7 @@ func (f changes) unwatched(c Cluster, stats inspect.Stats) (lines []string) {
 		if seen == nil || seen[o.of.Group+"/"+o.of.Names.Plural] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s: when somebody changes or deletes one, it does not learn of it",
+		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s: it gets no event when one is changed or deleted",
 			name, plural(int64(count), o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", "")))
 	}
 	slices.Sort(lines)

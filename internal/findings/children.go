@@ -23,13 +23,13 @@ type child struct {
 	by      history.Writer
 }
 
-// raise notes that an object is created for an owner, or deleted. known says that by is known.
-func (f changes) raise(e *store.Event, by history.Writer, known bool) {
+// trackChild records that an object is created for an owner, or deleted. hasWriter is set if by is known.
+func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 	key := e.Record.Key
 	switch {
 	case e.Type == store.Created:
 		delete(f.children, key)
-		if owner := gjson.Get(e.Record.Value, `metadata.ownerReferences.#(controller==true)`); known && owner.Exists() {
+		if owner := gjson.Get(e.Record.Value, `metadata.ownerReferences.#(controller==true)`); hasWriter && owner.Exists() {
 			f.children[key] = &child{creator: by, owner: owner}
 		}
 	case e.Type == store.Deleted && f.children[key] != nil:
@@ -37,10 +37,10 @@ func (f changes) raise(e *store.Event, by history.Writer, known bool) {
 	}
 }
 
-// lost are the objects that were created for an owner and deleted, and that the program which watches
-// the owner has not created again. It may not know that it is its turn: a watch alone, such as that of a
-// cache, wakes no controller. What the server's own controllers delete is meant to go.
-func (f changes) lost(c Cluster, stats inspect.Stats) (lines []string) {
+// deletedChildren lists the objects that were created for an owner and deleted, and that the program which
+// watches the owner has not created again. A watch alone, such as that of a cache, does not enqueue the
+// owner. Objects that the server's own controllers delete are left out.
+func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	keys := slices.SortedFunc(maps.Keys(f.children), func(a, b string) int {
 		return cmp.Or(f.children[b].by.Time.Compare(f.children[a].by.Time), strings.Compare(a, b))
@@ -52,7 +52,7 @@ func (f changes) lost(c Cluster, stats inspect.Stats) (lines []string) {
 			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, of.NamespaceOf(key), child.owner) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; a controller is told of the kinds that it Owns",
+		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; a controller is notified only of the kinds that it Owns",
 			c.after(child.by.Time), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
 			child.owner.Get("kind").Str, child.owner.Get("name").Str,
 			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent)))
@@ -60,13 +60,13 @@ func (f changes) lost(c Cluster, stats inspect.Stats) (lines []string) {
 	return lines
 }
 
-// isOfServer tells whether one of the server's own controllers has written something.
+// isOfServer reports whether one of the server's own controllers has written something.
 func isOfServer(by history.Writer) bool {
 	return strings.HasPrefix(by.User, "system:serviceaccount:kube-system:") && strings.HasPrefix(by.UserAgent, "kube-controller-manager/")
 }
 
-// lives tells whether an owner is there, and is not being deleted.
-func (f changes) lives(c Cluster, namespace string, owner gjson.Result) bool {
+// lives reports whether an owner exists and is not being deleted.
+func (f changes) lives(c Source, namespace string, owner gjson.Result) bool {
 	of := c.Catalogue.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
 	if of == nil {
 		return false

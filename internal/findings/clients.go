@@ -12,7 +12,7 @@ import (
 // shownKinds is how many resources a line about a client names.
 const shownKinds = 8
 
-// clients says of each client what it asked for: the busiest first.
+// clients lists the requests of each client, the busiest first.
 func clients(stats inspect.Stats) (lines []string) {
 	type client struct {
 		name    string

@@ -1,4 +1,4 @@
-// Package findings says what has happened in a cluster that may be the reason why a test failed:
+// Package findings describes what has happened in a cluster that may be the reason why a test failed:
 // requests that were refused, conflicts, handlers and controllers that panicked, objects that changed
 // without end or were deleted and are still there, a status or fields that were not kept, kinds that a
 // controller owns and does not watch, owned objects that nobody has created again, webhooks that nobody

@@ -6,9 +6,9 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// dropped are the writes whose status was not kept, the same ones together.
-func (c Cluster) dropped(requests []inspect.Request) []string {
-	return c.told(requests, func(q *inspect.Request) []string {
+// dropped lists the writes whose status was not kept, equal ones together.
+func (c Source) dropped(requests []inspect.Request) []string {
+	return c.grouped(requests, func(q *inspect.Request) []string {
 		if !q.DropsStatus {
 			return nil
 		}
@@ -16,15 +16,15 @@ func (c Cluster) dropped(requests []inspect.Request) []string {
 	})
 }
 
-// warnings are what answers warned of, the same ones together.
-func (c Cluster) warnings(requests []inspect.Request) []string {
-	return c.told(requests, func(q *inspect.Request) []string { return q.Warnings })
+// warnings lists the warnings of responses, equal ones together.
+func (c Source) warnings(requests []inspect.Request) []string {
+	return c.grouped(requests, func(q *inspect.Request) []string { return q.Warnings })
 }
 
-// struck are the requests that a fault has struck, and that were answered as if nothing had happened. Those
-// that a fault has refused are told with what was refused.
-func (c Cluster) struck(requests []inspect.Request) []string {
-	return c.told(requests, func(q *inspect.Request) []string {
+// faulted lists the requests that a fault applied to and that were answered as without it. Those
+// that a fault has refused are listed with the refused ones.
+func (c Source) faulted(requests []inspect.Request) []string {
+	return c.grouped(requests, func(q *inspect.Request) []string {
 		if q.Fault == "" || isRefused(q) {
 			return nil
 		}
@@ -32,8 +32,8 @@ func (c Cluster) struck(requests []inspect.Request) []string {
 	})
 }
 
-// told are texts about requests, those about the same client, verb and object together.
-func (c Cluster) told(requests []inspect.Request, of func(*inspect.Request) []string) (lines []string) {
+// grouped lists texts about requests, those about the same client, verb and object together.
+func (c Source) grouped(requests []inspect.Request, of func(*inspect.Request) []string) (lines []string) {
 	type group struct{ what, text string }
 	counts, newest := map[group]int{}, map[group]*inspect.Request{}
 	var order []group

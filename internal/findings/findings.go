@@ -16,16 +16,16 @@ import (
 // maxLine is how many characters a line has at most.
 const maxLine = 400
 
-// Cluster is what a cluster remembers.
-type Cluster struct {
+// Source is what the findings are read from: the store, the history and the registry of a cluster.
+type Source struct {
 	Store     *store.Store
 	History   *history.Recorder
 	Catalogue *resource.Catalogue
 	// Panics are those of handlers and controllers, the oldest first.
 	Panics []inspect.Panic
-	// Needs says in the words of a Role which rules a user lacks; nil: none are.
+	// Needs returns the rules that a user lacks, in the form of a Role; nil: RBAC is off.
 	Needs func(user string) []string
-	// Since is the revision after which writes count; 0: all that are remembered.
+	// Since is the revision after which writes count; 0: all writes of the history.
 	Since int64
 
 	began time.Time // of what counts
@@ -41,7 +41,7 @@ type section struct {
 }
 
 // Of returns the findings. There are none if the cluster got no requests and nothing panicked.
-func Of(c Cluster) inspect.Findings {
+func Of(c Source) inspect.Findings {
 	stats := c.History.Stats()
 	c.began, c.shared = c.History.Began(), sharedNames(stats)
 	requests := c.History.Requests()
@@ -66,15 +66,15 @@ func Of(c Cluster) inspect.Findings {
 		{"conflicts, because another write came first:", c.refused(requests, true), 5},
 		{"sent, but not kept:", c.dropped(requests), 5},
 		{"warnings of the server (an unknown field is not kept):", c.warnings(requests), 5},
-		{"deleted, but still there:", changes.lingering(c), 5},
+		{"deleted, but still there:", changes.stuckDeletions(c), 5},
 		{"owned, but not watched:", changes.unwatched(c, stats), 5},
-		{"owned, deleted, and not created again:", changes.lost(c, stats), 5},
-		{"read again and again, though nothing changed:", c.awaited(requests, changes), 3},
-		{"answered, though a fault struck:", c.struck(requests), 3},
+		{"owned, deleted, and not created again:", changes.deletedChildren(c, stats), 5},
+		{"read again and again, though nothing changed:", c.repeatedReads(requests, changes), 3},
+		{"answered despite a fault:", c.faulted(requests), 3},
 		{"webhooks that could not be called:", c.failedCalls(requests), 4},
 		{"webhooks that were never called:", c.uncalled(stats), 4},
 		{"not answered yet:", c.unanswered(requests), 4},
-		{"who asked for what:", clients(stats), 6},
+		{"requests by client:", clients(stats), 6},
 	}
 	for _, s := range sections {
 		if len(s.lines) == 0 {
@@ -106,7 +106,7 @@ func plural(n int64, thing string) string {
 	return fmt.Sprint(n, " ", thing, "s")
 }
 
-// round leaves of a time what a reader needs.
+// round rounds a duration to what a reader needs.
 func round(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond)
@@ -115,7 +115,7 @@ func round(d time.Duration) time.Duration {
 }
 
 // after is when something happened.
-func (c Cluster) after(t time.Time) string { return "+" + round(t.Sub(c.began)).String() }
+func (c Source) after(t time.Time) string { return "+" + round(t.Sub(c.began)).String() }
 
 // verbOf is what a request does, in one word.
 func verbOf(verb, patch string) string {
@@ -126,7 +126,7 @@ func verbOf(verb, patch string) string {
 }
 
 // panics are those of handlers and controllers, and those that the server itself met.
-func (c Cluster) panics(requests []inspect.Request) (lines []string) {
+func (c Source) panics(requests []inspect.Request) (lines []string) {
 	all := slices.Clone(c.Panics)
 	for i := range requests {
 		if q := &requests[i]; q.Reason == history.Panicked {
@@ -156,8 +156,8 @@ func (c Cluster) panics(requests []inspect.Request) (lines []string) {
 	return lines
 }
 
-// isRefused tells whether a request was refused in a way that its sender may not have expected. To
-// find no object, and to watch from too far back, is usual.
+// isRefused reports whether a request was refused in a way that its sender may not have expected. A
+// missing object, and a watch from too far back, are usual.
 func isRefused(q *inspect.Request) bool {
 	switch {
 	case q.Code == 0 && !q.Running && q.Fault != "":
@@ -172,14 +172,14 @@ func isRefused(q *inspect.Request) bool {
 	return true
 }
 
-// isLate tells whether a write was refused because another one had come first. Other conflicts
+// isLate reports whether a write was refused because another one had come first. Other conflicts
 // are about the owners of fields, and about preconditions.
 func isLate(q *inspect.Request) bool {
 	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
 }
 
 // refused are the requests that were refused, the same ones together.
-func (c Cluster) refused(requests []inspect.Request, conflicts bool) (lines []string) {
+func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
 		of       kind
@@ -188,19 +188,19 @@ func (c Cluster) refused(requests []inspect.Request, conflicts bool) (lines []st
 		sameRead bool // all of them were based on one revision
 	}
 	var groups []*group
-	known := map[kind]*group{}
+	groupOf := map[kind]*group{}
 	for i := range requests {
 		q := &requests[i]
 		if !isRefused(q) || conflicts != isLate(q) {
 			continue
 		}
 		k := kind{c.client(q), verbOf(q.Verb, q.Patch), q.Object(), q.Message, q.Fault}
-		if known[k] == nil {
-			known[k] = &group{of: k, first: q, sameRead: true}
-			groups = append(groups, known[k])
+		if groupOf[k] == nil {
+			groupOf[k] = &group{of: k, first: q, sameRead: true}
+			groups = append(groups, groupOf[k])
 		}
-		known[k].count++
-		known[k].sameRead = known[k].sameRead && q.Read == known[k].first.Read
+		groupOf[k].count++
+		groupOf[k].sameRead = groupOf[k].sameRead && q.Read == groupOf[k].first.Read
 	}
 	needed := map[string]bool{}
 	for _, g := range groups {
@@ -209,7 +209,7 @@ func (c Cluster) refused(requests []inspect.Request, conflicts bool) (lines []st
 			line += fmt.Sprintf(" (%d times)", g.count)
 		}
 		if conflicts {
-			line += c.overtaken(g.first, g.count > 1 && g.sameRead)
+			line += c.conflict(g.first, g.count > 1 && g.sameRead)
 		} else {
 			line += fmt.Sprintf(": %d %s", g.first.Code, g.first.Reason)
 			if g.of.fault != "" {
@@ -236,7 +236,7 @@ func (c Cluster) refused(requests []inspect.Request, conflicts bool) (lines []st
 }
 
 // unanswered are the requests that run, other than watches.
-func (c Cluster) unanswered(requests []inspect.Request) (lines []string) {
+func (c Source) unanswered(requests []inspect.Request) (lines []string) {
 	for i := range requests {
 		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s, for %s", c.after(q.Time), c.client(q), verbOf(q.Verb, q.Patch), q.Object(), round(q.Latency)))
@@ -248,8 +248,8 @@ func (c Cluster) unanswered(requests []inspect.Request) (lines []string) {
 // manyRepeats is how many writes that change nothing are too many.
 const manyRepeats = 20
 
-// repeats are the writers that write what is there already.
-func (c Cluster) repeats(stats inspect.Stats) (lines []string) {
+// repeats lists the clients whose writes change nothing.
+func (c Source) repeats(stats inspect.Stats) (lines []string) {
 	type found struct {
 		of    inspect.Counted
 		count int64

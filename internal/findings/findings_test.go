@@ -8,8 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// Only a write that another one has come before is a conflict in this sense; a fault says its name.
-func TestConflictsAndFaultsAreToldApart(t *testing.T) {
+// Only a write that another one has come before is a conflict in this sense; a fault is named.
+func TestAFaultIsNotListedAsAConflict(t *testing.T) {
 	request := inspect.Request{UserAgent: "operator/v1", Verb: "update", Resource: "pods", Namespace: "default", Name: "a", Code: 409, Reason: "Conflict"}
 	late, owned, made, cut := request, request, request, request
 	late.Message = `Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again`
@@ -17,7 +17,7 @@ func TestConflictsAndFaultsAreToldApart(t *testing.T) {
 	made.Message, made.Fault = late.Message, "Conflict"
 	cut.Code, cut.Reason, cut.Fault = 0, "", "CutAfterCommit"
 	all := []inspect.Request{late, owned, made, cut}
-	var c Cluster
+	var c Source
 	at := c.after(request.Time)
 	want := []string{
 		at + ` operator apply pods default/a: 409 Conflict: ` + owned.Message,
@@ -32,10 +32,10 @@ func TestConflictsAndFaultsAreToldApart(t *testing.T) {
 	}
 }
 
-// What panics each time it is tried is told once.
+// A repeated panic is listed once.
 func TestPanicsOfTheSameKindAreCounted(t *testing.T) {
 	began := time.Unix(100, 0)
-	c := Cluster{Panics: []inspect.Panic{
+	c := Source{Panics: []inspect.Panic{
 		{Time: began.Add(time.Second), Handler: "a controller", What: "no map"},
 		{Time: began.Add(2 * time.Second), Handler: "default/hook/validate", What: "no map"},
 		{Time: began.Add(3 * time.Second), Handler: "a controller", What: "no map"},

@@ -14,7 +14,7 @@ func sharedNames(stats inspect.Stats) map[string]bool {
 	users, shared := map[string]string{}, map[string]bool{}
 	for of := range stats {
 		p := programOf(of.User, of.UserAgent)
-		if user, known := users[p.name]; known && user != p.user {
+		if user, ok := users[p.name]; ok && user != p.user {
 			shared[p.name] = true
 		}
 		users[p.name] = p.user
@@ -22,9 +22,9 @@ func sharedNames(stats inspect.Stats) map[string]bool {
 	return shared
 }
 
-// clientOf is who sends a request: the program, and the user if that does not say who it is. A test that
-// runs an operator has one name for both.
-func (c Cluster) clientOf(user, agent string) string {
+// clientOf names the client of a request: its program, and its user if several users run the program. A
+// test that runs an operator has one program name for both.
+func (c Source) clientOf(user, agent string) string {
 	p := programOf(user, agent)
 	if c.shared[p.name] && user != "" && user != p.name {
 		return p.name + " (" + user + ")"
@@ -32,10 +32,10 @@ func (c Cluster) clientOf(user, agent string) string {
 	return p.name
 }
 
-func (c Cluster) client(q *inspect.Request) string { return c.clientOf(q.User, q.UserAgent) }
+func (c Source) client(q *inspect.Request) string { return c.clientOf(q.User, q.UserAgent) }
 
-// watchedBy returns which resources each program watches, as GROUP/RESOURCE. A watch that was refused
-// is none.
+// watchedBy returns which resources each program watches, as GROUP/RESOURCE. A refused watch
+// does not count.
 func watchedBy(stats inspect.Stats) map[program]map[string]bool {
 	watched := map[program]map[string]bool{}
 	for of, counts := range stats {

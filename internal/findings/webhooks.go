@@ -15,7 +15,7 @@ import (
 
 // uncalled are the webhooks that are configured and were never called, with what they are for, and
 // how many writes of that there were.
-func (c Cluster) uncalled(stats inspect.Stats) (lines []string) {
+func (c Source) uncalled(stats inspect.Stats) (lines []string) {
 	called := c.History.Calls()
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		res := c.Catalogue.Resource(admissionregistrationv1.GroupName, plural)
@@ -43,8 +43,8 @@ func (c Cluster) uncalled(stats inspect.Stats) (lines []string) {
 }
 
 // failedCalls are the webhooks whose calls failed, the same reasons together. If their failurePolicy
-// is Ignore, nobody else notices.
-func (c Cluster) failedCalls(requests []inspect.Request) (lines []string) {
+// is Ignore, nothing else shows it.
+func (c Source) failedCalls(requests []inspect.Request) (lines []string) {
 	type failure struct{ hook, message string }
 	counts := map[failure]int{}
 	newest := map[failure]*inspect.Request{}
@@ -72,7 +72,7 @@ func (c Cluster) failedCalls(requests []inspect.Request) (lines []string) {
 	return lines
 }
 
-// rulesOf says what a webhook is for, and how many such writes there were.
+// rulesOf describes the rules of a webhook, and how many writes matched them.
 func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats inspect.Stats) string {
 	if len(rules) == 0 {
 		return "missing"
@@ -113,7 +113,7 @@ func writesObjects(verb string) bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, verb)
 }
 
-// matches tells whether a rule names a group or a resource.
+// matches reports whether a rule names a group or a resource.
 func matches(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n == name || n == "*/*" || n == "*" && !strings.Contains(name, "/") || strings.HasSuffix(n, "/*") && strings.HasPrefix(name, strings.TrimSuffix(n, "*"))

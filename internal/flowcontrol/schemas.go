@@ -173,19 +173,19 @@ func (i *index) addMandatory() {
 
 // The decoded specs, by their text. Most clusters have those of the initial objects alone.
 var (
-	schemaSpecs = cache.NewCache[string, *flowcontrolv1.FlowSchemaSpec](256)
-	levelSpecs  = cache.NewCache[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
+	schemaSpecs = cache.New[string, *flowcontrolv1.FlowSchemaSpec](256)
+	levelSpecs  = cache.New[string, *flowcontrolv1.PriorityLevelConfigurationSpec](256)
 )
 
 // decoded returns the spec of an object, which is never altered.
-func decoded[T any](known *cache.Cache[string, *T], record store.Record) (*T, error) {
+func decoded[T any](specs *cache.Cache[string, *T], record store.Record) (*T, error) {
 	text := gjson.Get(record.Value, "spec").Raw
-	if spec, ok := known.Get(text); ok {
+	if spec, ok := specs.Get(text); ok {
 		return spec, nil
 	}
 	spec := new(T)
 	if err := json.Unmarshal([]byte(text), spec); err != nil {
 		return nil, err
 	}
-	return known.Put(string([]byte(text)), spec, 1), nil // a key of its own, so that the record is not kept
+	return specs.Put(string([]byte(text)), spec, 1), nil // a key of its own, so that the record is not kept
 }

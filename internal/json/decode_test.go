@@ -12,15 +12,15 @@ import (
 
 // decodeAsTheLibrary fails the test if Decode knows a text and reads it
 // otherwise than the library.
-func decodeAsTheLibrary(t *testing.T, text string) (known bool) {
+func decodeAsTheLibrary(t *testing.T, text string) (decoded bool) {
 	t.Helper()
-	got, known := Decode(text)
+	got, decoded := Decode(text)
 	var want map[string]any
 	complaints, err := kjson.UnmarshalStrict([]byte(text), &want)
-	if known && (err != nil || len(complaints) > 0 || !reflect.DeepEqual(want, got)) {
+	if decoded && (err != nil || len(complaints) > 0 || !reflect.DeepEqual(want, got)) {
 		t.Fatalf("%q is read as %#v; the library reads %#v, %v, %v", text, got, want, complaints, err)
 	}
-	return known
+	return decoded
 }
 
 func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
@@ -38,28 +38,28 @@ func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
 		`{"a":[1,]}`: false, `{"a":[`: false, `{"a":01}`: false, `{"a":1.}`: false, `{"a":.1}`: false, `{"a":-}`: false, `{"a":1e}`: false, `{"a":+1}`: false,
 		`{"a":tru}`: false, `{"a":nul}`: false, `{"a":1}x`: false, `{"a":1}{}`: false, `{a:1}`: false, `{"a" 1}`: false, `{"a":"`: false, `{"a":1 2}`: false,
 	} {
-		if known := decodeAsTheLibrary(t, text); known != plain {
-			t.Errorf("%q is known: %v", text, known)
+		if decoded := decodeAsTheLibrary(t, text); decoded != plain {
+			t.Errorf("%q is known: %v", text, decoded)
 		}
 	}
 }
 
 func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
-	r, known := seedtest.Rand(t), 0
+	r, decoded := seedtest.Rand(t), 0
 	for range 10_000 {
 		text, err := json.Marshal(seedtest.Object(r, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if decodeAsTheLibrary(t, string(text)) {
-			known++
+			decoded++
 		}
 		broken := []byte(string(text))
 		broken[r.IntN(len(broken))] = `{}[]",:0 e\`[r.IntN(11)]
 		decodeAsTheLibrary(t, string(broken))
 	}
-	if known < 9_000 {
-		t.Errorf("%d are known", known)
+	if decoded < 9_000 {
+		t.Errorf("%d are known", decoded)
 	}
 }
 

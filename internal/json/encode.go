@@ -36,7 +36,7 @@ type encoder struct {
 
 // Roomy returns a text with room for more. A text that is nearly full gets twice the room, because
 // append alone would copy a text of some kilobytes again for each quarter that is added.
-func Roomy(text []byte) []byte {
+func Grow(text []byte) []byte {
 	const little = 512
 	if cap(text)-len(text) < little {
 		return slices.Grow(text, cap(text)+little)
@@ -149,7 +149,7 @@ type field struct {
 // object prints the fields in the order of their names. It collects names and values
 // together, so that it need not look up the values.
 func (e *encoder) object(m map[string]any) error {
-	e.text = Roomy(e.text)
+	e.text = Grow(e.text)
 	if len(m) == 0 {
 		e.text = append(e.text, "{}"...)
 		return nil

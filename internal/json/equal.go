@@ -16,7 +16,7 @@ func SemanticallyEqual(a, b any) bool { return equal(a, b, false) }
 
 // EqualBut tells whether two objects have the same fields with semantically equal values.
 // It does not look at the value of the field but.
-func EqualBut(but string, a, b map[string]any) bool {
+func EqualExcept(but string, a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
 	}

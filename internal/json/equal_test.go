@@ -65,7 +65,7 @@ func TestEqualButLooksAtAllOtherFields(t *testing.T) {
 		"an empty map is what a map that is nil is":   {map[string]any{"y": map[string]any{}}, map[string]any{"y": map[string]any(nil)}, true},
 		"a field that is null is not one that is not": {map[string]any{"y": nil}, map[string]any{"z": nil}, false},
 	} {
-		if got := EqualBut("x", test.a, test.b); got != test.want {
+		if got := EqualExcept("x", test.a, test.b); got != test.want {
 			t.Errorf("%s: %t, want %t", rule, got, test.want)
 		}
 	}

@@ -38,7 +38,7 @@ type Documents struct {
 // document is the document of one version of a group, or of another path.
 type document struct {
 	of      string              // what a service describes; empty: it is of customs
-	customs []*resource.OpenAPI // of custom resources
+	customResources []*resource.OpenAPI // of custom resources
 	service *handler3.OpenAPIService
 }
 
@@ -57,13 +57,13 @@ func New(c *resource.Catalogue, before *Documents, types *resource.OpenAPITypes)
 	for _, g := range c.Groups() {
 		for _, name := range g.Versions {
 			path := pathOf(schema.GroupVersion{Group: g.Name, Version: name})
-			if of := customs(g, name); len(of) > 0 && d.versions[path] == nil {
-				d.add(path, document{customs: of}, before, func() (*spec3.OpenAPI, error) { return merge(of) })
+			if of := customResources(g, name); len(of) > 0 && d.versions[path] == nil {
+				d.add(path, document{customResources: of}, before, func() (*spec3.OpenAPI, error) { return merge(of) })
 			}
 		}
 	}
 	d.index = sync.OnceValues(d.list)
-	d.merged = sync.OnceValues(d.everything)
+	d.merged = sync.OnceValues(d.mergeV2)
 	d.v2 = sync.OnceValue(d.serviceV2)
 	return d
 }
@@ -71,7 +71,7 @@ func New(c *resource.Catalogue, before *Documents, types *resource.OpenAPITypes)
 // add adds the document of a path, which is that of before if it is of the same.
 func (d *Documents) add(path string, one document, before *Documents, build func() (*spec3.OpenAPI, error)) {
 	if before != nil {
-		if last := before.versions[path]; last != nil && last.of == one.of && slices.Equal(last.customs, one.customs) {
+		if last := before.versions[path]; last != nil && last.of == one.of && slices.Equal(last.customResources, one.customResources) {
 			d.versions[path] = last
 			return
 		}
@@ -185,7 +185,7 @@ func (a *answer) Header() http.Header {
 func (*answer) WriteHeader(int) {}
 
 // customs returns the OpenAPI of the custom resources of a group in one version.
-func customs(g *resource.Group, version string) []*resource.OpenAPI {
+func customResources(g *resource.Group, version string) []*resource.OpenAPI {
 	var all []*resource.OpenAPI
 	for _, r := range g.Resources {
 		if v := g.Published(r, version); v != nil && v.OpenAPI != nil && v.OpenAPI.V3 != nil {
@@ -238,9 +238,9 @@ func HandlerV2(service *handler.OpenAPIService) http.Handler {
 // everything returns the OpenAPI v2 document of all that is served. It is merged as a real server
 // does it: the documents of custom resources into that of the server of definitions, and then
 // those of all servers.
-func (d *Documents) everything() (*spec.Swagger, error) {
+func (d *Documents) mergeV2() (*spec.Swagger, error) {
 	merged := &spec.Swagger{SwaggerProps: spec.SwaggerProps{Swagger: "2.0", Info: info()}}
-	customs, err := d.customsV2()
+	customs, err := d.customResourcesV2()
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func (d *Documents) everything() (*spec.Swagger, error) {
 }
 
 // customsV2 returns the OpenAPI v2 of each custom resource, in all its versions.
-func (d *Documents) customsV2() ([]*spec.Swagger, error) {
+func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 	var all []*spec.Swagger
 	for _, g := range d.catalogue.Groups() {
 		for _, r := range g.Resources {

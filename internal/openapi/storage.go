@@ -20,17 +20,17 @@ import (
 // interfaces it implements, and describes a path for each verb. It never calls their methods.
 
 // standing is what every stand-in knows of the kind that it stands for.
-type standing struct {
+type placeholder struct {
 	version *resource.Version
 	scheme  *runtime.Scheme
 	kind    schema.GroupVersionKind
 }
 
 // New implements registryrest.Storage.
-func (d standing) New() runtime.Object { return made(d.scheme, d.kind) }
+func (d placeholder) New() runtime.Object { return made(d.scheme, d.kind) }
 
 // NewList returns an empty list of the kind, for those that can be listed.
-func (d standing) NewList() runtime.Object {
+func (d placeholder) NewList() runtime.Object {
 	return made(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
 }
 
@@ -45,20 +45,20 @@ func made(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
 }
 
 // Destroy implements registryrest.Storage.
-func (standing) Destroy() {}
+func (placeholder) Destroy() {}
 
 // NamespaceScoped implements registryrest.Scoper.
-func (d standing) NamespaceScoped() bool { return d.version.Resource.Namespaced }
+func (d placeholder) NamespaceScoped() bool { return d.version.Resource.Namespaced }
 
 // GetSingularName implements registryrest.SingularNameProvider.
-func (d standing) GetSingularName() string { return d.version.Resource.Names.Singular }
+func (d placeholder) GetSingularName() string { return d.version.Resource.Names.Singular }
 
 // GroupVersionKind implements registryrest.GroupVersionKindProvider.
-func (d standing) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return d.kind }
+func (d placeholder) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return d.kind }
 
 // DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
 // content goes first, upstream's storage does not say that it answers the object.
-func (d standing) DeleteReturnsDeletedObject() bool {
+func (d placeholder) DeleteReturnsDeletedObject() bool {
 	return d.version.AnswersDeleted && d.version.ContentFirst == nil
 }
 
@@ -92,10 +92,10 @@ type (
 
 // standIns make a storage for each set of verbs that a kind or a subresource has. What can be got
 // and updated can be patched, too.
-var standIns = map[string]func(standing) registryrest.Storage{
-	"create delete deletecollection get list patch update watch": func(d standing) registryrest.Storage {
+var placeholders = map[string]func(placeholder) registryrest.Storage{
+	"create delete deletecollection get list patch update watch": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			gets
 			lists
 			watches
@@ -103,51 +103,51 @@ var standIns = map[string]func(standing) registryrest.Storage{
 			updates
 			deletes
 			deletesAll
-		}{standing: d}
+		}{placeholder: d}
 	},
-	"create delete get list patch update watch": func(d standing) registryrest.Storage {
+	"create delete get list patch update watch": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			gets
 			lists
 			watches
 			creates
 			updates
 			deletes
-		}{standing: d}
+		}{placeholder: d}
 	},
-	"get list": func(d standing) registryrest.Storage {
+	"get list": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			gets
 			lists
-		}{standing: d}
+		}{placeholder: d}
 	},
-	"get patch update": func(d standing) registryrest.Storage {
+	"get patch update": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			gets
 			updates
-		}{standing: d}
+		}{placeholder: d}
 	},
-	"create": func(d standing) registryrest.Storage {
+	"create": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			creates
-		}{standing: d}
+		}{placeholder: d}
 	},
-	"update": func(d standing) registryrest.Storage {
+	"update": func(d placeholder) registryrest.Storage {
 		return &struct {
-			standing
+			placeholder
 			updates
-		}{standing: d}
+		}{placeholder: d}
 	},
 }
 
 // standIn returns a storage with the verbs.
-func standIn(d standing, verbs []string) (registryrest.Storage, error) {
+func placeholderFor(d placeholder, verbs []string) (registryrest.Storage, error) {
 	verbs = slices.Sorted(slices.Values(verbs))
-	make := standIns[strings.Join(verbs, " ")]
+	make := placeholders[strings.Join(verbs, " ")]
 	if make == nil {
 		return nil, fmt.Errorf("OpenAPI cannot describe %s with the verbs %v", d.kind, verbs)
 	}
@@ -157,7 +157,7 @@ func standIn(d standing, verbs []string) (registryrest.Storage, error) {
 // storages returns stand-ins for a version of a kind and its subresources, by their paths.
 func storages(scheme *runtime.Scheme, v *resource.Version, into map[string]registryrest.Storage) error {
 	plural := v.Resource.Names.Plural
-	own, err := standIn(standing{v, scheme, v.Kind()}, v.Resource.Verbs)
+	own, err := placeholderFor(placeholder{v, scheme, v.Kind()}, v.Resource.Verbs)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func storages(scheme *runtime.Scheme, v *resource.Version, into map[string]regis
 			into[path] = s.Connection.Storage
 			continue
 		}
-		if into[path], err = standIn(standing{v, scheme, v.KindOf(s)}, s.Verbs); err != nil {
+		if into[path], err = placeholderFor(placeholder{v, scheme, v.KindOf(s)}, s.Verbs); err != nil {
 			return err
 		}
 	}

@@ -23,10 +23,10 @@ import (
 )
 
 // typesV3 keeps the documents of services, by what they describe. A server has about 50.
-var typesV3 = cache.NewCache[string, func() (*spec3.OpenAPI, error)](256)
+var typesV3 = cache.New[string, func() (*spec3.OpenAPI, error)](256)
 
 // typesV2 keeps the OpenAPI v2 of servers, by what they describe. A cluster has three servers.
-var typesV2 = cache.NewCache[string, func() (*spec.Swagger, error)](16)
+var typesV2 = cache.New[string, func() (*spec.Swagger, error)](16)
 
 // key tells services of a server apart: all that their documents depend on.
 func (s *server) key(types *resource.OpenAPITypes, services ...*service) string {
@@ -49,8 +49,8 @@ func (s *server) key(types *resource.OpenAPITypes, services ...*service) string 
 // v3 returns the document of a service, which all clusters share.
 func (s *server) v3(types *resource.OpenAPITypes, of *service) func() (*spec3.OpenAPI, error) {
 	key := s.key(types, of)
-	if known, ok := typesV3.Get(key); ok {
-		return known
+	if cached, ok := typesV3.Get(key); ok {
+		return cached
 	}
 	return typesV3.Put(key, sync.OnceValues(func() (*spec3.OpenAPI, error) {
 		services, err := webServices(of)
@@ -64,9 +64,9 @@ func (s *server) v3(types *resource.OpenAPITypes, of *service) func() (*spec3.Op
 // v2 returns the OpenAPI v2 of the server, which all clusters share.
 func (s *server) v2(types *resource.OpenAPITypes) (*spec.Swagger, error) {
 	key := s.key(types, s.services...)
-	known, ok := typesV2.Get(key)
+	cached, ok := typesV2.Get(key)
 	if !ok {
-		known = typesV2.Put(key, sync.OnceValues(func() (*spec.Swagger, error) {
+		cached = typesV2.Put(key, sync.OnceValues(func() (*spec.Swagger, error) {
 			services, err := webServices(s.services...)
 			if err != nil {
 				return nil, err
@@ -82,7 +82,7 @@ func (s *server) v2(types *resource.OpenAPITypes) (*spec.Swagger, error) {
 			return document, nil
 		}), 1)
 	}
-	return known()
+	return cached()
 }
 
 func info() *spec.Info {
@@ -139,7 +139,7 @@ func configV3(types *resource.OpenAPITypes, of *service) *common.OpenAPIV3Config
 }
 
 // everywhere are the kinds that every version of every group has.
-var everywhere = map[string]bool{"DeleteOptions": true, "WatchEvent": true}
+var inEveryVersion = map[string]bool{"DeleteOptions": true, "WatchEvent": true}
 
 // names returns a function that says which kinds a type stands for. The kinds that every group has
 // are only those of the service's own version and of v1.
@@ -155,7 +155,7 @@ func (of *service) names(types *resource.OpenAPITypes) func(string) (string, spe
 		kinds = slices.DeleteFunc(kinds, func(kind any) bool {
 			k := kind.(map[string]any)
 			core := k["group"] == "" && k["version"] == "v1"
-			return everywhere[k["kind"].(string)] && !core && (k["group"] != gv.Group || k["version"] != gv.Version)
+			return inEveryVersion[k["kind"].(string)] && !core && (k["group"] != gv.Group || k["version"] != gv.Version)
 		})
 		if len(kinds) > 0 {
 			extensions["x-kubernetes-group-version-kind"] = kinds

@@ -197,7 +197,7 @@ func Query(query string) string {
 	hides := false
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
-		if _, known := slices.BinarySearch(options, name); !known {
+		if _, ok := slices.BinarySearch(options, name); !ok {
 			hides = true
 		}
 	}
@@ -207,7 +207,7 @@ func Query(query string) string {
 	var parts []string
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, has := strings.Cut(part, "=")
-		if _, known := slices.BinarySearch(options, name); !known {
+		if _, ok := slices.BinarySearch(options, name); !ok {
 			if part = "(hidden)"; has {
 				part = name + "=(hidden)"
 			}

@@ -20,7 +20,7 @@ func (r Request) Text(text string) string {
 	kept := r.beginning(text)
 	rest := text[len(kept):]
 	if strings.HasSuffix(kept, "strict decoding error: ") {
-		complaints := r.complaints(rest)
+		complaints := r.fieldErrors(rest)
 		kept, rest = kept+complaints, rest[len(complaints):]
 	}
 	if rest == "" || isDetail(rest) || strings.HasPrefix(rest, ": ") && isDetail(rest[2:]) {
@@ -103,7 +103,7 @@ func (r Request) beginning(text string) (longest string) {
 
 // complaints returns the beginning of a list of unknown and duplicate fields whose names are those of the
 // body.
-func (r Request) complaints(text string) string {
+func (r Request) fieldErrors(text string) string {
 	end := 0
 	for end < len(text) {
 		rest := strings.TrimPrefix(text[end:], ", ")

@@ -22,15 +22,15 @@ type rule func(path []string, value any) bool
 // does not have may have been meant as others.
 var rules = map[string]rule{
 	"Secret":       hiddenInSecret,
-	"TokenReview":  hiddenBut("spec.audiences", "status.authenticated", "status.audiences", "status.user"),
-	"TokenRequest": hiddenBut("spec.audiences", "spec.expirationSeconds", "spec.boundObjectRef", "status.expirationTimestamp"),
+	"TokenReview":  hiddenExcept("spec.audiences", "status.authenticated", "status.audiences", "status.user"),
+	"TokenRequest": hiddenExcept("spec.audiences", "spec.expirationSeconds", "spec.boundObjectRef", "status.expirationTimestamp"),
 }
 
 // publicAnnotations name the account of a Secret with a token.
 var publicAnnotations = []string{"kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"}
 
 // hiddenBut hides what is not public in Secrets either, except for some fields.
-func hiddenBut(fields ...string) rule {
+func hiddenExcept(fields ...string) rule {
 	return func(path []string, value any) bool {
 		return hiddenInSecret(path, value) && (len(path) < 2 || !slices.Contains(fields, path[0]+"."+path[1]))
 	}

@@ -67,9 +67,9 @@ type revision struct {
 	Changes  []string `json:"d,omitempty"`
 }
 
-// event is an Event that somebody has recorded, or recorded once more.
+// event is an Event, recorded for the first time or once more.
 type event struct {
-	Of      string  `json:"of"` // the name of the object that it tells of, as objects have it
+	Of      string  `json:"of"` // the name of the involved object, as objects have it
 	At      float64 `json:"t"`
 	Name    string  `json:"name"` // its own
 	Type    string  `json:"e"`
@@ -84,7 +84,7 @@ type event struct {
 const maxRevisions = 20_000
 
 // Of collects what a page shows.
-func Of(title string, c findings.Cluster) *Data {
+func Of(title string, c findings.Source) *Data {
 	d := &Data{Title: title, Began: c.History.Began(), Findings: findings.Of(c).Lines()}
 	for _, q := range c.History.Requests() {
 		d.Requests = append(d.Requests, d.request(&q))
@@ -115,11 +115,11 @@ var events = map[store.EventType]watch.EventType{store.Created: watch.Added, sto
 
 // collect adds the objects that have been written since the beginning, those that were written last
 // first.
-func (d *Data) collect(c findings.Cluster) {
+func (d *Data) collect(c findings.Source) {
 	from := max(c.Store.Oldest(), c.Store.Revision()-maxRevisions)
 	changes, err := c.Store.Watch("", from)
 	if err != nil {
-		return // the store is closed, or has just forgotten more
+		return // the store is closed, or has just compacted more
 	}
 	known := map[string]*object{}
 	for {
@@ -133,9 +133,9 @@ func (d *Data) collect(c findings.Cluster) {
 				continue
 			}
 			of := c.Catalogue.ResourceOf(e.Record.Key)
-			if told, ok := eventOf(c.Catalogue, of, e); ok {
-				told.At, told.Client, told.Request = d.at(by.Time), inspect.ClientName(by.User, by.UserAgent), by.Request
-				d.Events = append(d.Events, told)
+			if found, ok := eventOf(c.Catalogue, of, e); ok {
+				found.At, found.Client, found.Request = d.at(by.Time), inspect.ClientName(by.User, by.UserAgent), by.Request
+				d.Events = append(d.Events, found)
 				continue
 			}
 			o := known[e.Record.Key]
@@ -160,7 +160,7 @@ func (d *Data) collect(c findings.Cluster) {
 			})
 		}
 	}
-	// An object that nobody has written since the beginning has a lane if somebody tells of it.
+	// An object without writes since the beginning gets a lane if there is an Event about it.
 	lanes := map[string]bool{}
 	for _, o := range d.Objects {
 		lanes[o.Name] = true
@@ -168,10 +168,10 @@ func (d *Data) collect(c findings.Cluster) {
 	slices.SortStableFunc(d.Objects, func(a, b *object) int {
 		return cmp.Compare(b.Revisions[len(b.Revisions)-1].Revision, a.Revisions[len(a.Revisions)-1].Revision)
 	})
-	for _, told := range d.Events {
-		if !lanes[told.Of] {
-			lanes[told.Of] = true
-			d.Objects = append(d.Objects, &object{Name: told.Of, Revisions: []revision{}})
+	for _, found := range d.Events {
+		if !lanes[found.Of] {
+			lanes[found.Of] = true
+			d.Objects = append(d.Objects, &object{Name: found.Of, Revisions: []revision{}})
 		}
 	}
 	if first := c.Store.Oldest(); from > first {
@@ -179,9 +179,9 @@ func (d *Data) collect(c findings.Cluster) {
 	}
 }
 
-// eventOf is what a change of an Event says; ok is false if it changes something else, or removes the
+// eventOf returns the Event after a change; ok is false if it changes something else, or removes the
 // Event.
-func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (told event, ok bool) {
+func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (found event, ok bool) {
 	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
 		return event{}, false
 	}
@@ -201,17 +201,17 @@ func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (
 	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
 	namespace, name := about.Get("namespace").String(), about.Get("name").String()
 	if resource := known.Kind(kind); resource != nil {
-		told.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+		found.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
 	} else {
-		told.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+		found.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
 	}
-	told.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
-	told.Type, told.Reason, told.Message = first("type").String(), first("reason").String(), first("message", "note").String()
-	told.Count = first("count", "series.count", "deprecatedCount").Int()
-	return told, true
+	found.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
+	found.Type, found.Reason, found.Message = first("type").String(), first("reason").String(), first("message", "note").String()
+	found.Count = first("count", "series.count", "deprecatedCount").Int()
+	return found, true
 }
 
-// changed says what an event has changed.
+// changed lists what an event has changed.
 func changed(of *resource.Resource, e *store.Event) (lines []string) {
 	if of == nil || e.Type != store.Updated {
 		return nil

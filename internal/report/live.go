@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// pause is how long Live waits after a change before it tells the next one. A page that is brought up
-// to date more often cannot be read.
+// pause is how long Live waits after a change before it reports the next one. A page that changes more
+// often cannot be read.
 const pause = 300 * time.Millisecond
 
-// Live serves a page that is brought up to date while a cluster runs. Below its path there are the page
+// Live serves a page that is updated while a cluster runs. Below its path there are the page
 // itself, data.json, and changes, a stream of server-sent events.
 type Live struct {
 	// Data collects what the page shows.
@@ -33,7 +33,7 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Cache-Control", "no-store")
 	if req.Method != http.MethodGet {
-		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
+		http.Error(w, "the page is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	switch req.URL.Path {
@@ -49,14 +49,14 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		header.Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(l.Data()) // as above
 	case "/changes":
-		l.tell(w, req)
+		l.streamChanges(w, req)
 	default:
 		http.NotFound(w, req)
 	}
 }
 
-// tell sends an event when something has changed, until the browser goes.
-func (l *Live) tell(w http.ResponseWriter, req *http.Request) {
+// streamChanges sends an event for each change, until the browser disconnects.
+func (l *Live) streamChanges(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	for {

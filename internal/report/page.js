@@ -37,7 +37,7 @@
 		end = [data.requests, data.events, ...data.objects.map(o => o.revs)].flat().reduce((last, x) => Math.max(last, x.t), 1);
 		$("#title").textContent = data.title;
 		$("#summary").textContent = `${data.requests.length} requests, ${data.objects.length} objects, ${data.events.length} Events, ${time(end)}`;
-		$("#findings pre").textContent = data.findings.join("\n") || "nothing to tell";
+		$("#findings pre").textContent = data.findings.join("\n") || "no findings";
 		if (known && known.join("\n") === clients.join("\n")) return; // a list that is open stays open
 		const chosen = $("#client").value;
 		$("#client").replaceChildren(el("option", { value: "", textContent: "all clients" }), ...clients.map(c => el("option", { value: c, textContent: c })));

@@ -76,7 +76,7 @@ func parseOwnersInMap(obj runtime.Object) (*fields.Managed, bool) {
 	all := obj.(*unstructured.Unstructured).Object
 	metadata, ok := all["metadata"].(map[string]any)
 	if !ok {
-		return fields.Nobody, all["metadata"] == nil
+		return fields.NoManagers, all["metadata"] == nil
 	}
 	list, _ := metadata["managedFields"].([]any)
 	return fields.ParseManaged(list)
@@ -128,7 +128,7 @@ const (
 // NewMemory makes an empty memory. With verify, the memory checks each object that it
 // returns: it must still encode to its text, or else something has altered it.
 func NewMemory(verify bool) *Memory {
-	return &Memory{objects: cache.NewCache[string, remembered](memoryBytes), verify: verify}
+	return &Memory{objects: cache.New[string, remembered](memoryBytes), verify: verify}
 }
 
 // known returns the object of a record, if the memory has it.

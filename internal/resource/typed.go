@@ -79,7 +79,7 @@ func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 // factories keeps the codec factories of schemes, which take a while to make. A process has
 // few schemes: the cache holds 16.
-var factories = cache.NewCache[*runtime.Scheme, serializer.CodecFactory](16)
+var factories = cache.New[*runtime.Scheme, serializer.CodecFactory](16)
 
 func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
 	if known, ok := factories.Get(scheme); ok {

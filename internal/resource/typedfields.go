@@ -100,9 +100,9 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 	if !ok {
 		return declined()
 	}
-	if before.IsNobody() && !created {
+	if before.IsEmpty() && !created {
 		metadata.SetManagedFields(nil) // its fields are not managed yet
-		return obj, fields.Nobody, nil
+		return obj, fields.NoManagers, nil
 	}
 	result := e.UpdateViews(f.views(live, obj), before, manager, now.Time)
 	if result.Declined != "" {

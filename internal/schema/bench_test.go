@@ -105,7 +105,7 @@ func BenchmarkCertificate(b *testing.B) {
 		b.Fatal("the text is not read")
 	}
 	const everything = schema.Prune | schema.DropNulls | schema.Default
-	if found := s.Node.Settle(obj, schema.Walk{Do: everything, Ask: schema.All, TrackUnknown: true}); found.Changed || !found.Has(schema.All) {
+	if found := s.Node.Normalize(obj, schema.Walk{Do: everything, Check: schema.All, TrackUnknown: true}); found.Changed || !found.Has(schema.All) {
 		b.Fatalf("%+v is found out", found)
 	}
 	b.Run("read", func(b *testing.B) {
@@ -118,7 +118,7 @@ func BenchmarkCertificate(b *testing.B) {
 	b.Run("settle", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			s.Node.Settle(obj, schema.Walk{Do: everything, Ask: schema.All, TrackUnknown: true})
+			s.Node.Normalize(obj, schema.Walk{Do: everything, Check: schema.All, TrackUnknown: true})
 		}
 	})
 	b.Run("print", func(b *testing.B) {

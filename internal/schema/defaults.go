@@ -8,12 +8,12 @@ import "errors"
 const MaxDefaults = 16 << 20
 
 // ErrOverfull is the error of an object that lacks more than MaxDefaults bytes of defaults.
-var ErrOverfull = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
+var ErrTooManyDefaults = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
 
 // Err returns ErrOverfull if the walk stopped filling in defaults.
-func (s Settled) Err() error {
-	if s.Overfull {
-		return ErrOverfull
+func (s Result) Err() error {
+	if s.TooManyDefaults {
+		return ErrTooManyDefaults
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package schema
 
 // IsToldInvalid tells whether the keywords find a value invalid. No fact says that.
-func (n *Node) IsToldInvalid(value any) bool { return n.keywords.judge(value) == invalid }
+func (n *Node) IsInvalid(value any) bool { return n.keywords.evaluate(value) == invalid }
 
 // HasLists tells whether there are sets, or lists that are maps, in the node or below
 // it.

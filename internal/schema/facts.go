@@ -51,7 +51,7 @@ func (p Parts) of(field string) Facts {
 }
 
 // lose drops facts that do not hold for a field of a whole object.
-func (p *Parts) lose(field string, facts Facts) {
+func (p *Parts) clear(field string, facts Facts) {
 	switch field {
 	case "status":
 		p.Status &^= facts

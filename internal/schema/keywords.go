@@ -85,11 +85,11 @@ func newKeywords(p *apiextensions.JSONSchemaProps) *keywords {
 		uniqueItems: p.UniqueItems,
 		required:    p.Required,
 	}
-	types, known := typesByName[p.Type]
+	types, ok := typesByName[p.Type]
 	if k.types = types; p.XIntOrString {
 		k.types = isInteger | isString
 	}
-	k.rare = !known || p.Ref != nil || len(p.PatternProperties) > 0 || len(p.Dependencies) > 0 || p.AdditionalItems != nil
+	k.rare = !ok || p.Ref != nil || len(p.PatternProperties) > 0 || len(p.Dependencies) > 0 || p.AdditionalItems != nil
 	k.strings(p)
 	k.numbers(p)
 	if len(p.Enum) > 0 {
@@ -168,25 +168,25 @@ func formatOf(p *apiextensions.JSONSchemaProps) string {
 	case p.Type != "":
 		node.Type = []string{p.Type}
 	}
-	known := validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())
-	if err := known(node); err != nil {
+	strip := validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())
+	if err := strip(node); err != nil {
 		return p.Format
 	}
 	return node.Format
 }
 
 // verdict is what keywords say of a value.
-type verdict uint8
+type validity uint8
 
 // Where two verdicts must both hold, the lesser one counts; where one is enough, the
 // greater one.
 const (
-	invalid verdict = iota
+	invalid validity = iota
 	unknown
 	valid
 )
 
-func verdictOf(ok bool) verdict {
+func validityOf(ok bool) validity {
 	if ok {
 		return valid
 	}
@@ -194,7 +194,7 @@ func verdictOf(ok bool) verdict {
 }
 
 // judge tells whether upstream finds a value valid, and the values in it.
-func (k *keywords) judge(value any) verdict {
+func (k *keywords) evaluate(value any) validity {
 	all := k.own(value)
 	switch v := value.(type) {
 	case map[string]any:
@@ -204,14 +204,14 @@ func (k *keywords) judge(value any) verdict {
 				of = k.additional
 			}
 			if of != nil && all > invalid {
-				all = min(all, of.judge(field))
+				all = min(all, of.evaluate(field))
 			}
 		}
 	case []any:
 		if k.items != nil {
 			for _, item := range v {
 				if all > invalid {
-					all = min(all, k.items.judge(item))
+					all = min(all, k.items.evaluate(item))
 				}
 			}
 		}
@@ -220,7 +220,7 @@ func (k *keywords) judge(value any) verdict {
 }
 
 // own judges a value by the rules of its own node, without the values in it.
-func (k *keywords) own(value any) verdict {
+func (k *keywords) own(value any) validity {
 	if k == nil {
 		return valid
 	}
@@ -228,18 +228,18 @@ func (k *keywords) own(value any) verdict {
 		return unknown
 	}
 	if value == nil { // nothing else is asked of null
-		return verdictOf((k.types == 0 || k.nullable) && k.enum == nil)
+		return validityOf((k.types == 0 || k.nullable) && k.enum == nil)
 	}
 	all := k.type_(value)
 	if k.enum != nil {
-		all = min(all, k.enum.judge(value))
+		all = min(all, k.enum.evaluate(value))
 	}
 	switch v := value.(type) {
 	case string:
 		all = min(all, k.text(v))
 	case int64:
 		if k.narrow && k.types == isInteger {
-			all = min(all, verdictOf(v >= math.MinInt32 && v <= math.MaxInt32))
+			all = min(all, validityOf(v >= math.MinInt32 && v <= math.MaxInt32))
 		}
 		if k.number != nil {
 			all = min(all, k.number.integer(v))
@@ -252,9 +252,9 @@ func (k *keywords) own(value any) verdict {
 			all = min(all, k.number.float(v))
 		}
 	case []any:
-		all = min(all, verdictOf(k.countItems.allows(len(v)) && (!k.uniqueItems || areUnique(v))))
+		all = min(all, validityOf(k.countItems.allows(len(v)) && (!k.uniqueItems || areUnique(v))))
 	case map[string]any:
-		all = min(all, verdictOf(k.object(v)))
+		all = min(all, validityOf(k.object(v)))
 	}
 	if all == invalid || k.anyOf == nil && k.allOf == nil && k.oneOf == nil && k.not == nil {
 		return all
@@ -263,7 +263,7 @@ func (k *keywords) own(value any) verdict {
 }
 
 // type_ judges the type of a value that is not null.
-func (k *keywords) type_(value any) verdict {
+func (k *keywords) type_(value any) validity {
 	var is typeSet
 	switch v := value.(type) {
 	case string:
@@ -293,7 +293,7 @@ func (k *keywords) type_(value any) verdict {
 	return invalid
 }
 
-func (k *keywords) text(s string) verdict {
+func (k *keywords) text(s string) validity {
 	if k.minLength > 0 || k.maxLength < int64(len(s)) {
 		if n := int64(utf8.RuneCountInString(s)); n < k.minLength || n > k.maxLength {
 			return invalid
@@ -350,12 +350,12 @@ func areUnique(list []any) bool {
 
 // combined judges a value that is not null by the node's allOf, anyOf, oneOf and not.
 // Upstream does not ratchet inside them.
-func (k *keywords) combined(value any) verdict {
+func (k *keywords) combined(value any) validity {
 	all := valid
 	if len(k.anyOf) > 0 {
 		best := invalid
 		for _, of := range k.anyOf {
-			if best = max(best, of.judge(value)); best == valid {
+			if best = max(best, of.evaluate(value)); best == valid {
 				break
 			}
 		}
@@ -365,18 +365,18 @@ func (k *keywords) combined(value any) verdict {
 		all = min(all, k.exactlyOne(value))
 	}
 	for _, of := range k.allOf {
-		all = min(all, of.judge(value))
+		all = min(all, of.evaluate(value))
 	}
 	if k.not != nil {
-		all = min(all, valid-k.not.judge(value))
+		all = min(all, valid-k.not.evaluate(value))
 	}
 	return all
 }
 
-func (k *keywords) exactlyOne(value any) verdict {
+func (k *keywords) exactlyOne(value any) validity {
 	are, may := 0, 0
 	for _, of := range k.oneOf {
-		switch of.judge(value) {
+		switch of.evaluate(value) {
 		case valid:
 			are++
 		case unknown:
@@ -384,7 +384,7 @@ func (k *keywords) exactlyOne(value any) verdict {
 		}
 	}
 	if are > 1 || may == 0 {
-		return verdictOf(are == 1)
+		return validityOf(are == 1)
 	}
 	return unknown
 }

@@ -63,7 +63,7 @@ func (k *keywords) numbers(p *apiextensions.JSONSchemaProps) {
 	k.number = l
 }
 
-func (l *numberLimits) integer(v int64) verdict {
+func (l *numberLimits) integer(v int64) validity {
 	if l.rare {
 		return unknown
 	}
@@ -73,10 +73,10 @@ func (l *numberLimits) integer(v int64) verdict {
 	if m := l.max; m != nil && (v > m.integer || m.exclusive && v == m.integer) {
 		return invalid
 	}
-	return verdictOf(l.multipleOf == 0 || v%l.multipleOf == 0)
+	return validityOf(l.multipleOf == 0 || v%l.multipleOf == 0)
 }
 
-func (l *numberLimits) float(v float64) verdict {
+func (l *numberLimits) float(v float64) validity {
 	if l.rare || l.multipleOf != 0 {
 		return unknown
 	}
@@ -114,7 +114,7 @@ func newEnum(values []apiextensions.JSON) *enum {
 
 // judge compares as upstream does. Upstream converts the value to the type of each allowed
 // value: an integer may match a float, and even a one-letter string.
-func (e *enum) judge(value any) verdict {
+func (e *enum) evaluate(value any) validity {
 	switch v := value.(type) {
 	case string:
 		if e.texts[v] {

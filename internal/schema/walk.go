@@ -29,22 +29,22 @@ type Walk struct {
 	// Do is what to do to the object, in place.
 	Do Action
 	// Ask are the facts to find out.
-	Ask Facts
+	Check Facts
 	// TrackUnknown says that the paths of the fields that are pruned are of interest.
 	TrackUnknown bool
 
 	// Known is what is known of the object. The walk does not check again what is known,
 	// and does not look for defaults in what is complete.
-	Known Parts
+	Verified Parts
 	// Like is an object that has been settled by the same schema, or nil. Known also holds
 	// for what the object shares with it: the very same maps and lists, and equal scalars.
 	// The walk does not alter Like: it copies shared parts before it changes them.
 	Like      map[string]any
-	LikeKnown Parts
+	LikeVerified Parts
 }
 
 // Settled is what a walk made of an object and found out about it.
-type Settled struct {
+type Result struct {
 	// Facts are those of the object as a whole.
 	Facts
 	// Parts are the facts of its parts.
@@ -53,7 +53,7 @@ type Settled struct {
 	Changed bool
 	// Overfull says that more than MaxDefaults bytes of defaults were missing. The walk has
 	// stopped filling them in.
-	Overfull bool
+	TooManyDefaults bool
 	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
 	// tracked.
 	Unknown []string
@@ -62,7 +62,7 @@ type Settled struct {
 // walker is one walk over an object.
 type walker struct {
 	track   bool  // note the unknown fields
-	known   Facts // of what the object has in common with another, at the present place
+	verified   Facts // of what the object has in common with another, at the present place
 	path    []string
 	room    [24]string // for the path, nearly always
 	unknown []string
@@ -72,94 +72,94 @@ type walker struct {
 
 // Settle walks over a whole object. Fields named apiVersion, kind and metadata are never
 // pruned from it.
-func (n *Node) Settle(obj map[string]any, k Walk) Settled {
+func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 	w := &walker{track: k.TrackUnknown}
 	w.path = w.room[:0]
-	below := n.within(k.Ask)
-	facts, parts := k.Ask, Parts{below, below}
+	below := n.within(k.Check)
+	facts, parts := k.Check, Parts{below, below}
 	if n.Embedded && facts&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
 		facts &^= EmbeddedCanonical
 	}
 	for name, value := range obj {
-		known := k.Known.of(name)
-		w.known = k.LikeKnown.of(name)
-		do, ask := k.Do, below&^known
+		verified := k.Verified.of(name)
+		w.verified = k.LikeVerified.of(name)
+		do, check := k.Do, below&^verified
 		if isOfEveryResource(name) {
 			do &^= Prune
 		}
-		if known&Complete != 0 {
+		if verified&Complete != 0 {
 			do &^= DropNulls | Default
 		}
-		lost := ask &^ w.field(n, obj, name, value, k.Like[name], do, ask, n.PreserveUnknown)
-		parts.lose(name, lost)
+		lost := check &^ w.field(n, obj, name, value, k.Like[name], do, check, n.PreserveUnknown)
+		parts.clear(name, lost)
 		facts &^= lost
 	}
-	missing := func(name string, lost Facts) { parts.lose(name, lost) }
+	missing := func(name string, lost Facts) { parts.clear(name, lost) }
 	facts = w.complete(n, obj, k.Do, facts, below, missing)
 	slices.Sort(w.unknown)
-	return Settled{n.asWhole(obj, facts), parts, w.changed, w.filled > MaxDefaults, w.unknown}
+	return Result{n.asWhole(obj, facts), parts, w.changed, w.filled > MaxDefaults, w.unknown}
 }
 
 // Inspect finds out which of the facts hold for a value of the node.
-func (n *Node) Inspect(value any, ask Facts) Facts {
+func (n *Node) Inspect(value any, check Facts) Facts {
 	if n == nil {
-		return ask
+		return check
 	}
-	return new(walker).value(n, value, nil, 0, ask, false)
+	return new(walker).value(n, value, nil, 0, check, false)
 }
 
 // concerns tells whether there is something to do or to find out below a node.
-func (n *Node) concerns(do Action, ask Facts) bool {
-	return do&(Prune|DropNulls) != 0 || ask&Valid != 0 ||
-		ask&Complete != 0 || do&Default != 0 && n.below.defaults ||
-		ask&Distinct != 0 && n.below.lists ||
-		ask&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
+func (n *Node) hasWork(do Action, check Facts) bool {
+	return do&(Prune|DropNulls) != 0 || check&Valid != 0 ||
+		check&Complete != 0 || do&Default != 0 && n.below.defaults ||
+		check&Distinct != 0 && n.below.lists ||
+		check&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
 }
 
 // value walks over a value; like is the value in the same place of the other object. The
 // caller decides what becomes of a null. If a list preserves unknown fields, so do its
 // items.
-func (w *walker) value(n *Node, value, like any, do Action, ask Facts, preserve bool) Facts {
+func (w *walker) value(n *Node, value, like any, do Action, check Facts, preserve bool) Facts {
 	switch v := value.(type) {
 	case map[string]any:
 		like, _ := like.(map[string]any)
-		return w.fields(n, v, like, do, ask, preserve || n.PreserveUnknown)
+		return w.fields(n, v, like, do, check, preserve || n.PreserveUnknown)
 	case []any:
-		return w.items(n, v, do, ask, preserve || n.PreserveUnknown)
+		return w.items(n, v, do, check, preserve || n.PreserveUnknown)
 	}
-	return ask &^ n.doubts(value, ask)
+	return check &^ n.violated(value, check)
 }
 
 // doubts returns the facts that do not hold for the value itself, without the values in it.
-func (n *Node) doubts(value any, ask Facts) Facts {
-	if ask&Valid == 0 || n.keywords == nil {
+func (n *Node) violated(value any, check Facts) Facts {
+	if check&Valid == 0 || n.keywords == nil {
 		return 0
 	}
-	told := valid
+	got := valid
 	if n.apart {
-		told = n.keywords.judge(value)
+		got = n.keywords.evaluate(value)
 	} else {
-		told = n.keywords.own(value)
+		got = n.keywords.own(value)
 	}
-	if told != valid {
+	if got != valid {
 		return Valid
 	}
 	return 0
 }
 
 // within returns the facts to find out about the values in a value of the node.
-func (n *Node) within(ask Facts) Facts {
+func (n *Node) within(check Facts) Facts {
 	if n.apart {
-		return ask &^ Valid
+		return check &^ Valid
 	}
-	return ask
+	return check
 }
 
 // fields walks over the fields of an object. In a resource, apiVersion, kind and metadata
 // are not pruned, nor is anything in them.
-func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts, preserve bool) Facts {
-	facts, below := ask, n.within(ask)
-	if n.Embedded && ask&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
+func (w *walker) fields(n *Node, obj, like map[string]any, do Action, check Facts, preserve bool) Facts {
+	facts, below := check, n.within(check)
+	if n.Embedded && check&EmbeddedCanonical != 0 && !isCanonicalResource(obj) {
 		facts &^= EmbeddedCanonical
 	}
 	for name, value := range obj {
@@ -173,11 +173,11 @@ func (w *walker) fields(n *Node, obj, like map[string]any, do Action, ask Facts,
 }
 
 // field walks over one field of an object, and returns the facts that hold for it.
-func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, ask Facts, preserve bool) Facts {
+func (w *walker) field(n *Node, obj map[string]any, name string, value, like any, do Action, check Facts, preserve bool) Facts {
 	shared, others := Facts(0), false // others: the value is the other object's, too, and may have to change
 	if like != nil && json.Same(value, like) {
-		if do == 0 || w.known&Complete != 0 {
-			do, shared = 0, w.known
+		if do == 0 || w.verified&Complete != 0 {
+			do, shared = 0, w.verified
 		} else {
 			others = true
 		}
@@ -198,17 +198,17 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 			own()
 			w.empty(name, value)
 		}
-		return ask
+		return check
 	default:
 		if do&Prune != 0 && !preserve {
 			w.unknownField(name)
 			delete(obj, name)
 			w.changed = true
 		}
-		return ask
+		return check
 	}
-	facts := ask
-	ask &^= shared
+	facts := check
+	check &^= shared
 	if value == nil && !of.Nullable {
 		switch {
 		case of.Default == nil && do&DropNulls != 0:
@@ -224,14 +224,14 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 	}
 	switch value.(type) {
 	case map[string]any, []any:
-		if of.concerns(do, ask) {
+		if of.hasWork(do, check) {
 			own()
 			length := w.enter(name)
-			facts &^= ask &^ w.value(of, value, like, do, ask, false)
+			facts &^= check &^ w.value(of, value, like, do, check, false)
 			w.path = w.path[:length]
 		}
 	default:
-		facts &^= of.doubts(value, ask)
+		facts &^= of.violated(value, check)
 	}
 	return facts
 }
@@ -263,7 +263,7 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 
 // asWhole returns the facts that still hold after the rules for the object as a whole.
 func (n *Node) asWhole(obj map[string]any, facts Facts) Facts {
-	facts &^= n.doubts(obj, facts)
+	facts &^= n.violated(obj, facts)
 	if facts&Distinct != 0 && n.below.mixed && n.below.lists {
 		facts &^= Distinct // upstream judges such fields by both of their schemas
 	}
@@ -278,8 +278,8 @@ func isOfEveryResource(field string) bool {
 }
 
 // items walks over the items of a list.
-func (w *walker) items(n *Node, list []any, do Action, ask Facts, preserve bool) Facts {
-	facts, below := ask, n.within(ask)
+func (w *walker) items(n *Node, list []any, do Action, check Facts, preserve bool) Facts {
+	facts, below := check, n.within(check)
 	for i, item := range list {
 		act := do
 		if n.Items == nil {
@@ -298,16 +298,16 @@ func (w *walker) items(n *Node, list []any, do Action, ask Facts, preserve bool)
 		}
 		switch item.(type) {
 		case map[string]any, []any:
-			if n.Items.concerns(act, below) {
+			if n.Items.hasWork(act, below) {
 				length := w.enterItem(i)
 				facts &^= below &^ w.value(n.Items, item, nil, act, below, preserve)
 				w.path = w.path[:length]
 			}
 		default:
-			facts &^= n.Items.doubts(item, below)
+			facts &^= n.Items.violated(item, below)
 		}
 	}
-	facts &^= n.doubts(list, facts)
+	facts &^= n.violated(list, facts)
 	if n.List != Atomic && facts&Distinct != 0 && !n.areDistinct(list) {
 		facts &^= Distinct
 	}

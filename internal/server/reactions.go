@@ -218,7 +218,7 @@ func (r reactions) Delete(ctx context.Context, res *resource.Resource, was store
 }
 
 func (r reactions) Available(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
-	return r.aggregate.Judge(ctx, a)
+	return r.aggregate.CheckAvailable(ctx, a)
 }
 
 func (r reactions) APIServicesOf(namespace, service string) []string {

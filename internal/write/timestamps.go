@@ -20,7 +20,7 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 	is, was := obj.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
 	metadata, _ := is.Object["metadata"].(map[string]any)
 	before, _ := was.Object["metadata"].(map[string]any)
-	if !json.EqualBut("metadata", is.Object, was.Object) || !json.EqualBut("managedFields", metadata, before) {
+	if !json.EqualExcept("metadata", is.Object, was.Object) || !json.EqualExcept("managedFields", metadata, before) {
 		return obj, nil
 	}
 	if owners, ok := metadata["managedFields"].([]any); ok && equalButTimes(owners, before["managedFields"]) {
@@ -39,7 +39,7 @@ func equalButTimes(owners []any, others any) bool {
 	for i := range owners {
 		is, isMap := owners[i].(map[string]any)
 		was, wasMap := before[i].(map[string]any)
-		if !isMap || !wasMap || !json.EqualBut("time", is, was) {
+		if !isMap || !wasMap || !json.EqualExcept("time", is, was) {
 			return false
 		}
 	}

@@ -60,8 +60,8 @@ type compiledSpecs[S, E any] map[cache.ID]*compiled[S, E]
 // compiledValidating and compiledMutating keep up to 256 compiled specs each, by the text of the
 // spec, for all clusters of the process.
 var (
-	compiledValidating = cache.NewCache[cache.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
-	compiledMutating   = cache.NewCache[cache.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
+	compiledValidating = cache.New[cache.ID, *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator]](256)
+	compiledMutating   = cache.New[cache.ID, *compiled[admissionregistrationv1.MutatingAdmissionPolicySpec, *mutatingEvaluator]](256)
 )
 
 // New makes the plugin from the stored ValidatingAdmissionPolicies, their bindings,

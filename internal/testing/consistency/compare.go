@@ -22,34 +22,34 @@ func (r Report) Compare(h *History) string {
 func (r Report) compare(h *History, all bool) string {
 	switch r.Start {
 	case FromList:
-		if !slices.Equal(h.Added(r.Vantage, r.Asked), r.Listed) {
-			return "the list differs from the state at its revision" + different(h.Added(r.Vantage, r.Asked), r.Listed)
+		if !slices.Equal(h.Added(r.Query, r.Asked), r.Listed) {
+			return "the list differs from the state at its revision" + different(h.Added(r.Query, r.Asked), r.Listed)
 		}
 	case StreamedList:
 		if r.Initial == 0 && !all {
 			return "" // its list had not ended
 		}
-		return r.compareFrom(h.Added(r.Vantage, r.Initial), h.Seen(r.Vantage, r.Initial), all)
+		return r.compareFrom(h.Added(r.Query, r.Initial), h.Seen(r.Query, r.Initial), all)
 	case FromEmpty, FromZero:
 		// The watch does not tell at which revision it began. There has to be one that
 		// explains its events.
-		seen := h.Seen(r.Vantage, h.Start)
+		seen := h.Seen(r.Query, h.Start)
 		for revision := h.Start; revision <= h.Last(); revision++ {
-			since, _ := slices.BinarySearchFunc(seen, revision+1, func(e Told, revision int) int { return e.Revision - revision })
+			since, _ := slices.BinarySearchFunc(seen, revision+1, func(e Received, revision int) int { return e.Revision - revision })
 			if n := len(r.Events) - (len(seen) - since); n < 0 || !slices.Equal(r.Events[n:], seen[since:]) {
 				continue
 			}
-			if r.compareFrom(h.Added(r.Vantage, revision), seen[since:], true) == "" {
+			if r.compareFrom(h.Added(r.Query, revision), seen[since:], true) == "" {
 				return ""
 			}
 		}
 		return fmt.Sprintf("no revision explains these events as those of a watch that began there: %v", r.Events)
 	}
-	return r.compareFrom(nil, h.Seen(r.Vantage, r.Asked), all)
+	return r.compareFrom(nil, h.Seen(r.Query, r.Asked), all)
 }
 
 // compareFrom compares the events with those of a state and of what came after it, all of it or its beginning.
-func (r Report) compareFrom(added, after []Told, all bool) string {
+func (r Report) compareFrom(added, after []Received, all bool) string {
 	want := slices.Concat(added, after)
 	if !all {
 		want = want[:min(len(want), len(r.Events))]
@@ -60,6 +60,6 @@ func (r Report) compareFrom(added, after []Told, all bool) string {
 	return ""
 }
 
-func different(want, got []Told) string {
+func different(want, got []Received) string {
 	return " (-want +got):\n" + cmp.Diff(want, got)
 }

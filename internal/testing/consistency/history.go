@@ -11,7 +11,7 @@ import (
 )
 
 // Told is one event of a watch, or one object of a list, as a client was told of it.
-type Told struct {
+type Received struct {
 	Kind     string // ADDED, MODIFIED, DELETED
 	Revision int
 	Text     string // the object, in a form that can be compared
@@ -19,14 +19,14 @@ type Told struct {
 
 // Event is an event of the history.
 type Event struct {
-	Told
+	Received
 	Key      string // NAMESPACE/NAME
 	Meta     Meta
 	Previous *Event // the event before it of the same object; nil if the object was not there
 }
 
 // Note returns the event in the words of [Notes].
-func (e Event) Note() string { return fmt.Sprintf("%s %s %d", e.Kind, e.Key, e.Revision) }
+func (e Event) Line() string { return fmt.Sprintf("%s %s %d", e.Kind, e.Key, e.Revision) }
 
 // History is all that happened to the samples, as one watch from the beginning told it.
 type History struct {
@@ -64,7 +64,7 @@ func (h *History) append(kind, object string) (*Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", kind, object, err)
 	}
-	e := Event{Told: Told{kind, revision, object}, Key: m.key(), Meta: m}
+	e := Event{Received: Received{kind, revision, object}, Key: m.key(), Meta: m}
 	for i := len(h.Events) - 1; i >= 0; i-- {
 		if h.Events[i].Key == e.Key {
 			if h.Events[i].Kind != "DELETED" {
@@ -164,14 +164,14 @@ func (h *History) At(revision int) []Event {
 }
 
 // Seen returns the events after a revision as a vantage shows them.
-func (h *History) Seen(v Vantage, after int) []Told {
-	var seen []Told
+func (h *History) Seen(v Query, after int) []Received {
+	var seen []Received
 	for _, e := range h.Events {
 		if e.Revision <= after {
 			continue
 		}
-		is := e.Kind != "DELETED" && v.Shows(e)
-		was := e.Previous != nil && v.Shows(*e.Previous)
+		is := e.Kind != "DELETED" && v.Matches(e)
+		was := e.Previous != nil && v.Matches(*e.Previous)
 		switch {
 		case is && was:
 			seen = append(seen, v.show("MODIFIED", e))
@@ -194,10 +194,10 @@ func (h *History) Seen(v Vantage, after int) []Told {
 
 // Added returns the state at a revision as a list, or the initial events of a watch, shows
 // it to a vantage.
-func (h *History) Added(v Vantage, revision int) []Told {
-	var added []Told
+func (h *History) Added(v Query, revision int) []Received {
+	var added []Received
 	for _, e := range h.At(revision) {
-		if v.Shows(e) {
+		if v.Matches(e) {
 			added = append(added, v.show("ADDED", e))
 		}
 	}

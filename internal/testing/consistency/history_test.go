@@ -32,29 +32,29 @@ func small(t *testing.T) *History {
 	return h
 }
 
-func told(kind, name string, revision int, tier string) Told {
-	return Told{kind, revision, sample(name, revision, tier)}
+func received(kind, name string, revision int, tier string) Received {
+	return Received{kind, revision, sample(name, revision, tier)}
 }
 
 func TestTheModelOfAWatch(t *testing.T) {
-	all, a := Vantage{Version: "v1"}, Vantage{Version: "v1", Labels: "tier=a"}
+	all, a := Query{Version: "v1"}, Query{Version: "v1", Labels: "tier=a"}
 	for _, c := range []struct {
 		name  string
-		v     Vantage
+		v     Query
 		after int
-		want  []Told
+		want  []Received
 	}{
 		{"a watch of everything sees the history after its revision", all, 8,
-			[]Told{told("MODIFIED", "o-1", 9, "a"), told("ADDED", "o-2", 10, "a")}},
-		{"an object that leaves the selection is DELETED, as it was before, at the revision of the change", a, 4, []Told{
-			told("ADDED", "o-1", 5, "a"), {"DELETED", 7, sample("o-1", 7, "a")[:len(sample("o-1", 7, "a"))-len("7}}")] + "5}}"},
-			told("ADDED", "o-1", 9, "a"), told("ADDED", "o-2", 10, "a")}},
-		{"an object that was never selected is not DELETED", Vantage{Version: "v1", Labels: "tier=a", Name: "o-2"}, 4,
-			[]Told{told("ADDED", "o-2", 10, "a")}},
-		{"another version differs in its apiVersion", Vantage{Version: "v2"}, 9,
-			[]Told{{"ADDED", 10, strings.Replace(sample("o-2", 10, "a"), "example.com/v1", "example.com/v2", 1)}}},
-		{"a Table has the cells of the columns and the metadata", Vantage{Version: "v1", View: "Table"}, 9,
-			[]Told{{"ADDED", 10, `{"cells":["o-2","red",10],"object":{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"labels":{"tier":"a"},"name":"o-2","namespace":"default","resourceVersion":"10"}}}`}}},
+			[]Received{received("MODIFIED", "o-1", 9, "a"), received("ADDED", "o-2", 10, "a")}},
+		{"an object that leaves the selection is DELETED, as it was before, at the revision of the change", a, 4, []Received{
+			received("ADDED", "o-1", 5, "a"), {"DELETED", 7, sample("o-1", 7, "a")[:len(sample("o-1", 7, "a"))-len("7}}")] + "5}}"},
+			received("ADDED", "o-1", 9, "a"), received("ADDED", "o-2", 10, "a")}},
+		{"an object that was never selected is not DELETED", Query{Version: "v1", Labels: "tier=a", Name: "o-2"}, 4,
+			[]Received{received("ADDED", "o-2", 10, "a")}},
+		{"another version differs in its apiVersion", Query{Version: "v2"}, 9,
+			[]Received{{"ADDED", 10, strings.Replace(sample("o-2", 10, "a"), "example.com/v1", "example.com/v2", 1)}}},
+		{"a Table has the cells of the columns and the metadata", Query{Version: "v1", View: "Table"}, 9,
+			[]Received{{"ADDED", 10, `{"cells":["o-2","red",10],"object":{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"labels":{"tier":"a"},"name":"o-2","namespace":"default","resourceVersion":"10"}}}`}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, small(t).Seen(c.v, c.after)); diff != "" {
@@ -65,12 +65,12 @@ func TestTheModelOfAWatch(t *testing.T) {
 }
 
 func TestTheModelOfAList(t *testing.T) {
-	for revision, want := range map[int][]Told{
+	for revision, want := range map[int][]Received{
 		4: nil,
-		6: {told("ADDED", "o-1", 5, "a"), told("ADDED", "o-2", 6, "b")},
-		8: {told("ADDED", "o-1", 7, "b")},
+		6: {received("ADDED", "o-1", 5, "a"), received("ADDED", "o-2", 6, "b")},
+		8: {received("ADDED", "o-1", 7, "b")},
 	} {
-		if diff := cmp.Diff(want, small(t).Added(Vantage{Version: "v1"}, revision)); diff != "" {
+		if diff := cmp.Diff(want, small(t).Added(Query{Version: "v1"}, revision)); diff != "" {
 			t.Errorf("list at %d (-want +got):\n%s", revision, diff)
 		}
 	}
@@ -78,26 +78,26 @@ func TestTheModelOfAList(t *testing.T) {
 
 func TestCompareFindsWhatAWatchMayNotDo(t *testing.T) {
 	h := small(t)
-	v := Vantage{Version: "v1", Start: FromStart}
+	v := Query{Version: "v1", Start: FromStart}
 	right := h.Seen(v, 4)
 	for _, c := range []struct {
 		name  string
 		start string
-		told  []Told
+		received  []Received
 		right bool
 	}{
 		{"every event once, in order", FromStart, right, true},
 		{"a lost event", FromStart, slices.Delete(slices.Clone(right), 2, 3), false},
 		{"an event twice", FromStart, slices.Insert(slices.Clone(right), 2, right[1]), false},
-		{"events out of order", FromStart, []Told{right[1], right[0], right[2], right[3], right[4], right[5]}, false},
-		{"another object in an event", FromStart, append(slices.Clone(right[:5]), Told{"ADDED", 10, sample("o-2", 10, "b")}), false},
+		{"events out of order", FromStart, []Received{right[1], right[0], right[2], right[3], right[4], right[5]}, false},
+		{"another object in an event", FromStart, append(slices.Clone(right[:5]), Received{"ADDED", 10, sample("o-2", 10, "b")}), false},
 		{"a start without a revision, explained by revision 7", FromEmpty, slices.Concat(h.Added(v, 7), h.Seen(v, 7)), true},
 		{"a start without a revision that no revision explains", FromEmpty, slices.Concat(h.Added(v, 6), h.Seen(v, 7)), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := v
 			v.Start = c.start
-			if diff := (Report{Vantage: v, Asked: 4, Events: c.told}).Compare(h); (diff == "") != c.right {
+			if diff := (Report{Query: v, Asked: 4, Events: c.received}).Compare(h); (diff == "") != c.right {
 				t.Errorf("found: %q", diff)
 			}
 		})

@@ -15,10 +15,10 @@ import (
 
 // Report is what a watcher was told.
 type Report struct {
-	Vantage
+	Query
 	Asked     int    // the revision that the watch asked for; 0 if it asked for none
-	Listed    []Told // the list that the watch began after, with FromList
-	Events    []Told
+	Listed    []Received // the list that the watch began after, with FromList
+	Events    []Received
 	Bookmarks int // how many came
 	Initial   int // the revision of the bookmark that ended the initial events
 	Reopened  int // how often the watch was opened
@@ -31,7 +31,7 @@ type Report struct {
 // Faults after a new list, if it ends with a 410.
 // It begins when the gate opens, FromStart at the revision start and FromMiddle at the one
 // that middle returns.
-func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struct{}, middle func() int) (r Report, err error) {
+func (v Query) Watch(ctx context.Context, w Wire, start int, gate <-chan struct{}, middle func() int) (r Report, err error) {
 	select {
 	case <-gate:
 	case <-ctx.Done():
@@ -51,8 +51,8 @@ func (v Vantage) Watch(ctx context.Context, w Wire, start int, gate <-chan struc
 }
 
 // watch watches until the last event that the vantage shows, or until a 410.
-func (v Vantage) watch(ctx context.Context, w Wire, start int, middle func() int) (r Report, expired bool, err error) {
-	r.Vantage = v
+func (v Query) watch(ctx context.Context, w Wire, start int, middle func() int) (r Report, expired bool, err error) {
+	r.Query = v
 	query := []string{"watch", "1", "allowWatchBookmarks", "true"}
 	if v.Timeout > 0 {
 		query = append(query, "timeoutSeconds", strconv.Itoa(v.Timeout))
@@ -87,7 +87,7 @@ func (v Vantage) watch(ctx context.Context, w Wire, start int, middle func() int
 				expired = true
 				return false
 			}
-			var e Told
+			var e Received
 			var m Meta
 			if e, m, err = v.read(object, n == 0); err != nil {
 				err = fmt.Errorf("%s: %w", kind, err)
@@ -129,13 +129,13 @@ func (v Vantage) watch(ctx context.Context, w Wire, start int, middle func() int
 
 // Revision returns the present revision of the samples.
 func Revision(ctx context.Context, w Wire) (int, error) {
-	_, revision, _, err := Vantage{Version: "v1"}.list(ctx, w)
+	_, revision, _, err := Query{Version: "v1"}.list(ctx, w)
 	return revision, err
 }
 
 // list returns what the vantage shows now, as ADDED events, its revision, and whether the
 // last object of the vantage is among it.
-func (v Vantage) list(ctx context.Context, w Wire) (all []Told, revision int, over bool, err error) {
+func (v Query) list(ctx context.Context, w Wire) (all []Received, revision int, over bool, err error) {
 	var l struct {
 		Metadata    struct{ ResourceVersion string }
 		Items, Rows []json.RawMessage
@@ -172,7 +172,7 @@ func (v Vantage) list(ctx context.Context, w Wire) (all []Told, revision int, ov
 
 // Pages lists in pages of limit objects, and returns the revision and the objects of them
 // all. It fails if the pages differ in their revision, or if one is of the wrong size.
-func (v Vantage) Pages(ctx context.Context, w Wire, limit int) (revision int, objects []string, err error) {
+func (v Query) Pages(ctx context.Context, w Wire, limit int) (revision int, objects []string, err error) {
 	token := ""
 	for {
 		code, body, err := w.Send(ctx, http.MethodGet, v.Path("limit", strconv.Itoa(limit), "continue", token), "", "")

@@ -131,7 +131,7 @@ func (ws *Writers) cut(verb, key string) {
 	ws.mu.Lock()
 	ws.accepted = append(ws.accepted, Write{Verb: verb, Key: key, Cut: true})
 	ws.mu.Unlock()
-	ws.note(verb, key, http.StatusServiceUnavailable, "")
+	ws.record(verb, key, http.StatusServiceUnavailable, "")
 }
 
 // isFault tells whether an answer is one of faults. An internal error is, if it says so.
@@ -148,7 +148,7 @@ func isFault(code int, answer string) bool {
 // OnPurpose is what the internal errors of faults have to say.
 const OnPurpose = "on purpose"
 
-func (ws *Writers) note(verb, key string, code int, body string) {
+func (ws *Writers) record(verb, key string, code int, body string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if code < 300 {
@@ -212,7 +212,7 @@ func (ws *Writers) Run(t testing.TB) {
 			if err != nil || code >= 300 {
 				t.Errorf("the last write of %s/%s: %d %s %v", namespace, name, code, body, err)
 			}
-			ws.note("last", namespace+"/"+name, code, body)
+			ws.record("last", namespace+"/"+name, code, body)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (ws *Writers) write(ctx context.Context, s Step) error {
 			return err
 		}
 		if code == http.StatusNotFound || ws.Faults && isFault(code, current) {
-			ws.note(verb, "", code, "")
+			ws.record(verb, "", code, "")
 			return nil
 		}
 		m, err := MetaOf(current)
@@ -290,6 +290,6 @@ func (ws *Writers) write(ctx context.Context, s Step) error {
 			return fmt.Errorf("%s %s: %d %s", verb, path, code, answer)
 		}
 	}
-	ws.note(verb, namespace+"/"+name, code, answer)
+	ws.record(verb, namespace+"/"+name, code, answer)
 	return nil
 }

@@ -25,9 +25,9 @@ import (
 type Tally struct {
 	// Objects is the number of compared objects. Pruning and defaulting would not have
 	// changed Settled of them.
-	Objects, Settled int
+	Objects, Unchanged int
 	// Told counts how often a walk found a fact, and True how often upstream says so.
-	Told, True map[schema.Facts]int
+	Found, True map[schema.Facts]int
 }
 
 // Facts are the facts that a Tally counts, with their names.
@@ -37,12 +37,12 @@ var Facts = map[schema.Facts]string{
 }
 
 // NewTally makes an empty Tally.
-func NewTally() *Tally { return &Tally{Told: map[schema.Facts]int{}, True: map[schema.Facts]int{}} }
+func NewTally() *Tally { return &Tally{Found: map[schema.Facts]int{}, True: map[schema.Facts]int{}} }
 
 func (t *Tally) String() string {
-	text := fmt.Sprintf("%d objects, %d settled as they are", t.Objects, t.Settled)
+	text := fmt.Sprintf("%d objects, %d settled as they are", t.Objects, t.Unchanged)
 	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid, schema.Complete} {
-		text += fmt.Sprintf("; %s told of %d, so for %d", Facts[fact], t.Told[fact], t.True[fact])
+		text += fmt.Sprintf("; %s told of %d, so for %d", Facts[fact], t.Found[fact], t.True[fact])
 	}
 	return text
 }
@@ -82,10 +82,10 @@ func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
 	tally.Objects++
 	parts := []schema.Action{0, schema.Prune, schema.DropNulls, schema.Default, schema.Prune | schema.DropNulls}
-	s.judge(t, s.settle(t, obj, parts[tally.Objects%len(parts)], tally), nil, tally)
-	s.judge(t, s.settle(t, obj, everything, tally), was, tally)
+	s.compareFacts(t, s.normalize(t, obj, parts[tally.Objects%len(parts)], tally), nil, tally)
+	s.compareFacts(t, s.normalize(t, obj, everything, tally), was, tally)
 	if tally.Objects%3 == 0 {
-		s.CompareKnown(t, obj, was)
+		s.CompareVerified(t, obj, was)
 	}
 }
 
@@ -93,7 +93,7 @@ const everything = schema.Prune | schema.DropNulls | schema.Default
 
 // settle carries out the actions on an object, here and with upstream, and compares the
 // results.
-func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action, tally *Tally) map[string]any {
+func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Action, tally *Tally) map[string]any {
 	t.Helper()
 	want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj)
 	var unknown []string
@@ -106,7 +106,7 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 	if actions&schema.Default != 0 {
 		defaulting.Default(want, s.Structural)
 	}
-	found := s.Node.Settle(got, schema.Walk{Do: actions, Ask: schema.All, TrackUnknown: true})
+	found := s.Node.Normalize(got, schema.Walk{Do: actions, Check: schema.All, TrackUnknown: true})
 	if !reflect.DeepEqual(want, got) {
 		t.Fatalf("actions %b make of\n%s\n(-upstream +here):\n%s\nschema:\n%s", actions, text(obj), cmp.Diff(want, got), s)
 	}
@@ -117,7 +117,7 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 		t.Fatalf("actions %b: changed is %v of\n%s\nwhich becomes\n%s\nschema:\n%s", actions, found.Changed, text(obj), text(got), s)
 	}
 	if actions == everything && !found.Changed {
-		tally.Settled++
+		tally.Unchanged++
 	}
 	if after := s.Node.Inspect(got, schema.All); found.Facts&lasting&^after != 0 {
 		t.Fatalf("actions %b find the facts %b, but %b are so of\n%s\nschema:\n%s", actions, found.Facts, after, text(got), s)
@@ -126,12 +126,12 @@ func (s *Schema) settle(t testing.TB, obj map[string]any, actions schema.Action,
 }
 
 // judge compares the facts of an object with what upstream says.
-func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
+func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
 	found := s.Node.Inspect(obj, schema.All)
-	complaints := map[schema.Facts]any{}
+	violations := map[schema.Facts]any{}
 	if errs := s.Validate(obj); errs != nil {
-		complaints[schema.Valid] = errs
+		violations[schema.Valid] = errs
 	} else if was != nil {
 		correlation := common.NewCorrelatedObject(obj, was, &model.Structural{Structural: s.Structural})
 		if errs := validation.ValidateCustomResourceUpdate(nil, obj, was, s.validator, validation.WithRatcheting(correlation)); len(errs) > 0 {
@@ -139,32 +139,32 @@ func (s *Schema) judge(t testing.TB, obj, was map[string]any, tally *Tally) {
 		}
 	}
 	if errs := listtype.ValidateListSetsAndMaps(nil, s.Structural, obj); len(errs) > 0 {
-		complaints[schema.Distinct] = errs
+		violations[schema.Distinct] = errs
 	}
 	for _, stored := range []bool{false, true} {
 		is := runtime.DeepCopyJSON(obj)
 		err, unknown := objectmeta.CoerceWithOptions(nil, is, s.Structural, false, objectmeta.CoerceOptions{DropInvalidFields: stored, ReturnUnknownFieldPaths: true})
 		if err != nil || len(unknown) > 0 || !reflect.DeepEqual(is, obj) {
-			complaints[schema.EmbeddedCanonical] = []any{err, unknown, is}
+			violations[schema.EmbeddedCanonical] = []any{err, unknown, is}
 		}
 	}
 	if errs := objectmeta.Validate(t.Context(), nil, obj, s.Structural, false); len(errs) > 0 {
-		complaints[schema.EmbeddedValid] = errs
+		violations[schema.EmbeddedValid] = errs
 	}
 	is := runtime.DeepCopyJSON(obj)
 	defaulting.PruneNonNullableNullsWithoutDefaults(is, s.Structural)
 	if defaulting.Default(is, s.Structural); !reflect.DeepEqual(is, obj) {
-		complaints[schema.Complete] = cmp.Diff(obj, is)
+		violations[schema.Complete] = cmp.Diff(obj, is)
 	}
 	for fact, name := range Facts {
-		if complaints[fact] == nil {
+		if violations[fact] == nil {
 			tally.True[fact]++
 		}
 		if !found.Has(fact) {
 			continue
 		}
-		if tally.Told[fact]++; complaints[fact] != nil {
-			t.Fatalf("%s is told of\n%s\nbut upstream says %v\nschema:\n%s", name, text(obj), complaints[fact], s)
+		if tally.Found[fact]++; violations[fact] != nil {
+			t.Fatalf("%s is told of\n%s\nbut upstream says %v\nschema:\n%s", name, text(obj), violations[fact], s)
 		}
 	}
 }

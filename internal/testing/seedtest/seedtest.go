@@ -44,16 +44,16 @@ import (
 var given = flag.Uint64("seed", 1, "the `seed` of random tests; 0 draws a new one for each test")
 
 // asked holds the tests that run and have asked for their seed.
-var asked sync.Map
+var seeded sync.Map
 
 // Seed returns the seed of a test and logs it: the one given with -seed, which is 1 by default, or a
 // new one with -seed 0. A test that asks twice fails, because -seed could not repeat it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	if _, twice := asked.LoadOrStore(t, true); twice {
+	if _, twice := seeded.LoadOrStore(t, true); twice {
 		t.Fatal("seedtest: the test asks for its seed twice, so -seed cannot repeat it; use Source")
 	}
-	t.Cleanup(func() { asked.Delete(t) })
+	t.Cleanup(func() { seeded.Delete(t) })
 
 	seed := *given
 	if seed == 0 {

@@ -17,7 +17,7 @@ import (
 type object = map[string]any
 
 // Vantage is one way to look at the samples. An empty selector selects everything.
-type Vantage struct {
+type Query struct {
 	Namespace string
 	Name      string
 	Labels    string // a label selector
@@ -49,9 +49,9 @@ var starts = []string{FromEmpty, FromZero, FromList, FromStart, FromMiddle, Stre
 // SomeVantage returns the vantage of the n-th watcher. Over all watchers, every start is
 // combined with every view; the rest is random. The number of requests is that of all
 // writers together.
-func SomeVantage(random *rand.Rand, n, requests int) Vantage {
+func RandomQuery(random *rand.Rand, n, requests int) Query {
 	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
-	v := Vantage{
+	v := Query{
 		Namespace: pick("", Namespaces[0], Namespaces[1]),
 		Name:      pick("", "", "", "o-3"),
 		Labels:    pick("", "", "parity=even", "tier in (a,b)", "tier", "parity=even,tier!=c", "tier notin (b,c)"),
@@ -74,7 +74,7 @@ func SomeVantage(random *rand.Rand, n, requests int) Vantage {
 
 // Path returns the path of the samples with the selectors and with more parameters, given
 // as names and values in turn.
-func (v Vantage) Path(query ...string) string {
+func (v Query) Path(query ...string) string {
 	path := GroupPath + v.Version
 	if v.Namespace != "" {
 		path += "/namespaces/" + v.Namespace
@@ -100,7 +100,7 @@ func (v Vantage) Path(query ...string) string {
 }
 
 // accept returns the Accept header for a list or a watch.
-func (v Vantage) accept(list bool) string {
+func (v Query) accept(list bool) string {
 	kind := v.View
 	if kind == "" {
 		return "application/json"
@@ -112,7 +112,7 @@ func (v Vantage) accept(list bool) string {
 }
 
 // Shows tells whether the selectors pick a state of an object.
-func (v Vantage) Shows(e Event) bool {
+func (v Query) Matches(e Event) bool {
 	selector, err := labels.Parse(v.Labels)
 	if err != nil {
 		panic(err) // SomeVantage has a wrong selector
@@ -123,7 +123,7 @@ func (v Vantage) Shows(e Event) bool {
 }
 
 // show returns an event of the history as the view has it.
-func (v Vantage) show(kind string, e Event) Told {
+func (v Query) show(kind string, e Event) Received {
 	text := e.Text
 	switch v.View {
 	case "":
@@ -141,18 +141,18 @@ func (v Vantage) show(kind string, e Event) Told {
 		spec, _ := o["spec"].(object)
 		text = JSON(object{"cells": []any{o["metadata"].(object)["name"], spec["color"], spec["count"]}, "object": partial})
 	}
-	return Told{kind, e.Revision, text}
+	return Received{kind, e.Revision, text}
 }
 
 // read returns the object of an event in the form of show, and its metadata. In a stream
 // of Tables only the first one has the columns.
-func (v Vantage) read(text string, first bool) (Told, Meta, error) {
+func (v Query) read(text string, first bool) (Received, Meta, error) {
 	metadata := text
 	switch v.View {
 	case "PartialObjectMetadata":
 		var o object
 		if err := json.Unmarshal([]byte(text), &o); err != nil {
-			return Told{}, Meta{}, err
+			return Received{}, Meta{}, err
 		}
 		text = JSON(o)
 	case "Table":
@@ -163,31 +163,31 @@ func (v Vantage) read(text string, first bool) (Told, Meta, error) {
 			Rows              []json.RawMessage
 		}
 		if err := json.Unmarshal([]byte(text), &table); err != nil {
-			return Told{}, Meta{}, err
+			return Received{}, Meta{}, err
 		}
 		if table.Kind != "Table" || len(table.Rows) != 1 || first != (len(table.ColumnDefinitions) == 3) {
-			return Told{}, Meta{}, fmt.Errorf("not the Table of one row that is wanted (with columns: %v): %s", first, text)
+			return Received{}, Meta{}, fmt.Errorf("not the Table of one row that is wanted (with columns: %v): %s", first, text)
 		}
 		var row object
 		if err := json.Unmarshal(table.Rows[0], &row); err != nil {
-			return Told{}, Meta{}, err
+			return Received{}, Meta{}, err
 		}
 		text, metadata = JSON(row), JSON(row["object"])
 	}
 	m, err := MetaOf(metadata)
 	if err != nil {
-		return Told{}, m, err
+		return Received{}, m, err
 	}
 	revision, err := strconv.Atoi(m.Metadata.ResourceVersion)
 	if err != nil {
-		return Told{}, m, fmt.Errorf("%w: %s", err, text)
+		return Received{}, m, fmt.Errorf("%w: %s", err, text)
 	}
-	return Told{"", revision, text}, m, nil
+	return Received{"", revision, text}, m, nil
 }
 
 // ends tells whether an object is the last one that the vantage shows, as [Writers.Run]
 // wrote it last.
-func (v Vantage) ends(m Meta) bool {
+func (v Query) ends(m Meta) bool {
 	namespace, name := v.Namespace, v.Name
 	if namespace == "" {
 		namespace = Namespaces[len(Namespaces)-1]

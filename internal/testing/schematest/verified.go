@@ -18,52 +18,52 @@ const lasting = schema.All &^ schema.EmbeddedCanonical
 
 // CompareKnown compares walks over objects with known facts with walks over the same
 // objects without any: they must have the same result.
-func (s *Schema) CompareKnown(t testing.TB, obj, other map[string]any) {
+func (s *Schema) CompareVerified(t testing.TB, obj, other map[string]any) {
 	t.Helper()
-	settled, raw := runtime.DeepCopyJSON(obj), other
-	known := s.Node.Settle(settled, schema.Walk{Do: everything, Ask: lasting}).Parts
+	normalized, raw := runtime.DeepCopyJSON(obj), other
+	verified := s.Node.Normalize(normalized, schema.Walk{Do: everything, Check: lasting}).Parts
 
 	// A patched object shares with the original what the patch does not touch.
-	patched := patch(settled, raw)
-	before := runtime.DeepCopyJSON(settled)
+	patched := patch(normalized, raw)
+	before := runtime.DeepCopyJSON(normalized)
 	s.compareWalks(t, patched,
-		schema.Walk{Do: everything, Ask: lasting, TrackUnknown: true},
-		schema.Walk{Do: everything, Ask: lasting, TrackUnknown: true, Like: settled, LikeKnown: known})
-	if !reflect.DeepEqual(before, settled) {
-		t.Fatalf("the walk over a patched object altered the one that it shares with (-before +after):\n%s\nschema:\n%s", cmp.Diff(before, settled), s)
+		schema.Walk{Do: everything, Check: lasting, TrackUnknown: true},
+		schema.Walk{Do: everything, Check: lasting, TrackUnknown: true, Like: normalized, LikeVerified: verified})
+	if !reflect.DeepEqual(before, normalized) {
+		t.Fatalf("the walk over a patched object altered the one that it shares with (-before +after):\n%s\nschema:\n%s", cmp.Diff(before, normalized), s)
 	}
 
 	// A write takes the status and the rest from two objects.
 	from := runtime.DeepCopyJSON(other)
-	knownToo := s.Node.Settle(from, schema.Walk{Do: everything, Ask: lasting}).Parts
-	mixed := maps.Clone(settled)
+	otherVerified := s.Node.Normalize(from, schema.Walk{Do: everything, Check: lasting}).Parts
+	mixed := maps.Clone(normalized)
 	delete(mixed, "status")
 	if status, ok := from["status"]; ok {
 		mixed["status"] = status
 	}
-	parts := schema.Parts{Status: knownToo.Status, Rest: known.Rest}
+	parts := schema.Parts{Status: otherVerified.Status, Rest: verified.Rest}
 	for _, do := range []schema.Action{0, schema.Default} {
-		s.compareWalks(t, mixed, schema.Walk{Do: do, Ask: lasting}, schema.Walk{Do: do, Ask: lasting, Known: parts})
-		s.compareWalks(t, mixed, schema.Walk{Do: do, Ask: lasting}, schema.Walk{Do: do, Ask: lasting, Like: settled, LikeKnown: known})
+		s.compareWalks(t, mixed, schema.Walk{Do: do, Check: lasting}, schema.Walk{Do: do, Check: lasting, Verified: parts})
+		s.compareWalks(t, mixed, schema.Walk{Do: do, Check: lasting}, schema.Walk{Do: do, Check: lasting, Like: normalized, LikeVerified: verified})
 	}
 }
 
 // compareWalks walks over two copies of an object. The second copy shares what the object
 // shares with walk.Like.
-func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, knowing schema.Walk) {
+func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, verifying schema.Walk) {
 	t.Helper()
-	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyBut(obj, knowing.Like)
-	wanted, found := s.Node.Settle(want, plain), s.Node.Settle(got, knowing)
+	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyExcept(obj, verifying.Like)
+	wanted, found := s.Node.Normalize(want, plain), s.Node.Normalize(got, verifying)
 	if !reflect.DeepEqual(want, got) {
-		t.Fatalf("knowing %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", knowing, text(was), cmp.Diff(want, got), s)
+		t.Fatalf("knowing %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", verifying, text(was), cmp.Diff(want, got), s)
 	}
 	// A walk does not find facts again that are known beforehand.
-	found.Parts.Status |= knowing.Known.Status & wanted.Parts.Status
-	found.Parts.Rest |= knowing.Known.Rest & wanted.Parts.Rest
+	found.Parts.Status |= verifying.Verified.Status & wanted.Parts.Status
+	found.Parts.Rest |= verifying.Verified.Rest & wanted.Parts.Rest
 	if !reflect.DeepEqual(wanted, found) {
-		t.Fatalf("knowing %+v a walk finds out %+v, without %+v, of\n%s\nschema:\n%s", knowing, found, wanted, text(was), s)
+		t.Fatalf("knowing %+v a walk finds out %+v, without %+v, of\n%s\nschema:\n%s", verifying, found, wanted, text(was), s)
 	}
-	if after := s.Node.Inspect(want, plain.Ask); after != wanted.Facts {
+	if after := s.Node.Inspect(want, plain.Check); after != wanted.Facts {
 		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(was), s)
 	}
 }
@@ -88,7 +88,7 @@ func patch(obj, with map[string]any) map[string]any {
 
 // copyBut returns a copy of an object. The copy shares with another object what the object
 // shares with that.
-func copyBut(obj, shared map[string]any) map[string]any {
+func copyExcept(obj, shared map[string]any) map[string]any {
 	if obj == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func copyBut(obj, shared map[string]any) map[string]any {
 		case shared[name] != nil && isOne(value, shared[name]):
 			own[name] = value
 		case isMap && wasMap:
-			own[name] = copyBut(is, was)
+			own[name] = copyExcept(is, was)
 		default:
 			own[name] = runtime.DeepCopyJSONValue(value)
 		}

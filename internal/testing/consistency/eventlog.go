@@ -18,17 +18,17 @@ import (
 // Two types come from informers only. SAME is an update to the revision that the informer
 // had already, as a new list causes. GONE is an object that was deleted while the informer
 // was not connected.
-type Notes struct {
+type EventLog struct {
 	mu    sync.Mutex
 	lines []string
 	last  chan struct{}
 }
 
 // NewNotes returns empty notes.
-func NewNotes() *Notes { return &Notes{last: make(chan struct{})} }
+func NewEventLog() *EventLog { return &EventLog{last: make(chan struct{})} }
 
 // Add notes an event of the given type.
-func (n *Notes) Add(kind string, o any) {
+func (n *EventLog) Add(kind string, o any) {
 	m, err := meta.Accessor(o)
 	if err != nil {
 		panic(err) // informers hold API objects only
@@ -43,21 +43,21 @@ func (n *Notes) Add(kind string, o any) {
 }
 
 // End says that the client gets no more events, though the last one has not come.
-func (n *Notes) End() { close(n.last) }
+func (n *EventLog) End() { close(n.last) }
 
 // Last is closed when the client has been told of the last write of [Writers.Run], or when
 // End has been called.
-func (n *Notes) Last() <-chan struct{} { return n.last }
+func (n *EventLog) Last() <-chan struct{} { return n.last }
 
 // Lines returns the notes.
-func (n *Notes) Lines() []string {
+func (n *EventLog) Lines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.lines)
 }
 
 // Handler returns a handler that notes what an informer tells it.
-func (n *Notes) Handler() cache.ResourceEventHandlerFuncs {
+func (n *EventLog) Handler() cache.ResourceEventHandlerFuncs {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { n.Add("ADDED", o) },
 		UpdateFunc: func(old, o any) {
@@ -86,24 +86,24 @@ func revisionOf(o any) string {
 }
 
 // Notes returns the notes of a client that hears every event.
-func (h *History) Notes() []string {
+func (h *History) Lines() []string {
 	var lines []string
 	for _, e := range h.Events {
-		lines = append(lines, e.Note())
+		lines = append(lines, e.Line())
 	}
 	return lines
 }
 
 // CheckHeard checks the notes of an informer that missed events. Of each object, it may
 // hear only of states that the object had, in their order, and of its end.
-func (h *History) CheckHeard(t testing.TB, heard []string) {
+func (h *History) CheckReceived(t testing.TB, received []string) {
 	t.Helper()
 	byRevision := map[string]Event{}
 	for _, e := range h.Events {
 		byRevision[fmt.Sprint(e.Revision)] = e
 	}
 	newest, present := map[string]int{}, map[string]bool{}
-	for _, line := range heard {
+	for _, line := range received {
 		part := strings.Fields(line)
 		kind, key, e := part[0], part[1], byRevision[part[2]]
 		if e.Key != key {

@@ -12,9 +12,9 @@ import (
 // shownWriters is how many writes a line about a conflict names.
 const shownWriters = 3
 
-// overtaken says which write came before one that was refused: whose it was, and whether the client has
-// sent the same revision each time, as from a copy that it keeps.
-func (c Cluster) overtaken(q *inspect.Request, sameEachTime bool) string {
+// conflict describes which write came before a refused one, by whom, and whether the client has sent the
+// same revision each time, as from a copy that it keeps.
+func (c Source) conflict(q *inspect.Request, sameEachTime bool) string {
 	if q.Read == 0 {
 		return ""
 	}
@@ -34,8 +34,8 @@ func (c Cluster) overtaken(q *inspect.Request, sameEachTime bool) string {
 }
 
 // writesBetween returns who has written an object since the client read it and until it was refused, as
-// far as that is remembered.
-func (c Cluster) writesBetween(q *inspect.Request) (who []string) {
+// far as the history reaches.
+func (c Source) writesBetween(q *inspect.Request) (who []string) {
 	of := c.Catalogue.Resource(q.Group, q.Resource)
 	if of == nil || q.Name == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 // Brittle is a transport that breaks again and again. Each watch ends after a few whole
 // events, often in the middle of the next one, and now and then a request does not get
 // through at all. It does not change what gets through.
-type Brittle struct {
+type FlakyTransport struct {
 	http.RoundTripper
 	// away is how long the server is out of reach after a watch has broken, by the clock
 	// of a bubble.
@@ -24,32 +24,32 @@ type Brittle struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	asked  []string // the requests that got through
+	sent  []string // the requests that got through
 	broken int
 }
 
 // NewBrittle returns a transport that breaks as the seed decides. After each break the
 // server is out of reach for a while.
-func NewBrittle(seed uint64, away time.Duration) *Brittle {
-	return &Brittle{random: seedtest.Source(seed, 1001), away: away}
+func NewFlakyTransport(seed uint64, away time.Duration) *FlakyTransport {
+	return &FlakyTransport{random: seedtest.Source(seed, 1001), away: away}
 }
 
 // Wrap makes b send its requests through rt, as the Wrap of a rest.Config wants it.
-func (b *Brittle) Wrap(rt http.RoundTripper) http.RoundTripper {
+func (b *FlakyTransport) Wrap(rt http.RoundTripper) http.RoundTripper {
 	b.RoundTripper = rt
 	return b
 }
 
-func (b *Brittle) roll(n int) int {
+func (b *FlakyTransport) roll(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.random.IntN(n)
 }
 
-func (b *Brittle) RoundTrip(req *http.Request) (*http.Response, error) {
+func (b *FlakyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	q := req.URL.Query()
 	if req.Method != http.MethodGet || q.Get("watch") != "true" {
-		b.note("list")
+		b.record("list")
 		return b.RoundTripper.RoundTrip(req)
 	}
 	b.mu.Lock()
@@ -69,12 +69,12 @@ func (b *Brittle) RoundTrip(req *http.Request) (*http.Response, error) {
 	if q.Get("sendInitialEvents") == "true" {
 		what, whole = "streaming list", 1+whole+20*b.roll(2) // at least the bookmark and an event; some lists come to their end
 	}
-	b.note(what)
+	b.record(what)
 	resp, err := b.RoundTripper.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &brittleBody{
+	resp.Body = &flakyBody{
 		ReadCloser: resp.Body, way: b,
 		whole:  whole,
 		tail:   b.roll(2) * b.roll(1000),
@@ -84,18 +84,18 @@ func (b *Brittle) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (b *Brittle) note(what string) {
+func (b *FlakyTransport) record(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked = append(b.asked, what)
+	b.sent = append(b.sent, what)
 }
 
 // Lists returns how many lists were requested, streaming ones too, and how many watches
 // broke.
-func (b *Brittle) Lists() (lists, breaks int) {
+func (b *FlakyTransport) Lists() (lists, breaks int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, what := range b.asked {
+	for _, what := range b.sent {
 		if what != "watch" {
 			lists++
 		}
@@ -103,23 +103,23 @@ func (b *Brittle) Lists() (lists, breaks int) {
 	return lists, b.broken
 }
 
-func (b *Brittle) String() string {
+func (b *FlakyTransport) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fmt.Sprintf("%d broken of %q", b.broken, b.asked)
+	return fmt.Sprintf("%d broken of %q", b.broken, b.sent)
 }
 
 // brittleBody lets a number of whole events through, and then some bytes of the next one.
-type brittleBody struct {
+type flakyBody struct {
 	io.ReadCloser
 	frames
-	way   *Brittle
+	way   *FlakyTransport
 	whole int
 	tail  int
 	end   error
 }
 
-func (b *brittleBody) Read(p []byte) (int, error) {
+func (b *flakyBody) Read(p []byte) (int, error) {
 	if b.whole == 0 && b.tail == 0 {
 		b.way.mu.Lock()
 		b.way.broken++

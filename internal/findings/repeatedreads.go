@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// manyReads is how often somebody reads the same before we say that it waits for a change.
+// manyReads is the number of equal reads from which on a client counts as waiting for a change.
 const manyReads = 10
 
 // written is the last change of an object.
@@ -21,9 +21,9 @@ type written struct {
 	by    history.Writer
 }
 
-// awaited are the reads that were repeated although nothing changed: what a test waited for that
-// ended with a timeout. Who has written the object last tells where to look.
-func (c Cluster) awaited(requests []inspect.Request, f changes) (lines []string) {
+// repeatedReads lists the reads that were repeated although nothing changed: what a test waited for
+// that ended with a timeout. The last writer of the object shows where to look.
+func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []string) {
 	type wait struct{ client, verb, key string }
 	counts, last := map[wait]int{}, map[string]written{}
 	var order []*inspect.Request // the newest of each wait
@@ -33,7 +33,7 @@ func (c Cluster) awaited(requests []inspect.Request, f changes) (lines []string)
 		if w.key == "" {
 			continue
 		}
-		if _, known := last[w.key]; !known {
+		if _, ok := last[w.key]; !ok {
 			last[w.key] = f.lastUnder(w.key)
 		}
 		if requests[i].Number <= last[w.key].by.Request {
@@ -49,11 +49,11 @@ func (c Cluster) awaited(requests []inspect.Request, f changes) (lines []string)
 			continue
 		}
 		line := fmt.Sprintf("%s %s %s %s (%d times): %s", c.after(q.Time), w.client, w.verb, q.Object(), counts[w], c.unchanged(q, last[w.key]))
-		if wrote := c.inVain(requests, w.key, last[w.key].by.Request); wrote != "" {
-			line += "; what was written since changed nothing: " + wrote
+		if wrote := c.unchangedWrites(requests, w.key, last[w.key].by.Request); wrote != "" {
+			line += "; later writes changed nothing: " + wrote
 		}
-		if f.isForgotten(last[w.key]) {
-			line += "; it has no owner"
+		if f.lacksOwner(last[w.key]) {
+			line += "; it does not have an owner"
 		}
 		lines = append(lines, line)
 	}
@@ -62,7 +62,7 @@ func (c Cluster) awaited(requests []inspect.Request, f changes) (lines []string)
 
 // keyRead returns the key of the object that a request has read, or what the keys of the objects that it
 // has listed begin with; empty: it has read nothing that is stored.
-func (c Cluster) keyRead(q *inspect.Request) string {
+func (c Source) keyRead(q *inspect.Request) string {
 	of := c.storedAs(q)
 	if of == nil || q.Subresource != "" && q.Subresource != "status" {
 		return ""
@@ -77,7 +77,7 @@ func (c Cluster) keyRead(q *inspect.Request) string {
 }
 
 // storedAs returns the resource that stores what a request is for; nil: nothing is stored.
-func (c Cluster) storedAs(q *inspect.Request) *resource.Resource {
+func (c Source) storedAs(q *inspect.Request) *resource.Resource {
 	of := c.Catalogue.Resource(q.Group, q.Resource)
 	if of == nil || of.Storage == nil {
 		return nil
@@ -102,9 +102,9 @@ func (f changes) lastUnder(key string) (last written) {
 	return last
 }
 
-// unchanged says since when what a request has read is as it is.
-func (c Cluster) unchanged(q *inspect.Request, last written) string {
-	is := "it is not there"
+// unchanged describes since when the result of a read has not changed.
+func (c Source) unchanged(q *inspect.Request, last written) string {
+	is := "it does not exist"
 	switch {
 	case q.Verb == "list":
 		is = "nothing there has changed"
@@ -117,8 +117,8 @@ func (c Cluster) unchanged(q *inspect.Request, last written) string {
 	return fmt.Sprintf("%s since %s, %s %s", is, c.after(last.by.Time), c.clientOf(last.by.User, last.by.UserAgent), wordsOf(last.by))
 }
 
-// inVain says who has written an object since a request, without changing it.
-func (c Cluster) inVain(requests []inspect.Request, key string, since int64) string {
+// unchangedWrites lists who has written an object since a request without changing it.
+func (c Source) unchangedWrites(requests []inspect.Request, key string, since int64) string {
 	counts := map[string]int{}
 	var order []string
 	for i := range requests {
@@ -138,9 +138,9 @@ func (c Cluster) inVain(requests []inspect.Request, key string, since int64) str
 	return strings.Join(order, ", ")
 }
 
-// isForgotten tells whether an object has no owner, though its writer gives owners to others. An object
+// lacksOwner reports whether an object does not have an owner, though its writer gives owners to others. An object
 // that owns others needs none.
-func (f changes) isForgotten(last written) bool {
+func (f changes) lacksOwner(last written) bool {
 	if last.event == nil || last.event.Type == store.Deleted || gjson.Get(last.event.Record.Value, "metadata.ownerReferences.0").Exists() {
 		return false
 	}

@@ -51,7 +51,7 @@ func (s Suite) Check(ctx context.Context, w io.Writer, match *regexp.Regexp, lis
 	return list.Check(w, results)
 }
 
-// Has says whether a result is of a test in the suite's folders.
+// Has reports whether a result is of a test in the suite's folders.
 func (s Suite) Has(result string) bool { return slices.Contains(s.Folders, folderOf(Function(result))) }
 
 // folderOf returns the folder of a test that Function has returned.

@@ -146,7 +146,7 @@ func unanswered(r register, c call) register {
 	return after
 }
 
-// refused tells whether a code is that of a fault which struck before anything was written.
+// refused reports whether a code is that of a fault before anything was written.
 func refused(code int) bool {
 	return code == http.StatusForbidden || code == http.StatusTooManyRequests || code >= 500
 }

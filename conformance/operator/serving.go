@@ -54,7 +54,7 @@ func (r *reconciler) deploy(ctx context.Context, greeting *Greeting) (*apps.Depl
 	return deployment, err
 }
 
-// setServed sets the condition that tells whether the pods run.
+// setServed sets the condition that reports whether the pods run.
 func setServed(greeting *Greeting, deployment *apps.Deployment) (changed bool) {
 	condition := metav1.Condition{
 		Type: served, Status: metav1.ConditionFalse, Reason: "Waiting",

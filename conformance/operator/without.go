@@ -133,7 +133,7 @@ func runWithout(ctx context.Context, n int) error {
 	return nil
 }
 
-// within tells whether a rule is a part of another one. A client that may not watch lists in its place.
+// within reports whether a rule is a part of another one. A client that may not watch lists in its place.
 func within(part, of rbac.PolicyRule) bool {
 	if slices.Contains(of.Verbs, "watch") {
 		of.Verbs = append(slices.Clip(of.Verbs), "list")
@@ -144,7 +144,7 @@ func within(part, of rbac.PolicyRule) bool {
 	return all(part.APIGroups, of.APIGroups) && all(part.Resources, of.Resources) && all(part.Verbs, of.Verbs)
 }
 
-// wasRefused tells whether the roles did not allow something.
+// wasRefused reports whether the roles did not allow something.
 func (o *operator) wasRefused() bool {
 	return slices.ContainsFunc(o.cluster.Access(account).Requests, func(r inspect.AccessRequest) bool { return !r.Allowed })
 }

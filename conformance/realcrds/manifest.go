@@ -115,7 +115,7 @@ func inFolder(folder fs.FS) ([]manifest, error) {
 	return all, err
 }
 
-// leftOut says whether nothing in a folder of this name is meant to be installed:
+// leftOut reports whether nothing in a folder of this name is meant to be installed:
 // test data, the templates of Helm charts, and what a leading dot or underscore hides
 // from the go command too.
 func leftOut(folder string) bool {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setAvailable sets the condition that tells whether all pods serve the page.
+// setAvailable sets the condition that reports whether all pods serve the page.
 func setAvailable(site *Website, available int32) {
 	condition := metav1.Condition{
 		Type: Available, Status: metav1.ConditionTrue, Reason: "AllServing",
@@ -21,7 +21,7 @@ func setAvailable(site *Website, available int32) {
 	meta.SetStatusCondition(&site.Status.Conditions, condition)
 }
 
-// setRegistered sets the condition that tells whether the host belongs to the Website.
+// setRegistered sets the condition that reports whether the host belongs to the Website.
 func setRegistered(site *Website, err error) {
 	condition := metav1.Condition{
 		Type: Registered, Status: metav1.ConditionTrue, Reason: "Registered",

@@ -68,9 +68,9 @@ type WebsiteSpec struct {
 
 // Types of the conditions of a Website.
 const (
-	// Registered tells whether the host belongs to the Website.
+	// Registered reports whether the host belongs to the Website.
 	Registered = "Registered"
-	// Available tells whether as many pods serve the page as the spec says.
+	// Available reports whether as many pods serve the page as the spec demands.
 	Available = "Available"
 )
 

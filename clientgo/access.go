@@ -35,8 +35,8 @@ type Access struct {
 	Transport http.RoundTripper
 }
 
-// RESTConfig returns a new rest.Config on each call. It has no rate limit (QPS is -1), so that
-// tests do not wait for the limiter of a client. It asks for no compression, which costs more
+// RESTConfig returns a new rest.Config on each call. It does not limit the rate (QPS is -1), so that
+// tests do not wait for the limiter of a client. It disables compression, which costs more
 // than it saves on the loopback device.
 func (a Access) RESTConfig() *rest.Config {
 	cfg := &rest.Config{
@@ -64,7 +64,7 @@ const name = "fakecluster"
 // clientcmd) send credentials over HTTPS only, and would get a 401.
 func (a Access) Kubeconfig() ([]byte, error) {
 	if a.URL == "" {
-		return nil, errors.New("clientgo: no kubeconfig for an in-process cluster: it has no address that another process could reach")
+		return nil, errors.New("clientgo: no kubeconfig for an in-process cluster: other processes cannot reach it")
 	}
 	if a.Token != "" && !strings.HasPrefix(a.URL, "https://") {
 		return nil, errors.New("clientgo: no kubeconfig for a cluster with a token over plain HTTP: kubectl and clientcmd send credentials over https only")

@@ -127,7 +127,7 @@ func TestClusterWithoutUsableKubeconfigHasNone(t *testing.T) {
 		want   string
 	}{
 		{"in process", Access{Token: "secret", Transport: InProcess(http.NotFoundHandler())},
-			"clientgo: no kubeconfig for an in-process cluster: it has no address that another process could reach"},
+			"clientgo: no kubeconfig for an in-process cluster: other processes cannot reach it"},
 		{"a token over plain HTTP", Access{URL: "http://127.0.0.1:8080", Token: "secret"},
 			"clientgo: no kubeconfig for a cluster with a token over plain HTTP: kubectl and clientcmd send credentials over https only"},
 	} {

@@ -20,8 +20,8 @@ type Clients struct {
 	Discovery discovery.DiscoveryInterface
 	// Extensions reads and writes CustomResourceDefinitions.
 	Extensions apiextensions.Interface
-	// Mapper maps kinds to resources and back. It asks the server when it is first used,
-	// and again for a kind or resource that it does not know.
+	// Mapper maps kinds to resources and back. It queries the server when it is first used,
+	// and again for a kind or resource that it has not seen.
 	Mapper meta.ResettableRESTMapper
 }
 

@@ -13,8 +13,8 @@ import (
 
 // growingServer serves discovery of one group, once it is told to.
 type growingServer struct {
-	served bool
-	requests  int
+	served   bool
+	requests int
 }
 
 func (s *growingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

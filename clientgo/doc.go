@@ -1,6 +1,6 @@
 // Package clientgo is what a client of a cluster needs: a transport that calls
 // an API server's http.Handler without sockets, a rest.Config and a kubeconfig,
-// and the usual clients made from them. It knows an http.Handler or a URL and
+// and the usual clients made from them. It depends on an http.Handler or a URL and
 // nothing of the server behind it.
 //
 // # The in-process transport

@@ -57,7 +57,7 @@ type exchange struct {
 	sent     http.Header
 	length   int64
 	released bool
-	// untyped says that the handler set a Content-Type without a value, so that none is
+	// untyped is set if the handler set a Content-Type without a value, so that none is
 	// guessed.
 	untyped bool
 
@@ -68,14 +68,14 @@ type exchange struct {
 	lent     []byte
 	written  int64
 
-	// returned says that the handler has returned, so that nothing more will come.
+	// returned is set when the handler has returned, so that nothing more will come.
 	// failed is the error with which reads end, after what is buffered, in place of
 	// io.EOF. Both are set once.
 	returned bool
 	failed   error
-	// bodyClosed says that the client has closed the body of the response.
+	// bodyClosed is set when the client has closed the body of the response.
 	bodyClosed bool
-	// requestClosed says that the client's request body has been closed: by the handler
+	// requestClosed is set when the client's request body has been closed: by the handler
 	// if there is no failure.
 	requestClosed bool
 }
@@ -270,7 +270,7 @@ func (x *exchange) take(p []byte) int {
 	return n
 }
 
-// Close tells a handler that has not returned that the client has gone. It does not wait for
+// Close cancels the context of a handler that has not returned. It does not wait for
 // the handler.
 func (b responseBody) Close() error {
 	x := b.x

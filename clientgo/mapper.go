@@ -8,12 +8,12 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// mapper is client-go's deferred discovery mapper, which asks the server again when a kind is
+// mapper is client-go's deferred discovery mapper, which queries the server again when a kind is
 // missing. The deferred mapper does that only while its cache is not fresh, and client-go's
 // memory cache is fresh from the first answer on. So it would never find the kind of a CRD that
 // is created later.
 type mapper struct {
-	// It is not embedded, because its methods with a context would not ask again.
+	// It is not embedded, because its methods with a context would not query again.
 	deferred *restmapper.DeferredDiscoveryRESTMapper
 }
 

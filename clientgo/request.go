@@ -79,7 +79,7 @@ func (x *exchange) setBody(r *http.Request) {
 		x.requestClosed = body == nil
 		return
 	}
-	if r.ContentLength <= 0 { // zero with a body means that the client does not know it
+	if r.ContentLength <= 0 { // zero with a body means unknown
 		r.ContentLength = -1
 		r.TransferEncoding = []string{"chunked"}
 	}
@@ -121,7 +121,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 		if err := b.x.requestReadable(); err != nil {
 			return n, err // it has been closed during the read
 		}
-		// The client's reader failed. The client is told why. The handler sees what a
+		// The client's reader failed. The client gets its error. The handler sees what a
 		// server sees whose peer stops in the middle of a body.
 		b.x.abort(err)
 		return n, io.ErrUnexpectedEOF

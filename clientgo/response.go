@@ -58,7 +58,7 @@ func (w responseWriter) FlushError() error {
 }
 
 // SetReadDeadline and SetWriteDeadline return http.ErrNotSupported to http.ResponseController,
-// which makes two values for its error if there are no such methods.
+// which allocates two values for its error if these methods do not exist.
 func (w responseWriter) SetReadDeadline(time.Time) error { return http.ErrNotSupported }
 
 // SetWriteDeadline is SetReadDeadline's counterpart.
@@ -140,7 +140,7 @@ func (x *exchange) setHeader(code int) {
 }
 
 // release gives the header to the client. It is completed by the rules of net/http from the
-// bytes that are known so far: what is buffered, followed by next. x.mu is held.
+// bytes received so far: those buffered, followed by next. x.mu is held.
 func (x *exchange) release(next []byte) {
 	if x.released {
 		return
@@ -171,7 +171,7 @@ func (x *exchange) release(next []byte) {
 	}
 	if x.length < 0 || transferEncoding {
 		x.length = -1
-		delete(h, "Content-Length") // it is no number, or contradicts the encoding
+		delete(h, "Content-Length") // it is not a number, or contradicts the encoding
 	}
 
 	if _, typed := h["Content-Type"]; !typed && !x.untyped && !transferEncoding && h.Get("Content-Encoding") == "" {

@@ -20,9 +20,9 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 	b1 := Record{Key: "/b/1", Value: "B", Tag: "tag", Index: "index", Revision: 9, Created: 4}
 
 	for name, c := range map[string]struct {
-		do   func(*Store) (Record, error)
-		want Record // of the write
-		err  error
+		do        func(*Store) (Record, error)
+		want      Record // of the write
+		err       error
 		committed []Record
 	}{
 		"of a create": {
@@ -47,14 +47,14 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 			do: func(s *Store) (Record, error) {
 				return s.Delete("/b/1", 4, Write{Make: value, After: []Update{update("/a/1", 5, "A")}})
 			},
-			want: Record{Key: "/b/1", Value: "v", Revision: 8, Created: 4},
+			want:      Record{Key: "/b/1", Value: "v", Revision: 8, Created: 4},
 			committed: []Record{{Key: "/a/1", Value: "A", Tag: "tag", Index: "index", Revision: 9, Created: 2}},
 		},
 		"before and after a create": {
 			do: func(s *Store) (Record, error) {
 				return s.Create("/c", Write{Make: value, Before: []Update{update("/a/1", 5, "A")}, After: []Update{update("/b/1", 4, "B")}})
 			},
-			want: Record{Key: "/c", Value: "v", Revision: 9, Created: 9},
+			want:      Record{Key: "/c", Value: "v", Revision: 9, Created: 9},
 			committed: []Record{a1, {Key: "/b/1", Value: "B", Tag: "tag", Index: "index", Revision: 10, Created: 4}},
 		},
 		"one after is at another revision": {

@@ -1,6 +1,6 @@
 // Package store keeps objects as strings of bytes under keys, as etcd does for a real API server: one revision
 // counter for everything, compare-and-swap writes, reads of the present and of the past, and watches that miss nothing.
-// It knows keys, values and revisions. It does not know what the values mean.
+// It stores values under keys, with revisions, and does not interpret the values.
 //
 // # The idea
 //
@@ -17,10 +17,10 @@
 // the present is /a "three" and /b "two". A list at revision 3 undoes event 4 and finds /a "one". A cursor after
 // revision 2 reads the events 3 and 4.
 //
-// A list decodes all of its records. A [Scan] decodes a record when it is asked for. To select records quickly, a
+// A list decodes all of its records. A [Scan] decodes a record when it is requested. To select records quickly, a
 // writer gives them an index beside the value; a scan reads the index without the value.
 //
-// The history is bounded, by a number of revisions and of bytes. [Store.Oldest] says where it begins: the state at
+// The history is bounded, by a number of revisions and of bytes. [Store.Oldest] returns where it begins: the state at
 // that revision can still be read, and the changes after it can still be watched. A reader that needs older revisions
 // gets a [*CompactedError].
 //
@@ -46,7 +46,7 @@
 //     updates of other keys that commit before it, in the same instant, each with a revision of its own.
 //   - Records and events do not change. Callers may keep and share them.
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
-//   - A commit comes before its notification: a watcher that is told of a revision can read it.
+//   - A commit comes before its notification: a watcher that is notified of a revision can read it.
 //   - What a file has is what some reader could have seen: a commit is in it as a whole or not at all.
 //   - What was synced, or in a file when it was closed, is there when the file is opened again, or the file is refused.
 //   - A store renames a file over its own only, and writes to its file only while that is at its path.
@@ -55,13 +55,13 @@
 //
 // # Locks, in the order they are taken
 //
-//  1. Store.write: one writer at a time, from the judgement of its preconditions until its commit. Write.Make runs
+//  1. Store.write: one writer at a time, from the check of its preconditions until its commit. Write.Make runs
 //     under it, and under no other lock, so that readers do not wait for it.
 //  2. buntdb's own lock. It guards all of the present: the records, the indexes beside them, and which revision of
-//     the log they are at. Whoever reads the newest revision within a transaction reads that of the records it sees.
+//     the log they are at. A transaction that reads the newest revision gets that of the records it sees.
 //  3. file.mu: the file's handle and how far it is on the disk, which a timer uses too. Writes and syncs of the file run
 //     under it.
-//  4. changes.mu: the channel that tells of the next commit. A leaf; nothing blocks while it is held.
+//  4. changes.mu: the channel that is closed at the next commit. A leaf; nothing blocks while it is held.
 //
 // # Goroutines and testing/synctest
 //

@@ -13,17 +13,17 @@ var ErrClosed = errors.New("the store is closed")
 // ErrNotFound is matched by every [NotFoundError]: errors.Is(err, ErrNotFound).
 var ErrNotFound = errors.New("not found")
 
-// NotFoundError says that a key has no record at the requested revision.
+// NotFoundError is the error for a key that does not have a record at the requested revision.
 type NotFoundError struct {
 	Key string
 }
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("key %q: not found", e.Key) }
 
-// Is tells whether target is [ErrNotFound].
+// Is reports whether target is [ErrNotFound].
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// ExistsError says that a key to be created has a record already. Current is that record.
+// ExistsError is the error of a create of a key that has a record already. Current is that record.
 type ExistsError struct {
 	Key     string
 	Current Record
@@ -33,8 +33,8 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("key %q: exists since revision %d", e.Key, e.Current.Created)
 }
 
-// ConflictError says that a key's record is not at the revision that the writer expected. Current is the present
-// record, so that the writer can judge again without reading it.
+// ConflictError is the error of a write that expected another revision of the key's record. Current is the present
+// record, so that the writer can check again without reading it.
 type ConflictError struct {
 	Key      string
 	Current  Record
@@ -45,7 +45,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write expected %d", e.Key, e.Current.Revision, e.Expected)
 }
 
-// PreconditionError says that a [Precondition] of a write does not hold. Current is the revision of the key's
+// PreconditionError is the error of a write whose [Precondition] does not hold. Current is the revision of the key's
 // record, 0 if it has none.
 type PreconditionError struct {
 	Key      string
@@ -57,7 +57,7 @@ func (e *PreconditionError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write requires %d", e.Key, e.Current, e.Required)
 }
 
-// CompactedError says that the history does not reach back to a revision. Oldest is the oldest revision that it
+// CompactedError is the error for a revision that the history does not reach back to. Oldest is the oldest revision that it
 // reaches.
 type CompactedError struct {
 	Requested int64
@@ -68,7 +68,7 @@ func (e *CompactedError) Error() string {
 	return fmt.Sprintf("revision %d has been forgotten, history begins at %d", e.Requested, e.Oldest)
 }
 
-// FutureError says that a revision has not been committed yet. Current is the newest.
+// FutureError is the error for a revision that has not been committed yet. Current is the newest.
 type FutureError struct {
 	Requested int64
 	Current   int64
@@ -78,13 +78,13 @@ func (e *FutureError) Error() string {
 	return fmt.Sprintf("revision %d is yet to come, the newest is %d", e.Requested, e.Current)
 }
 
-// FileError says that the data file could not take a write. The write has not been made: it has no revision, and no
+// FileError is the error of a write that the data file could not take. The write has not been made: it has no revision, and no
 // reader sees it, now or when the file is opened again.
 type FileError struct {
 	Path string
 	Err  error
-	// Final says that the file takes no more writes, because it is not known what is on the disk, or because the file is
-	// not at its path any more. Opening it again settles that.
+	// Final is set if the file takes no more writes, because the content of the disk is unknown, or because the file is
+	// not at its path any more. Opening it again resolves that.
 	Final bool
 }
 
@@ -98,7 +98,7 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Full tells whether there is no space for more.
+// Full reports whether the disk is full.
 func (e *FileError) Full() bool {
 	return errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT) || errors.Is(e.Err, syscall.EFBIG)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Sync says when writes to a file are synced to the disk, so that they survive a power failure. A
+// Sync selects when writes to a file are synced to the disk, so that they survive a power failure. A
 // process that ends, even by SIGKILL, loses nothing either way, because the system has what was
 // written.
 type Sync int
@@ -94,7 +94,7 @@ func (f *file) append(fr frame) error {
 	return nil
 }
 
-// settle syncs the file and marks it as complete up to its size.
+// syncAndMark syncs the file and marks it as complete up to its size.
 func (f *file) syncAndMark(size int64) error {
 	err := f.handle.Sync()
 	if err == nil {
@@ -102,7 +102,7 @@ func (f *file) syncAndMark(size int64) error {
 		_, err = f.handle.WriteAt(markOf(size), markOffset)
 	}
 	if err != nil {
-		// What is on the disk now is unknown, even of what an earlier sync has promised.
+		// The content of the disk is now unknown, even of data that an earlier sync has written.
 		return f.fail(err)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (f *file) syncAndMark(size int64) error {
 // errGone is the error of a file that is not at its path any more. What would be written to it could not be found.
 var errGone = errors.New("it has been deleted, moved or replaced while it was open")
 
-// inPlace returns why nothing can be written to the file; nil: it can.
+// inPlace returns the reason why nothing can be written to the file, or nil.
 func (f *file) inPlace() error {
 	if f.broken != nil {
 		return f.broken
@@ -122,7 +122,7 @@ func (f *file) inPlace() error {
 	return nil
 }
 
-// breaks notes and reports why nothing can be written any more, once.
+// fail stores and reports the reason why nothing can be written any more, once.
 func (f *file) fail(why error) error {
 	if f.broken == nil {
 		f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}

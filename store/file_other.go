@@ -14,7 +14,7 @@ var errNoLock = errors.New("a cluster cannot be kept in a file on " + runtime.GO
 // openRegular opens a regular file.
 func openRegular(path string, flag int) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	return os.OpenFile(path, flag, 0o600)
 }

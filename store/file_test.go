@@ -348,14 +348,14 @@ func TestWhichFilesAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"open":        "another fakecluster has it open",
 		"rewritten":   "another fakecluster has it open",
-		"precious":    "this is no data of fakecluster (at byte 0)",
+		"precious":    "this is not data of fakecluster (at byte 0)",
 		"newer":       "a newer fakecluster has written this data, in format 3; this one reads formats up to 2 (at byte 0)",
-		"numberless":  "the format of this data of fakecluster has no number (at byte 0)",
+		"numberless":  "the format of this data of fakecluster does not have a number (at byte 0)",
 		"truncated":   "the data is damaged, or not all of it is there (at byte 27)",
 		"dangling":    "it is a symbolic link, which is not followed",
 		"link":        "it is a symbolic link, which is not followed",
 		"folder":      "is a directory",
-		"pipe":        "it is no regular file",
+		"pipe":        "it is not a regular file",
 		"no/where":    "no such file or directory",
 		"precious/in": "not a directory",
 	} {

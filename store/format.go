@@ -41,7 +41,7 @@ import (
 // since. A stream has no mark; it is format 1, as were data files before there was a mark.
 //
 // "synced" is the offset up to which the file was synced when the frame was written. It serves where the mark is older:
-// if a later frame says that a damaged frame was synced, it has been damaged since. If neither says so, the
+// if a later frame records that a damaged frame was synced, it has been damaged since. If neither does, the
 // damaged frame is the beginning of a tail that was not completely written before a power failure.
 const (
 	formatName   = "fakecluster data, format "
@@ -119,7 +119,7 @@ func (f frame) close(offset int64) ([]byte, error) {
 	return f, nil
 }
 
-// FormatError says that a stream or a file does not have the data of a store, or not all of
+// FormatError is the error of a stream or a file that does not have the data of a store, or not all of
 // it.
 type FormatError struct {
 	Offset int64 // where it goes wrong
@@ -153,9 +153,9 @@ func (f *frames) begin() (version int, err error) {
 	version, err = strconv.Atoi(digits)
 	switch {
 	case !named:
-		return 0, f.wrong("this is no data of fakecluster")
+		return 0, f.wrong("this is not data of fakecluster")
 	case !ended || err != nil || version < 1:
-		return 0, f.wrong("the format of this data of fakecluster has no number")
+		return 0, f.wrong("the format of this data of fakecluster does not have a number")
 	case version > fileFormat:
 		return 0, f.wrong("a newer fakecluster has written this data, in format %d; this one reads formats up to %d", version, fileFormat)
 	}

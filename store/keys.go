@@ -145,7 +145,7 @@ func rangeOf(prefix, start string) keyRange {
 	return r
 }
 
-// contains says whether a key is in the range.
+// contains reports whether a key is in the range.
 func (r keyRange) contains(key string) bool {
 	return key >= r.start && (r.end == "" || key < r.end)
 }

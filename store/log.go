@@ -9,9 +9,9 @@ import (
 type EventType int
 
 const (
-	Created EventType = iota // the key had no record
+	Created EventType = iota // the key did not have a record
 	Updated                  // the key's record was replaced
-	Deleted                  // the key has no record any more
+	Deleted                  // the key no longer has a record
 )
 
 func (t EventType) String() string {
@@ -48,14 +48,14 @@ func (e *Event) size() int64 {
 }
 
 // log is the history: the event of each revision in (oldest, revision]. The events are in a ring; the slot of a
-// revision is its remainder by the ring's length. Readers need no lock. One writer at a time appends and forgets.
+// revision is its remainder by the ring's length. Readers do not lock. One writer at a time appends and trims.
 //
 // The ring of slots below holds revisions 7 to 10, oldest is 6:
 //
 //	slot   0   1   2   3   4   5   6   7
 //	event  8   9  10   -   -   -   -   7
 //
-// A reader compares the revision of the event in a slot with the one that it wants. If the slot is empty or has a
+// A reader compares the revision of the event in a slot with the requested one. If the slot is empty or has a
 // newer event, the wanted event has been forgotten. The writer empties the slots of forgotten events one by one, so
 // that their memory is free at once, even while others read.
 type log struct {
@@ -147,7 +147,7 @@ func (l *log) events() []*Event {
 	return events
 }
 
-// trim forgets the events beyond the bounds. The newest event stays whatever its size, so that a watcher that keeps up
+// trim drops the events beyond the bounds. The newest event stays whatever its size, so that a watcher that keeps up
 // sees every event.
 func (l *log) trim() {
 	revision := l.revision.Load()

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// FileOptions say how a store is kept in a file. The zero value is useful.
+// FileOptions configure how a store is kept in a file. The zero value is useful.
 type FileOptions struct {
 	Sync Sync
 	// From is what the store begins with if the file is new; nil: nothing. A file with data ignores
@@ -45,7 +45,7 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 		return nil, err
 	}
 	if f.Sync != SyncAlways && f.Sync != SyncEverySecond {
-		return nil, fmt.Errorf("data file %s: there is no way %d of syncing", path, f.Sync)
+		return nil, fmt.Errorf("data file %s: unknown Sync %d", path, f.Sync)
 	}
 	if f.Report == nil {
 		f.Report = func(error) {}
@@ -107,7 +107,7 @@ func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error)
 	}
 	switch {
 	case err != nil:
-	case b.version < fileFormat: // it is new, or has no mark
+	case b.version < fileFormat: // it is new, or without a mark
 		err = s.writeAnew()
 	case torn || b.complete < f.size:
 		err = f.syncAndMark(f.size)

@@ -15,7 +15,7 @@ func (s *Snapshot) Write(w io.Writer, meta string) error {
 	return err
 }
 
-// write returns how many bytes it has written. The mark of a data file says that none of them is complete yet.
+// write returns how many bytes it has written. The mark of a data file records that none of them is complete yet.
 func (s *Snapshot) write(w io.Writer, version int, meta string) (int64, error) {
 	out := &output{to: bufio.NewWriterSize(w, 64<<10)}
 	out.bytes([]byte(formatLine(version)))
@@ -128,11 +128,11 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 type building struct {
 	frames   *frames
 	version  int   // of the format
-	complete int64 // the offset up to which the data was complete once; 0: it is not known
+	complete int64 // the offset up to which the data was complete once; 0: unknown
 	meta     string
 	oldest   int64 // that the history begins after
 	newest   int64
-	promised int64           // the revision up to which the first frame says that the data goes
+	promised int64           // the last revision of the data, by the first frame
 	begun    bool            // the state at the oldest revision is complete
 	items    map[string]item // the present
 	events   []*Event
@@ -269,7 +269,7 @@ func (b *building) play(p kindOf) error {
 	case metaFrame:
 		b.meta = p.text()
 	default:
-		return b.frames.wrong("there is no frame %q", p.kind)
+		return b.frames.wrong("unknown frame %q", p.kind)
 	}
 	if !p.done() {
 		return b.frames.wrong("a frame %q is malformed", p.kind)

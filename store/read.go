@@ -48,7 +48,7 @@ func (s *Store) GetAt(key string, revision int64) (Record, error) {
 	return current, nil
 }
 
-// ListOptions say which part of a prefix to list. The zero value is all of it, as it is now.
+// ListOptions select which part of a prefix to list. The zero value selects all of it, at the newest revision.
 type ListOptions struct {
 	// Start is the key to begin at. It need not have a record. If it is empty or before the prefix, the list begins
 	// with the first key of the prefix.
@@ -93,7 +93,7 @@ func (s *Store) List(prefix string, o ListOptions) (List, error) {
 	return list, nil
 }
 
-// Scan is a [List] that decodes a record only when it is asked for. It is for readers that need few of the records,
+// Scan is a [List] that decodes a record only when it is requested. It is for readers that need few of the records,
 // or one after the other. It is immutable and safe for concurrent use.
 type Scan struct {
 	items []item

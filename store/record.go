@@ -81,7 +81,7 @@ func appendHead(h []byte, r Record) []byte {
 	return binary.AppendUvarint(h, uint64(len(r.Index)))
 }
 
-// wellFormed tells whether a text from outside can be decoded, to a record with possible revisions.
+// wellFormed reports whether a text from outside can be decoded, to a record with possible revisions.
 func wellFormed(encoded string) bool {
 	var numbers [4]uint64 // created, age, and the lengths of the tag and the index
 	left := encoded
@@ -114,7 +114,7 @@ func (r *Record) decode(key, encoded string) {
 	r.Created = int64(h.created)
 }
 
-// head is the beginning of an encoded record. It says where the parts are: the tag begins at start, then come the
+// head is the beginning of an encoded record. It has the offsets of the parts: the tag begins at start, then come the
 // index and the value.
 type head struct {
 	created, age      uint64

@@ -10,7 +10,7 @@ import (
 //
 // It has two layers. base holds the records that the store was loaded with: sorted, immutable, and shared with other
 // stores that were loaded from the same snapshot. db holds what has been written since, with a tombstone for each key
-// of base that was deleted. A store that was opened empty has no base.
+// of base that was deleted. A store that was opened empty does not have a base.
 //
 // Two indexes stand beside db, for what its tree is slow at. The lock of db guards them too: they are read in its
 // transactions, and written in its writable transactions after db, because only db could fail.
@@ -25,7 +25,7 @@ type state struct {
 // release drops everything beside a closed db.
 func (s *state) release() { s.base, s.byKey, s.keys = nil, nil, keys{} }
 
-// get returns the item of a key; it is a tombstone if the key has no record.
+// get returns the item of a key; it is a tombstone if the key does not have a record.
 func (s *state) get(key string) item {
 	if encoded, ok := s.byKey[key]; ok {
 		return item{key: key, encoded: encoded}
@@ -78,7 +78,7 @@ func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
 	if n == 0 {
 		return items
 	}
-	// The range has n items, so there is no need to compare keys with its end. That saves reading the keys, which are
+	// The range has n items, so keys need not be compared with its end. That saves reading the keys, which are
 	// not in the processor's cache. The only possible error is that tx has ended.
 	if len(base) == 0 && len(past) == 0 {
 		// This is the usual case: nothing to merge, and no tombstones.
@@ -104,7 +104,7 @@ func (s *state) items(tx *buntdb.Tx, r keyRange, past []item, n int) []item {
 	return items
 }
 
-// sequence calls yield with items, in the order of their keys, until there are no more or yield returns false.
+// sequence calls yield with items, in the order of their keys, until the end or until yield returns false.
 type sequence func(yield func(item) bool)
 
 // merge makes one sequence of two. If both have a key, the item of the slice wins if over is true.

@@ -15,7 +15,7 @@ const (
 	DefaultHistoryBytes     = 256 << 20
 )
 
-// Options bound the history that a store keeps. When a bound is reached, the store forgets the oldest revisions. It
+// Options bound the history that a store keeps. When a bound is reached, the store drops the oldest revisions. It
 // always keeps the newest.
 type Options struct {
 	// HistoryRevisions is the largest number of revisions to keep. 0 means DefaultHistoryRevisions.
@@ -61,7 +61,7 @@ func Open(o Options) (*Store, error) {
 }
 
 // Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Closing again
-// does nothing. A store in a file is on the disk when Close returns; the error says that it may not be.
+// does nothing. A store in a file is on the disk when Close returns; an error means that it may not be.
 //
 // In a testing/synctest bubble, Close returns after a bit more than a second of the bubble's time, when the store's
 // last goroutine has ended.
@@ -78,7 +78,7 @@ func (s *Store) close() error {
 	s.closed.Store(true)
 	s.frozen = nil
 	_ = s.state.db.Close() // a database in memory fails only if it is closed already
-	s.state.release()      // there are no more transactions
+	s.state.release()      // transactions have ended
 	var err error
 	if s.file != nil {
 		err = s.file.close()
@@ -95,7 +95,7 @@ func (s *Store) Revision() int64 { return s.log.revision.Load() }
 // Oldest returns the oldest revision at which the store can be read, and after which it can be watched.
 func (s *Store) Oldest() int64 { return s.log.oldest.Load() }
 
-// Compact forgets the history before a revision, as etcd does. The state at the revision and all changes after it can
+// Compact drops the history before a revision, as etcd does. The state at the revision and all changes after it can
 // still be read, and the revision becomes [Store.Oldest]. If it is that already, nothing happens. Compact fails with a
 // [*CompactedError] for an older revision, and with a [*FutureError] for one after [Store.Revision].
 func (s *Store) Compact(revision int64) error {

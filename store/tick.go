@@ -18,7 +18,7 @@ const afterAll = "\xff"
 //
 // That goroutine looks every second which entries have expired. No record ever does, so it would
 // only cost: in a testing/synctest bubble, time passes as fast as its goroutines let it, and a year
-// has 31 million seconds. So there is one entry that has expired from the start, and whoever is told
+// has 31 million seconds. So there is one entry that has expired from the start, and the one that is notified
 // of it, which is that goroutine, ends. Reads never reach the entry: they stop at the last record.
 func openInMemory() (*buntdb.DB, error) {
 	db, err := buntdb.Open(":memory:")
@@ -47,8 +47,8 @@ func openInMemory() (*buntdb.DB, error) {
 // Close waits in the same way.
 func waitForTick() { <-time.NewTimer(buntdbTick + time.Millisecond).C }
 
-// inBubble tells whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform, the time
-// has no monotonic reading. Round(0) removes that reading, so it changes the time only outside.
+// inBubble reports whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform, the time
+// does not have a monotonic reading. Round(0) removes that reading, so it changes the time only outside.
 func inBubble() bool {
 	now := time.Now()
 	return now == now.Round(0)

@@ -50,7 +50,7 @@ type Update struct {
 }
 
 // Precondition is a condition on a key at the commit of a write to another key: its record has this revision, or, for
-// revision 0, it has no record. With Prefix it is a condition on all keys that begin with Key: none of them has changed
+// revision 0, it does not have a record. With Prefix it is a condition on all keys that begin with Key: none of them has changed
 // since the revision.
 type Precondition struct {
 	Key      string
@@ -96,7 +96,7 @@ func expect(key string, revision int64) func(Record, bool) error {
 	}
 }
 
-// commit makes one write if judge returns no error and the preconditions hold.
+// commit makes one write if check returns no error and the preconditions hold.
 func (s *Store) commit(t EventType, key string, w Write, check func(current Record, found bool) error) (Record, error) {
 	r, others, err := s.commitLocked(t, key, w, check)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *Store) require(preconditions []Precondition) error {
 	return nil
 }
 
-// requireUnchanged looks for a change of a prefix. Where the history does not tell, there may have been one.
+// requireUnchanged looks for a change of a prefix. If the history does not reach back, it assumes one.
 func (s *Store) requireUnchanged(p Precondition) error {
 	for e, err := range s.log.between(p.Revision, s.log.revision.Load()) {
 		if err != nil {

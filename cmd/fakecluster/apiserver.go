@@ -15,7 +15,7 @@ import (
 )
 
 // kubeAPIServer is the command under the name kube-apiserver: the bare API server, without
-// controllers, as its flags say. It returns the exit status.
+// controllers, configured by its flags. It returns the exit status.
 func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags, err := serverflags.Parse(args)
 	switch {
@@ -53,8 +53,8 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return 0
 }
 
-// missing says which flags a real server does not start without, in its words. This one needs none of
-// them: a cluster in Go has a key of its own. But a suite that forgets one has to learn of it here, too.
+// missing returns the errors of a real server for missing flags, in its words. fakecluster does not need
+// these flags, but a suite that lacks one has to fail here, too.
 func missing(flags *serverflags.Flags) error {
 	var errs []error
 	if len(flags.List("etcd-servers")) == 0 {
@@ -77,8 +77,8 @@ func missing(flags *serverflags.Flags) error {
 }
 
 const apiServerHelp = `kube-apiserver is fakecluster under another name, for test suites that start a
-control plane: the API server alone, with nothing behind it. What is written to it
-is gone with the process. It serves HTTPS on a loopback address until SIGINT or
+control plane: the API server alone, without controllers. Its objects are lost when
+the process ends. It serves HTTPS on a loopback address until SIGINT or
 SIGTERM, and ends with the process that started it in a process group of its own, as
 envtest does. Without --secure-port, --bind-address, --authorization-mode,
 --anonymous-auth and --etcd-compaction-interval it is as with 6443, 127.0.0.1,

@@ -27,15 +27,15 @@ func envtestCommand() *cobra.Command {
 		Use:   "envtest",
 		Short: "Print a folder for KUBEBUILDER_ASSETS",
 		Long: `Print a folder with kube-apiserver, etcd and kubectl in it, which are this command
-under other names. A test suite that uses envtest runs on fakecluster with it,
-unchanged and whatever version of the Kubernetes libraries it is built with.
+under other names. With it, a test suite that uses envtest runs on fakecluster
+unchanged, with any version of the Kubernetes libraries.
 
 The folder is in your cache folder, readable by you alone. There is one for each
-version of this command. Those that have not been asked for in 30 days are removed.
+version of this command. Folders that were not used for 30 days are removed.
 A folder that belongs to another user, or that others can write to, is refused.
 
-kube-apiserver takes the flags of the real one; "kube-apiserver --help" says what it
-does with them. kubectl runs the kubectl on your PATH.`,
+kube-apiserver takes the flags of the real one; "kube-apiserver --help" lists
+them. kubectl runs the kubectl on your PATH.`,
 		Example: `  KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...
   $(fakecluster envtest)/kube-apiserver --help`,
 		Args: cobra.NoArgs,
@@ -74,7 +74,7 @@ func cachedAssets(cache, executable string, now time.Time) (string, error) {
 }
 
 // assets returns the folder below the cache that has copies of an executable under the names of a
-// control plane. It makes the folder if it is not there. The folder is named after the content of
+// control plane. It makes the folder if it does not exist. The folder is named after the content of
 // the executable, which may be a temporary file of the go command.
 func assets(cache, executable string, now time.Time) (string, error) {
 	source, err := os.Open(executable)
@@ -103,7 +103,7 @@ func assets(cache, executable string, now time.Time) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	// The time of the folder says when it was last asked for. Errors here do not matter to this
+	// The time of the folder is that of its last use. Errors here do not matter to this
 	// call.
 	_ = os.Chtimes(folder, now, now)
 	removeOld(cache, now.Add(-keptFor))
@@ -138,7 +138,7 @@ func makeAssets(cache, folder string, source io.Reader) error {
 	return nil
 }
 
-// removeOld removes folders that have not been asked for since a time, and what killed calls
+// removeOld removes folders that have not been used since a time, and files that killed calls
 // have left behind.
 func removeOld(cache string, since time.Time) {
 	all, err := os.ReadDir(cache)

@@ -256,7 +256,7 @@ func TestControlPlane(t *testing.T) {
 	}
 }
 
-func TestProgramsAreAsked(t *testing.T) {
+func TestProgramsAnswerVersionAndHelp(t *testing.T) {
 	flag := func(of, name string) bool { // as envtest looks for a flag
 		return regexp.MustCompile(`(?m)^\s*--` + name + `\b`).MatchString(of)
 	}
@@ -292,10 +292,10 @@ func TestProgramsAreAsked(t *testing.T) {
 		{"kube-apiserver", with("--tls-cert-file="+missing, "--tls-private-key-file="+missing), 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", with("--authorization-mode=Webhook"), 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},
 		{"etcd", []string{"--listen-client-urls=ftp://127.0.0.1"}, 1, "", "etcd: --listen-client-urls: \"ftp://127.0.0.1\" is neither a http nor a https URL\n"},
-		{"etcd", []string{"--listen-client-urls=http://192.0.2.1:1"}, 1, "", "etcd: --listen-client-urls: 192.0.2.1 is no loopback address; fakecluster listens on no other\n"},
+		{"etcd", []string{"--listen-client-urls=http://192.0.2.1:1"}, 1, "", "etcd: --listen-client-urls: 192.0.2.1 is not a loopback address; fakecluster listens on loopback addresses only\n"},
 		{"etcd", []string{"--listen-client-urls=https://127.0.0.1:0", "--cert-file", missing}, 1, "", "etcd: --cert-file and --key-file: open " + missing + ": no such file or directory\n"},
 		{"etcd", []string{"start"}, 1, "", "etcd: \"start\" is not a valid flag\n"},
-		{"kubectl", []string{"get", "pods"}, 1, "", "kubectl: fakecluster has none of its own, and there is none on the PATH.\nInstall it: https://kubernetes.io/docs/tasks/tools/\n"},
+		{"kubectl", []string{"get", "pods"}, 1, "", "kubectl: fakecluster does not contain kubectl, and it is not on the PATH.\nInstall it: https://kubernetes.io/docs/tasks/tools/\n"},
 	} {
 		status, stdout, stderr := runProgram(t, asset(t, c.program), c.args...)
 		if status != c.status || stdout != c.stdout || stderr != c.stderr {

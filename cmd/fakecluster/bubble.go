@@ -18,7 +18,7 @@ import (
 func inTest(ctx context.Context, f func(context.Context) int) {
 	testing.Init()
 	if err := flag.CommandLine.Parse(nil); err != nil { // those of the process are not of package testing
-		panic(err) // nothing is no mistake
+		panic(err) // no arguments cannot be wrong
 	}
 	testing.Main(
 		func(string, string) (bool, error) { return true, nil },

@@ -86,7 +86,7 @@ func (k *killing) kill(t *testing.T) {
 // told is what a client knows of an object: what the last answer said, and what it has asked for
 // without an answer.
 type told struct {
-	is    state
+	is   state
 	sent *state
 }
 
@@ -379,10 +379,10 @@ func TestSnapshotCommand(t *testing.T) {
 		want   string
 	}{
 		{[]string{"snapshot", at("precious")}, 1, "snapshot: " + at("precious") + " exists and is not a snapshot of fakecluster: not overwriting it"},
-		{[]string{"serve", "--snapshot", at("precious")}, 1, "serve: data file " + at("precious") + ": this is no data of fakecluster (at byte 0)"},
-		{[]string{"serve", "--data", at("precious")}, 1, "serve: WithDataFile: data file " + at("precious") + ": this is no data of fakecluster (at byte 0)"},
-		{[]string{"serve", "--fsync", "always"}, 2, "serve: --fsync: without --data there is no file"},
-		{[]string{"serve", "--data", data, "--fsync", "never"}, 2, `serve: --fsync: there is no "never"; there are always and second`},
+		{[]string{"serve", "--snapshot", at("precious")}, 1, "serve: data file " + at("precious") + ": this is not data of fakecluster (at byte 0)"},
+		{[]string{"serve", "--data", at("precious")}, 1, "serve: WithDataFile: data file " + at("precious") + ": this is not data of fakecluster (at byte 0)"},
+		{[]string{"serve", "--fsync", "always"}, 2, "serve: --fsync: needs --data"},
+		{[]string{"serve", "--data", data, "--fsync", "never"}, 2, `serve: --fsync: "never" is neither always nor second`},
 	} {
 		if _, stderr := play(c.status, c.args...); stderr != "fakecluster: "+c.want+"\n" {
 			t.Errorf("%q: stderr %q, want %q", c.args, stderr, c.want)

@@ -22,7 +22,7 @@ func etcd(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, etcdHelp)
 		return 0
 	case flags["version"] != "":
-		fmt.Fprintln(stdout, "etcd of fakecluster, which holds nothing")
+		fmt.Fprintln(stdout, "etcd of fakecluster, which stores nothing")
 		return 0
 	}
 	if err == nil {
@@ -35,7 +35,7 @@ func etcd(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-var errHelp = errors.New("help is asked for")
+var errHelp = errors.New("help requested")
 
 // readEtcdFlags reads flags by their names: -x, --x, each with =value, a value that follows, or
 // none.
@@ -110,7 +110,7 @@ func listenAt(address, certificate, key string) (net.Listener, error) {
 		return nil, fmt.Errorf("--listen-client-urls: %q is neither a http nor a https URL", address)
 	}
 	if host := at.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
-		return nil, fmt.Errorf("--listen-client-urls: %s is no loopback address; fakecluster listens on no other", host)
+		return nil, fmt.Errorf("--listen-client-urls: %s is not a loopback address; fakecluster listens on loopback addresses only", host)
 	}
 	var config *tls.Config
 	if at.Scheme == "https" {
@@ -118,7 +118,7 @@ func listenAt(address, certificate, key string) (net.Listener, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--cert-file and --key-file: %w", err)
 		}
-		// HTTP/1.1 is enough to be asked whether one is healthy, and GODEBUG=http2server=0 does not
+		// HTTP/1.1 is enough for health checks, and GODEBUG=http2server=0 does not
 		// change it.
 		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	}
@@ -130,7 +130,7 @@ func listenAt(address, certificate, key string) (net.Listener, error) {
 }
 
 const etcdHelp = `etcd is fakecluster under another name, for test suites that start a control plane.
-It answers /health, /healthz, /livez and /readyz until SIGINT or SIGTERM, and holds
+It answers /health, /healthz, /livez and /readyz until SIGINT or SIGTERM, and stores
 nothing: the kube-apiserver beside it keeps its objects in memory. It ends with the
 process that started it in a process group of its own, as envtest does.
 

@@ -27,7 +27,7 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	return func() { removeKubeconfig(path, content) }, nil
 }
 
-// writeOwn writes content to a file, and reports whether the file is new. One that is there is replaced
+// writeOwn writes content to a file, and reports whether the file is new. An existing file is replaced
 // if it is empty or what ours accepts. It looks at the file last, right before it takes its place.
 func writeOwn(path string, content []byte, what string, ours func([]byte) bool) (isNew bool, err error) {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
@@ -54,7 +54,7 @@ func writeOwn(path string, content []byte, what string, ours func([]byte) bool) 
 	return isNew, os.Rename(file.Name(), path)
 }
 
-// replaceable returns an error for a file that must not be replaced, and reports whether there is none.
+// replaceable returns an error for a file that must not be replaced, and reports whether the file does not exist.
 func replaceable(path, what string, ours func([]byte) bool) (isNew bool, err error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -81,7 +81,7 @@ func removeKubeconfig(path string, content []byte) {
 	}
 }
 
-// ours tells whether content is a kubeconfig of fakecluster and nothing else.
+// ours reports whether content is a kubeconfig of fakecluster and nothing else.
 func ours(content []byte) bool {
 	const name = "fakecluster"
 	config, err := clientcmd.Load(content)

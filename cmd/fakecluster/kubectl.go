@@ -51,6 +51,6 @@ func installedKubectl() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New(`kubectl: fakecluster has none of its own, and there is none on the PATH.
+	return "", errors.New(`kubectl: fakecluster does not contain kubectl, and it is not on the PATH.
 Install it: https://kubernetes.io/docs/tasks/tools/`)
 }

@@ -42,8 +42,8 @@ func main() {
 	os.Exit(as(ctx, name, args, os.Stdout, os.Stderr))
 }
 
-// as runs the command that the process is called by, and returns the exit status. Under its own
-// name, or any other, it is fakecluster.
+// as runs the command of a name, that of the process, and returns the exit status. The names
+// kube-apiserver, etcd and kubectl are commands of their own; any other name is fakecluster.
 func as(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
 	switch strings.TrimSuffix(filepath.Base(name), ".exe") {
 	case kubeAPIServerName:
@@ -64,12 +64,12 @@ const (
 	wrongUsage = 2
 )
 
-// usageError says that a command was called wrongly.
+// usageError is the error of a wrong command line.
 type usageError struct{ error }
 
 // execute runs the command of args until it is done or ctx ends, and returns the exit status.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	started := false // the command line is one that there is
+	started := false // the command line is valid
 	root := &cobra.Command{
 		Use:   "fakecluster",
 		Short: "A Kubernetes API server for tests, in one process",
@@ -100,8 +100,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return failed
 }
 
-// refuseUnknownTopics has help and completion fail when they do not know what they are asked for. The
-// library prints something and succeeds.
+// refuseUnknownTopics makes help and completion fail for unknown topics. The library prints
+// something and succeeds.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -116,13 +116,13 @@ func refuseUnknownTopics(root *cobra.Command) {
 			}
 		case "completion":
 			cmd.RunE = func(*cobra.Command, []string) error {
-				return usageError{errors.New("completion: for which shell? fakecluster completion bash|fish|powershell|zsh")}
+				return usageError{errors.New("completion: name a shell: fakecluster completion bash|fish|powershell|zsh")}
 			}
 		}
 	}
 }
 
-// version is that of the module, and of the Kubernetes that it serves.
+// version returns the version of the module, and of the Kubernetes that it serves.
 func version() string {
 	module := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

@@ -12,12 +12,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// firstScenario is what "new scenario" writes, below the line that tells editors the schema. It
+// firstScenario is what "new scenario" writes, below the line that names the schema for editors. It
 // passes as it is.
 const firstScenario = `# Play it:         fakecluster run %[1]s
 # In a Go test:    scenarios.Run(t, %[1]q)
 # The manual:      go doc github.com/fakecluster/fakecluster/scenarios
-scenario: A ConfigMap keeps what was written, and its name is taken once
+scenario: A ConfigMap keeps its data, and its name is unique
 
 # What is there before the first step: manifests, which are created in this order.
 # {file: ../config/crd/widgets.yaml} takes those in a file, such as your definition.
@@ -55,7 +55,7 @@ func newCommand() *cobra.Command {
 		Use: "new", Short: "Write a first file",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("new: what? fakecluster new scenario FILE")}
+			return usageError{errors.New("new: name what to write: fakecluster new scenario FILE")}
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -63,7 +63,7 @@ func newCommand() *cobra.Command {
 		Short: "Write a first scenario file, to be changed",
 		Long: `Write a scenario file that passes and shows the language, to be changed into your
 own. Its first line names the JSON schema, by which editors with a YAML language
-server check and complete the fields. A file that is there is left alone.`,
+server check and complete the fields. An existing file is not changed.`,
 		Example: "  fakecluster new scenario testdata/scenarios/first.yaml\n  fakecluster run testdata/scenarios",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -88,7 +88,7 @@ func writeFirstScenario(path string) (err error) {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: not overwriting it", path)
+		return fmt.Errorf("%s exists already: not overwriting it", path)
 	}
 	if err != nil {
 		return err

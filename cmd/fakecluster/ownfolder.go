@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// ownFolder makes a folder that only its owner can use, unless it is there. It refuses one that another user could have
-// put there, or could put programs into: its name is known beforehand, and the cache folder may be shared.
+// ownFolder makes a folder that only its owner can use, unless it exists. It refuses a folder that another user could
+// have made, or could put programs into: its name is predictable, and the cache folder may be shared.
 func ownFolder(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -16,7 +16,7 @@ func ownFolder(path string) error {
 	return checkOwn(path)
 }
 
-// checkOwn returns why a folder cannot be used; nil: it can.
+// checkOwn returns an error if a folder cannot be used.
 func checkOwn(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -30,5 +30,5 @@ func checkOwn(path string) error {
 	return checkOwner(path, info)
 }
 
-// elsewhere is what a user may do about a cache folder that cannot be used.
+// elsewhere is advice for a cache folder that cannot be used.
 const elsewhere = "set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own"

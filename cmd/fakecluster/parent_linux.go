@@ -18,7 +18,7 @@ func withParent(ctx context.Context) context.Context {
 	parent := os.Getppid()
 	fd, err := unix.PidfdOpen(parent, 0)
 	if err != nil {
-		return ctx // an old kernel, or the parent is not to be seen
+		return ctx // an old kernel, or the parent is not visible
 	}
 	ctx, end := context.WithCancel(ctx)
 	go func() {

@@ -4,5 +4,5 @@ package main
 
 import "context"
 
-// withParent returns the context: only Linux tells when the process ends that started this one.
+// withParent returns the context: only Linux reports the end of the parent process.
 func withParent(ctx context.Context) context.Context { return ctx }

@@ -16,21 +16,21 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// session is what serve --record writes down.
+// session is what serve --record writes.
 type session struct {
 	record.Recorder
 	from record.InitialState
 }
 
-// begin checks the flags that a scenario of the session has to say, too.
+// begin checks the flags that the scenario of the session must reproduce.
 func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller) (*session, error) {
 	for _, flag := range []string{"data", "snapshot", "objects"} {
 		if cmd.Flags().Changed(flag) {
-			return nil, usageError{fmt.Errorf("--record and --%s exclude each other: a scenario cannot begin with what is in that file; --manifests can be recorded", flag)}
+			return nil, usageError{fmt.Errorf("--record and --%s exclude each other: a scenario cannot begin with the content of that file; use --manifests, which can be recorded", flag)}
 		}
 	}
 	if _, err := os.Lstat(f.record); err == nil {
-		return nil, fmt.Errorf("--record: %s is there already: not overwriting it", f.record)
+		return nil, fmt.Errorf("--record: %s exists already: not overwriting it", f.record)
 	}
 	folder, err := filepath.Abs(filepath.Dir(f.record))
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 	return s, nil
 }
 
-// end writes the session down and plays it once.
+// end writes the session as a scenario and plays it once.
 func (s *session) end(path string, stderr io.Writer) error {
 	steps, failures, err := s.Write(context.Background(), path, s.from)
 	if err != nil {
@@ -76,13 +76,13 @@ func (s *session) end(path string, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "%s: %d steps\n", path, steps)
 	if left := s.Omitted(); left > 0 {
-		fmt.Fprintf(stderr, "%s: the session was too long; %d further requests are not in it\n", path, left)
+		fmt.Fprintf(stderr, "%s: the session was too long: the last %d requests are left out\n", path, left)
 	}
 	for _, failure := range failures {
 		fmt.Fprintln(stderr, failure)
 	}
 	if failures != nil {
-		return errors.New("--record: the scenario does not pass as it is; a step does something else when it is played again")
+		return errors.New("--record: the scenario does not pass: a step has another result when it is played again")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// errFailed says that scenarios were played and failed. It is not printed: the log shows the
+// errFailed is returned if scenarios were played and failed. It is not printed: the log shows the
 // failures, and its last line is the summary.
 var errFailed = errors.New("scenarios failed")
 
@@ -72,15 +72,15 @@ func runCommand() *cobra.Command {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
 	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
 	flags.StringArrayVar(&f.crds, "crds", nil, `a file or folder of CustomResourceDefinitions that each cluster begins with; other kinds in it
-are left alone; may be repeated`)
+are ignored; may be repeated`)
 	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests that each cluster begins with, which are created in the order
 that installing needs; may be repeated`)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
-deleted afterwards; what it cannot do is skipped, and a write that may change anything else fails`)
+deleted afterwards; what that cluster cannot do is skipped, and a write that may change anything else fails`)
 	flags.BoolVar(&f.changesAll, "allow-cluster-changes", false, `with --kubeconfig: let scenarios change what is not their own, such as ClusterRoles or objects
-in kube-system; for a cluster that nobody needs afterwards`)
-	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, for a real
-cluster does much of what follows a write a little later (default 10s)`)
+in kube-system; for a cluster that you can throw away afterwards`)
+	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, because a real
+cluster finishes much of its work after the write (default 10s)`)
 	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to what the cluster
 answers; comments, order and layout stay. Look at the difference before you keep it`)
 	flags.StringArrayVar(&f.reports, "report", nil, "write the results to a file, too (`junit FILE`, json FILE; also junit=FILE); may be repeated")
@@ -95,22 +95,22 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		return usageError{errors.New("run: --quiet and --verbose exclude each other")}
 	}
 	if f.parallel < 0 {
-		return usageError{fmt.Errorf("run: --parallel: %d scenarios cannot be played at the same time", f.parallel)}
+		return usageError{fmt.Errorf("run: --parallel: must not be negative, and is %d", f.parallel)}
 	}
 	if f.kubeconfig != "" && len(f.crds)+len(f.manifests) > 0 {
-		return usageError{errors.New("run: --crds and --manifests are for clusters in this process; install them in that of --kubeconfig before")}
+		return usageError{errors.New("run: --crds and --manifests are for clusters in this process; install them in the cluster of --kubeconfig before")}
 	}
 	if f.grace < 0 || f.grace > 0 && f.kubeconfig == "" {
-		return usageError{errors.New("run: --grace is a time such as 10s, and is for --kubeconfig: clusters in this process are not late")}
+		return usageError{errors.New("run: --grace is a duration such as 10s, and needs --kubeconfig: clusters in this process finish their work within the write")}
 	}
 	if f.changesAll && f.kubeconfig == "" {
-		return usageError{errors.New("run: --allow-cluster-changes is for --kubeconfig: a cluster in this process is the scenario's own")}
+		return usageError{errors.New("run: --allow-cluster-changes needs --kubeconfig: a cluster in this process belongs to its scenario")}
 	}
 	for _, report := range f.reports {
 		if format, path, _ := strings.Cut(report, "="); formats[format] == nil || path == "" {
-			return usageError{fmt.Errorf("run: --report takes junit FILE or json FILE, and not %s", strings.Replace(report, "=", " ", 1))}
+			return usageError{fmt.Errorf("run: --report takes junit FILE or json FILE, not %s", strings.Replace(report, "=", " ", 1))}
 		} else if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
-			return usageError{fmt.Errorf("run: --report would write over %s, which looks like scenarios", path)}
+			return usageError{fmt.Errorf("run: --report would overwrite %s, which looks like a scenario file", path)}
 		} else if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return fmt.Errorf("run: --report: %w", err)
 		}
@@ -122,7 +122,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if all, err = f.chosen(all); err != nil {
 		return err
 	}
-	// Libraries log refused requests. A scenario says which refusals it expects, so the
+	// Libraries log refused requests. A scenario has the refusals that it expects, so the
 	// log is dropped. The last error handler of client-go goes by real time, even in a bubble.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
@@ -175,7 +175,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// writeReport writes results as FORMAT=FILE says.
+// writeReport writes results in the format and to the file of FORMAT=FILE.
 func writeReport(report string, results []player.Result) error {
 	format, path, _ := strings.Cut(report, "=")
 	var text bytes.Buffer
@@ -210,7 +210,7 @@ func withReports(args []string) []string {
 	return all
 }
 
-// chosen are the scenarios that --run chooses.
+// chosen returns the scenarios that --run selects.
 func (f *playing) chosen(all []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	if f.run == "" {
 		return all, nil
@@ -232,7 +232,7 @@ func (f *playing) chosen(all []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	return all, nil
 }
 
-// isTerminal tells whether somebody looks at what is written.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -243,21 +243,21 @@ func runManual() string {
 	b.WriteString(`Play the scenarios in files, in folders with all that is below them, and in what
 globs match, each on a cluster of its own in this process.
 
-Each scenario that passes is a line (on a terminal only with -v, and one line
-tells the progress), one that fails shows the step's file and line, the object
+Each scenario that passes is a line (on a terminal only with -v, where one line
+shows the progress), one that fails shows the step's file and line, the object
 and the difference (-want +got). The last line is "N passed, N failed". The exit
 status is 0 if all passed. If a path or a scenario has a mistake in it, nothing
 is played. Scenarios that wait are played in virtual time.
 
 A scenario has a name (scenario:), maybe a setup (manifests to create), and
 steps. A step is one request, with expect: (what the answer has, as a subset)
-or error: (how it is refused):
+or error: (the expected error):
 
 `)
 	for _, s := range syntax.StepDocs() {
 		fmt.Fprintf(&b, "  %-17s %s\n", s.Name+":", s.Argument)
 	}
 	b.WriteString(`
-The whole of it: go doc github.com/fakecluster/fakecluster/scenarios`)
+The complete manual: go doc github.com/fakecluster/fakecluster/scenarios`)
 	return b.String()
 }

@@ -41,8 +41,8 @@ func serveCommand() *cobra.Command {
 		Long: `Serve a cluster on a loopback port until SIGINT or SIGTERM, and then exit with
 status 0. The cluster is kept in the file of --data, and otherwise nowhere.
 
-As soon as it answers, the one line "ready URL" is printed on stdout. Clients get in
-with the kubeconfig, which holds the URL and the cluster's token. Without --kubeconfig
+As soon as it answers, the one line "ready URL" is printed on stdout. Clients authenticate
+with the kubeconfig, which has the URL and the cluster's token. Without --kubeconfig
 one is written to a temporary folder, and the line that makes a shell use it is
 printed on stderr.
 
@@ -78,9 +78,9 @@ it is removed at the end, unless the file was there before or has changed
 	flags.BoolVar(&f.ui, "ui", false, `serve a page of what happens in the cluster (requests, objects with their revisions,
 findings) on a loopback port, and print "ui URL" on stderr; the URL has a secret in it`)
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS, with HTTP/2")
-	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and go on with what is in it:
-each write is in the file before it is answered; a file that is not there is made`)
-	flags.StringVar(&f.fsync, "fsync", "", `when what is in the file of --data survives a machine without power: always, before
+	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and continue with its content:
+each write is in the file before it is answered; the file is made if it does not exist`)
+	flags.StringVar(&f.fsync, "fsync", "", `when writes to the file of --data survive a power failure: always, before
 each answer, or second, a second later (default: always)`)
 	flags.StringVar(&f.record, "record", "", `write what clients do until the end to this new file, as a scenario that "fakecluster
 run" passes: requests to resources and their answers, without watches and discovery`)
@@ -90,13 +90,13 @@ run" passes: requests to resources and their answers, without watches and discov
 	return cmd
 }
 
-// describe adds the flags that say what the cluster has and does.
+// describe adds the flags that configure the cluster.
 func (f *serving) describe(flags *pflag.FlagSet) {
-	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\na file of --data that is there already counts more")
-	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are left alone; may be repeated")
+	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\nan existing file of --data takes precedence")
+	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are ignored; may be repeated")
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in its order, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' are all, 'none' is none, and there are\n"+controllerNames())
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
@@ -112,7 +112,7 @@ func controllerNames() string {
 	return strings.Join(names, ",\n")
 }
 
-// options returns the options of the cluster that the flags ask for.
+// options returns the options of the cluster for the flags.
 func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	options := []fakecluster.Option{
 		fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...), fakecluster.WithRuntimeConfig(f.runtimeConfig...),
@@ -120,7 +120,7 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	}
 	if cmd.Flags().Changed("port") {
 		if f.port < 1 || f.port > 65535 {
-			return nil, usageError{fmt.Errorf("--port: there is no port %d", f.port)}
+			return nil, usageError{fmt.Errorf("--port: %d is not a port", f.port)}
 		}
 		options = append(options, fakecluster.WithPort(f.port))
 	}
@@ -173,21 +173,21 @@ func (f *serving) checkAPIServer() error {
 	}
 	for _, flag := range serverflags.Table {
 		if f.record != "" && flag.Applied != "" && flag.Name != "etcd-compaction-interval" && flags.Given(flag.Name) {
-			return usageError{fmt.Errorf("--record and --%s exclude each other: the cluster of a scenario has no flags of kube-apiserver", flag.Name)}
+			return usageError{fmt.Errorf("--record and --%s exclude each other: the cluster of a scenario does not take flags of kube-apiserver", flag.Name)}
 		}
 	}
 	return nil
 }
 
-// kept returns the options for what the cluster begins with and where it is kept.
+// kept returns the options for the initial content of the cluster and for its file.
 func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
 	switch fsync := fakecluster.Fsync(f.fsync); {
 	case fsync != "" && fsync != fakecluster.FsyncAlways && fsync != fakecluster.FsyncEverySecond:
-		return nil, usageError{fmt.Errorf("--fsync: there is no %q; there are %s and %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}
+		return nil, usageError{fmt.Errorf("--fsync: %q is neither %s nor %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}
 	case cmd.Flags().Changed("data"):
 		options = append(options, fakecluster.WithDataFile(f.data, fsync))
 	case fsync != "":
-		return nil, usageError{errors.New("--fsync: without --data there is no file")}
+		return nil, usageError{errors.New("--fsync: needs --data")}
 	}
 	if cmd.Flags().Changed("snapshot") {
 		content, err := readSnapshot(f.snapshot)

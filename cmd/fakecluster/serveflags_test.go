@@ -59,14 +59,14 @@ func newSigner(t *testing.T) signer {
 func (s signer) sign(request []byte) []byte {
 	s.Helper()
 	block, _ := pem.Decode(request)
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	parsed, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
 		s.Fatal(err)
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: request.Subject, NotBefore: s.certificate.NotBefore, NotAfter: s.certificate.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: parsed.Subject, NotBefore: s.certificate.NotBefore, NotAfter: s.certificate.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, s.certificate, request.PublicKey, s.key)
+	}, s.certificate, parsed.PublicKey, s.key)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func (s signer) issued(ctx context.Context, admin kubernetes.Interface, server *
 	if err != nil {
 		s.Fatal(err)
 	}
-	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
 	if err != nil {
 		s.Fatal(err)
 	}
 	requests := admin.CertificatesV1().CertificateSigningRequests()
 	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: certificatesv1.CertificateSigningRequestSpec{
-		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}), SignerName: certificatesv1.KubeAPIServerClientSignerName,
+		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: certificatesv1.KubeAPIServerClientSignerName,
 		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
 	}}, metav1.CreateOptions{})
 	if err != nil {
@@ -168,7 +168,7 @@ func TestFlagsOfKubeAPIServerThatServeRefuses(t *testing.T) {
 		{"a file that is not there", []string{"--client-ca-file=none"}, failed, "serve: --client-ca-file: open none: no such file or directory"},
 		{"an impossible interval", []string{"--etcd-compaction-interval=-1s"}, failed, "serve: --etcd-compaction-interval=-1s is negative; 0 means never"},
 		{"what a scenario cannot say", []string{"--record=a.yaml", "--client-ca-file=none"}, wrongUsage,
-			"serve: --record and --client-ca-file exclude each other: the cluster of a scenario has no flags of kube-apiserver"},
+			"serve: --record and --client-ca-file exclude each other: the cluster of a scenario does not take flags of kube-apiserver"},
 		{"two ports", []string{"--port=1", "--secure-port=2"}, failed,
 			"serve: WithPort and the flags of WithAPIServerFlags say where to listen; give one of them"},
 	} {

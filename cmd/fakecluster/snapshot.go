@@ -22,7 +22,7 @@ the cluster's objects, definitions and history, with all Secrets, and no credent
 of the cluster itself.
 
 --snapshot may name the file that serve --data keeps a cluster in, also while it runs:
-what is in it so far is copied.`,
+its content so far is copied.`,
 		Example: `  fakecluster snapshot --manifests deploy/ testdata/deployed.snapshot
   fakecluster snapshot --snapshot cluster.data testdata/found.snapshot
   fakecluster serve --snapshot testdata/deployed.snapshot`,
@@ -67,7 +67,7 @@ func (f *serving) take(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// readSnapshot reads a snapshot, or as much as there is of a file that a cluster is kept in.
+// readSnapshot reads a snapshot, or the complete part of a data file.
 func readSnapshot(path string) (io.Reader, error) {
 	snap, err := store.ReadFile(path)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestAFailedTestTellsWhatWasWaitedFor(t *testing.T) {
 		equal(t, "told", sectionOf(of.end(), "read again and again, though nothing changed:"),
 			"+29s web.test get configmaps default/plain (10 times): it is unchanged since +18s, web.test create\n"+
 				"+19s web.test get configmaps default/forgotten (10 times): it is unchanged since +0s, operator create; "+
-				"what was written since changed nothing: operator patch (1); it has no owner\n"+
+				"later writes changed nothing: operator patch (1); it does not have an owner\n"+
 				"+19s web.test get configmaps default/owner (10 times): it is unchanged since +0s, operator patch")
 	})
 }
@@ -96,8 +96,8 @@ func TestAFailedTestTellsWhatNeverCame(t *testing.T) {
 		}
 		equal(t, "told", sectionOf(of.end(), "read again and again, though nothing changed:"),
 			"+2s cron.test list crontabs.stable.example.com in default (10 times): nothing there has changed since +1s, cron.test delete\n"+
-				"+2s cron.test get crontabs.stable.example.com default/never (10 times): it is not there\n"+
-				"+2s cron.test get crontabs.stable.example.com default/gone (10 times): it is not there since +1s, cron.test delete")
+				"+2s cron.test get crontabs.stable.example.com default/never (10 times): it does not exist\n"+
+				"+2s cron.test get crontabs.stable.example.com default/gone (10 times): it does not exist since +1s, cron.test delete")
 	})
 }
 
@@ -117,7 +117,7 @@ func TestAFailedTestTellsWhatAFaultHasChanged(t *testing.T) {
 			must(t, err)
 		}
 		_, _ = cronsOf(cfg).Create(t.Context(), cronTab("c"), metav1.CreateOptions{})
-		equal(t, "told", sectionOf(of.end(), "answered, though a fault struck:"),
+		equal(t, "told", sectionOf(of.end(), "answered despite a fault:"),
 			"+0s cron.test get crontabs.stable.example.com default/a (2 times): StaleRead(1)")
 	})
 }

@@ -327,7 +327,7 @@ func TestAFailedTestTellsWhatWaitsForNobody(t *testing.T) {
 		must(t, err)
 
 		_, told, _ := strings.Cut(of.end(), "  deleted, but still there:\n")
-		told, _, _ = strings.Cut(told, "\n  who asked")
+		told, _, _ = strings.Cut(told, "\n  requests by client")
 		equal(t, "told", told, "    +2s configmaps default/held: its finalizers have not been removed: a.example.com/x, b.example.com/y\n"+
 			"    +1s pods default/bound: its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would\n"+
 			"    +0s namespaces old: its finalizers have not been removed: kubernetes")

@@ -26,7 +26,7 @@ import (
 // checkTimeout is how long a server has to answer a check.
 const checkTimeout = 5 * time.Second
 
-// Judge returns the condition Available of an APIService: whether the service that it
+// CheckAvailable returns the condition Available of an APIService: whether the service that it
 // points to exists and answers. For a service without a handler it looks at the Service and
 // its EndpointSlices.
 func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
@@ -47,8 +47,8 @@ func (r *Registry) CheckAvailable(ctx context.Context, a *apiregistrationv1.APIS
 	return condition
 }
 
-// judgeService says what is wrong with the objects of a service. It returns false if
-// nothing is.
+// checkService checks the objects of a service. It returns false if they are in order;
+// otherwise it sets the reason and message of the condition.
 func (r *Registry) checkService(to *apiregistrationv1.ServiceReference, condition *apiregistrationv1.APIServiceCondition) bool {
 	service, err := r.service(to)
 	switch {
@@ -84,7 +84,7 @@ func (r *Registry) checkService(to *apiregistrationv1.ServiceReference, conditio
 	return true
 }
 
-// isReady tells whether a slice has an endpoint that is ready, and the port of that name.
+// isReady reports whether a slice has an endpoint that is ready, and the port of that name.
 func isReady(slice *discoveryv1.EndpointSlice, port string) bool {
 	return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) &&
 		slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name == port && p.Port != nil })
@@ -111,7 +111,7 @@ func (r *Registry) endpoints(to *apiregistrationv1.ServiceReference) ([]runtime.
 // clientVersion returns v1 of a resource, whose Go type this package uses.
 func clientVersion(r *resource.Resource) *resource.Version { return r.Version("v1") }
 
-// check asks a server for the resources of its version.
+// check requests the resources of a server's version.
 func (r *Registry) check(ctx context.Context, a *apiregistrationv1.APIService) error {
 	t, err := r.transportOf(a)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // discoveryTimeout is how long a server has to answer with its resources.
 const discoveryTimeout = 5 * time.Second
 
-// Discover asks all servers for the resources of their versions, at the same time. A
-// version whose server does not answer is stale and has no resources.
+// Discover requests the resources of all servers' versions concurrently. A
+// version whose server does not answer is stale, without resources.
 func (r *Registry) Discover(ctx context.Context) []discovery.Foreign {
 	servers := r.Servers()
 	all := make([]discovery.Foreign, len(servers))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// The users that ask other servers for their documents, as on a real server.
+// The users whose names requests for documents have, as on a real server.
 var (
 	discoverer = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
 	describer  = &user.DefaultInfo{Name: "system:aggregator"}

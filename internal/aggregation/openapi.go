@@ -93,11 +93,11 @@ func (s *Server) index(ctx context.Context) handler3.OpenAPIV3Discovery {
 	return index
 }
 
-// indexV3 returns the index of a server's OpenAPI v3. Legacy says that it has none.
+// indexV3 returns the index of a server's OpenAPI v3; legacy is true if the server does not have it.
 func (s *Server) indexV3(ctx context.Context) (index handler3.OpenAPIV3Discovery, legacy bool) {
 	answer := s.fetch(ctx, describer, pathV3, "", specTimeout)
 	if answer.code == http.StatusOK {
-		_ = json.Unmarshal(answer.body, &index) // a document that is none has no paths
+		_ = json.Unmarshal(answer.body, &index) // an invalid document does not have paths
 	}
 	return index, answer.code == http.StatusNotFound
 }
@@ -164,7 +164,7 @@ func (s *Server) describe(ctx context.Context) (*spec.Swagger, string, error) {
 // mergedDocument is the OpenAPI v2 of all servers.
 type mergedDocument struct {
 	own     *openapi.Documents
-	of      []string // what tells the others' documents from others
+	of      []string // identifies the others' documents
 	handler http.Handler
 }
 

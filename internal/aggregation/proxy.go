@@ -56,13 +56,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler.ServeHTTP(w, forwarded)
 }
 
-// isAvailable tells whether the server answered when it was last asked.
+// isAvailable reports whether the server answered at its last check.
 func (s *Server) isAvailable() bool {
 	return helper.IsAPIServiceConditionTrue(s.APIService, apiregistrationv1.Available)
 }
 
-// askedAgain asks a server that did not answer last time whether it answers now, and returns
-// it. While one request asks, others do not: the server itself may be sending one of them.
+// rechecked checks a server that was not available last time once more, and returns its current
+// state. While one request checks, others do not: the server itself may be sending one of them.
 func (s *Server) rechecked(req *http.Request) *Server {
 	if s.isAvailable() {
 		return s

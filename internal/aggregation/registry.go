@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Cluster is what the aggregator needs of the server. Objects are of the types of clients.
+// Objects is what the aggregator needs of the server. Objects are of the types of clients.
 type Objects interface {
 	Catalogue() *resource.Catalogue
 	Now() time.Time
@@ -33,7 +33,7 @@ type Objects interface {
 
 // Network reaches services.
 type Network interface {
-	// Reaches tells whether there is a handler for a service, so that neither the Service
+	// Reaches reports whether there is a handler for a service, so that neither the Service
 	// nor its endpoints have to exist.
 	Reaches(namespace, name string, port int32) bool
 	// Address returns where the handler listens: a host and a port.
@@ -42,7 +42,7 @@ type Network interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Registry knows the APIServices that point to a Service. New makes one.
+// Registry holds the APIServices that point to a Service. New makes one.
 type Registry struct {
 	store   *store.Store
 	objects Objects
@@ -53,8 +53,8 @@ type Registry struct {
 	current  atomic.Pointer[snapshot]
 	document atomic.Pointer[mergedDocument] // of OpenAPI v2, the last one
 
-	mu     sync.Mutex
-	checking map[string]bool // names of those that are being asked for a request
+	mu       sync.Mutex
+	checking map[string]bool // names of those that a request is checking
 }
 
 // snapshot has the APIServices that point to a Service, as of a revision.
@@ -63,7 +63,7 @@ type snapshot struct {
 	servers  map[string]*Server // by the name of the APIService
 }
 
-// New makes a registry that knows nothing until it is refreshed. recheck is called for a
+// New makes a registry that is empty until it is refreshed. recheck is called for a
 // request to a server that has not answered; it has to bring the condition of the APIService of
 // that name up to date.
 func New(s *store.Store, c Objects, n Network, recheck func(ctx context.Context, name string)) *Registry {
@@ -85,7 +85,7 @@ func (r *Registry) resource() *resource.Resource {
 	return r.objects.Catalogue().Resource(apiregistrationv1.GroupName, "apiservices")
 }
 
-// PointsToService tells whether the text of an APIService names a Service.
+// PointsToService reports whether the text of an APIService names a Service.
 func PointsToService(text string) bool {
 	// Most do not, which the first check finds out quickly.
 	return strings.Contains(text, `"service":{`) && gjson.Get(text, "spec.service").IsObject()

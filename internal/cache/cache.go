@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ID identifies a content: it is the hash of a text, or of several.
+// ID identifies a text, or several, by a hash.
 type ID [sha256.Size]byte
 
 // NewID returns the ID of several texts together. The texts "a" and "b" have another ID than
@@ -21,8 +21,8 @@ func NewID(parts ...string) ID {
 	return ID(h.Sum(nil))
 }
 
-// Cache keeps values by what they were made from, up to a total weight. Beyond that it
-// forgets the values that were used longest ago. It is safe for concurrent use.
+// Cache keeps values by the text or the value that they were made from, up to a total weight. Beyond that it
+// evicts the values that were used longest ago. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
 
@@ -38,14 +38,14 @@ type cached[K comparable, V any] struct {
 	weight int
 }
 
-// NewCache makes a cache with a limit on the total weight of its values, in the unit that the
+// New makes a cache with a limit on the total weight of its values, in the unit that the
 // callers of Put use: bytes, or 1 for each value. A single value that is heavier than the
 // limit is kept until the next one comes.
 func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-// Get returns the value of a key, and whether there is one.
+// Get returns the value of a key, and reports whether there is one.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Cache[K, V]) Put(key K, value V, weight int) V {
 	return value
 }
 
-// Replace keeps a value in place of the present one. It is for keys of things that change.
+// Replace keeps a value in place of the present one, for keys whose values change.
 func (c *Cache[K, V]) Replace(key K, value V, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

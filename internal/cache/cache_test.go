@@ -6,7 +6,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/cache"
 )
 
-func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
+func TestTheLeastRecentlyUsedValueIsEvicted(t *testing.T) {
 	c := cache.New[string, int](10)
 	c.Put("a", 1, 4)
 	c.Put("b", 2, 4)
@@ -14,7 +14,7 @@ func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 		t.Errorf("b, which is there, is replaced by %d", got)
 	}
 	if _, ok := c.Get("a"); !ok {
-		t.Error("a is forgotten within the limit")
+		t.Error("a is evicted within the limit")
 	}
 	c.Put("c", 3, 4) // 12 are too many
 	for key, want := range map[string]bool{"a": true, "b": false, "c": true} {
@@ -30,7 +30,7 @@ func TestACacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 }
 
-func TestWhatIsReplacedWeighsNothingAnyMore(t *testing.T) {
+func TestAReplacedValueNoLongerCounts(t *testing.T) {
 	c := cache.New[string, int](10)
 	c.Replace("a", 1, 4)
 	c.Replace("b", 2, 4)
@@ -49,7 +49,7 @@ func TestWhatIsReplacedWeighsNothingAnyMore(t *testing.T) {
 	}
 }
 
-func TestAnIDTellsPartsApart(t *testing.T) {
+func TestAnIDDependsOnThePartsAndTheirBoundaries(t *testing.T) {
 	ids := map[cache.ID][]string{}
 	for _, parts := range [][]string{{"ab"}, {"a", "b"}, {"", "ab"}, {"ab", ""}, {}} {
 		id := cache.NewID(parts...)

@@ -1,5 +1,5 @@
-// Package cache has the type of the process's caches. A [Cache] keeps values that take
-// long to make, under the content that they were made from.
+// Package cache provides the bounded LRU cache that all caches of the process use. A [Cache] keeps
+// values that are expensive to make, by the content that they were made from.
 //
 // A test suite starts many clusters with the same definitions. The first cluster reads the
 // YAML, compiles the schemas and the CEL expressions, and makes the types for server-side
@@ -17,7 +17,7 @@
 //	internal/builtin           kindTypes           the types of a kind, for apply               256
 //	internal/builtin           made                the built-in resources of a set of options   16
 //	internal/crd               compiledSchemas     the compiled schema of a version             1024
-//	internal/crd               knownSpecs          what is known of a definition's spec         16 MiB of text
+//	internal/crd               knownSpecs          what follows from a definition's spec        16 MiB of text
 //	internal/crd               readDefinitions     a definition, by the body of its request     16 MiB of text
 //	internal/crd               typeConverters      the types of a definition, for apply         256
 //	internal/flowcontrol       levelSpecs          the spec of a PriorityLevelConfiguration     256
@@ -28,7 +28,7 @@
 //
 // A test compares this table with the code. Besides these caches, the process has values that
 // are made once, when they are first needed (sync.Once and its relatives), such as the CEL
-// environment or the printers of the built-in kinds. A codec of a Go type also remembers the length
+// environment or the printers of the built-in kinds. A codec of a Go type also stores the length
 // of the last text that it has made, for the size of the next buffer.
 //
 // A cluster has a Cache of its own as well, its decoded objects (resource.Memory).
@@ -38,10 +38,10 @@
 //   - A value follows from its key alone. It does not depend on the cluster: on its clock, its
 //     seed, or an option that is not part of the key. The key of knownSpecs is the address of a
 //     spec in memory, which stays the same as long as the cache has the value.
-//   - A cluster can notice only by time that another cluster has used a cache. A value either
-//     never changes after Put, or what it remembers later follows from its content, too. For
-//     example, an entry of knownSpecs remembers the JSON of its spec when it is first encoded.
-//     Such a value has its own mutex or sync.Once. What it remembers does not count towards the
+//   - Only timing shows a cluster that another cluster has used a cache. A value either
+//     never changes after Put, or what it stores later follows from its content, too. For
+//     example, an entry of knownSpecs stores the JSON of its spec when it is first encoded.
+//     Such a value has its own mutex or sync.Once. What it stores does not count towards the
 //     limit, but it is bounded (for knownSpecs: the JSON in each version of the definition API,
 //     a hash for each version of the kind, and the metadata and status of one definition).
 //   - A cache has a limit. Beyond it, the values that were used longest ago are dropped.

@@ -15,7 +15,7 @@ import (
 // TestTheDocumentationListsEachCache compares the table in doc.go with the package variables
 // of the module.
 func TestTheDocumentationListsEachCache(t *testing.T) {
-	variable := regexp.MustCompile(`(?m)^(?:var |\t)(\w+) += cache\.NewCache\[`)
+	variable := regexp.MustCompile(`(?m)^(?:var |\t)(\w+) += cache\.New\[`)
 	root := filepath.Join("..", "..")
 	var declared []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

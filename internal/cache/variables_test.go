@@ -23,7 +23,7 @@ func TestNoPackageVariableChanges(t *testing.T) {
 		"fakecluster sets tested",                        // the clusters whose tests run, which a panic is told
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
 		"internal/builtin sets podstorage.EvictionsRetry",
-		"internal/testing/seedtest has asked, a sync.Map", // of tests
+		"internal/testing/seedtest has seeded, a sync.Map", // of tests
 		"internal/write sets jsonpatch.AccumulatedCopySizeLimit",
 	}
 	var got []string
@@ -109,7 +109,7 @@ func codeIn(file *ast.File) (code []ast.Node) {
 	return code
 }
 
-// isChangeable tells whether a type is there to be changed.
+// isChangeable reports whether values of a type are meant to be changed.
 func isChangeable(of *ast.SelectorExpr) bool {
 	name := fmt.Sprintf("%s.%s", of.X, of.Sel)
 	return strings.HasPrefix(name, "atomic.") || slices.Contains([]string{"sync.Map", "sync.Pool", "sync.Mutex", "sync.RWMutex", "sync.Once"}, name)

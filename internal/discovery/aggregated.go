@@ -30,7 +30,7 @@ var codecs = sync.OnceValue(func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 })
 
-// Foreign is a version of a group that another server serves.
+// Foreign is a group version that an aggregated server serves.
 type Foreign struct {
 	Group                          string
 	GroupPriority, VersionPriority int
@@ -44,8 +44,8 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
 		return false
 	}
-	// A client gets the plain document if it prefers that, or if it accepts no form
-	// that the server knows.
+	// A client gets the plain document if it prefers that, or if it accepts none of the
+	// server's forms.
 	media, _, err := negotiation.NegotiateOutputMediaType(req, codecs(), aggregatedOrPlain{})
 	if err != nil || media.Convert == nil {
 		return false
@@ -103,7 +103,7 @@ func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscove
 	return list
 }
 
-// merge adds what other servers serve. A version that both serve is theirs.
+// merge adds the group versions of aggregated servers. They replace versions of the same name.
 func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Catalogue, foreign []Foreign) {
 	if len(foreign) == 0 {
 		return

@@ -1,4 +1,4 @@
-// Package discovery answers /api, /apis and /version: it tells clients which groups, versions
-// and resources are served. It makes each document from the catalogue when a client asks for
-// it, so that a new definition is there at once. It keeps no state and has no locks.
+// Package discovery serves /api, /apis and /version: the documents that list the groups, versions
+// and resources of the server. It makes each document from the registry of kinds for each request, so
+// that a new definition is listed at once. It does not keep state or use locks.
 package discovery

@@ -57,7 +57,7 @@ func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService, ot
 	return slices.Compact(paths)
 }
 
-// ServeCore answers /api and /api/v1. Their documents have no apiVersion, because they are older
+// ServeCore answers /api and /api/v1. Their documents do not have an apiVersion, because they are older
 // than that rule.
 func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) bool {
 	switch {
@@ -78,8 +78,8 @@ func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, 
 }
 
 // Document returns the discovery document at the path of the given parts, or nil if there is
-// none. The groups below /apis and their versions are those of the APIServices, whoever serves
-// them. A group without APIServices has a document, but is not among the groups.
+// none. The groups below /apis and their versions are those of the APIServices, also if another server
+// serves them. A group without APIServices has a document, but is not among the groups.
 func Document(c *resource.Catalogue, registered []*apiregistrationv1.APIService, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:

@@ -99,7 +99,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	return p.applied(obj, p.compare(obj), false, entries, i, self, was, force)
 }
 
-// hasOthers tells whether there are owners in other versions.
+// hasOthers reports whether there are owners in other versions.
 func (p *pass) hasOthers(entries []*entry) bool {
 	return slices.ContainsFunc(entries, func(e *entry) bool { return e.apiVersion != p.APIVersion })
 }
@@ -116,7 +116,7 @@ func ownedBy(entries []*entry, self int, applied *Set) *Set {
 }
 
 // applied computes the owners after an apply. The entry of the applier is at index i; -1:
-// it has none yet.
+// it does not have one yet.
 func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, was *Managed, force bool) (Result, error) {
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil

@@ -5,8 +5,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// comparison says what a second object has that a first one lacks, what it lacks, and what
-// it has with another value.
+// comparison is the difference of two objects: the fields that the second one adds, those that
+// it lacks, and those with another value.
 type comparison struct{ added, removed, modified *Set }
 
 func (c comparison) filtered(f Filter) comparison {
@@ -16,7 +16,7 @@ func (c comparison) filtered(f Filter) comparison {
 	return comparison{f(c.added), f(c.removed), f(c.modified)}
 }
 
-// change says how one value changed: at its own path, and below.
+// change describes how one value changed: at its own path, and below.
 type change struct {
 	comparison
 	self changes
@@ -194,7 +194,7 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 	return w.compareWhole(p, l, r)
 }
 
-// presence says whether a value was added or removed, if only one object has it.
+// presence returns whether a value was added or removed, if only one object has it.
 func presence(l, r any) changes {
 	switch {
 	case l == absent:

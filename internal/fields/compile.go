@@ -48,7 +48,7 @@ func (c *compiler) named(ref reference) (*schema.Node, error) {
 	}
 	def, ok := c.types.FindNamedType(ref.name)
 	if !ok {
-		return nil, fmt.Errorf("there is no type %s", ref.name)
+		return nil, fmt.Errorf("the type %s is not defined", ref.name)
 	}
 	n := &schema.Node{}
 	c.done[ref] = n // types may refer to themselves
@@ -147,7 +147,7 @@ func (c *compiler) fillMap(n *schema.Node, m *smdschema.Map) error {
 	}
 	if m.ElementType == (smdschema.TypeRef{}) {
 		if len(m.Fields) == 0 {
-			return fmt.Errorf("a map that can have no fields")
+			return fmt.Errorf("a map that cannot have fields")
 		}
 		return nil
 	}

@@ -18,7 +18,7 @@ type conflict struct {
 }
 
 // refusal returns the error of an apply that is refused because of conflicts, ordered by
-// the identifiers of the owners. (Upstream's causes have no order.) Read says that the
+// the identifiers of the owners. (Upstream's causes are not ordered.) Read is set if the
 // owners were read from managedFields.
 func refusal(conflicts []conflict, read bool) error {
 	slices.SortFunc(conflicts, func(a, b conflict) int { return strings.Compare(a.owner.identifier(), b.owner.identifier()) })

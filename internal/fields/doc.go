@@ -1,5 +1,5 @@
 // Package fields is the engine behind metadata.managedFields and server-side apply: it
-// knows who owns which field of an object.
+// computes which manager owns which field of an object.
 //
 // Two functions compute the outcome of a write. [Engine.Update] compares a live object with
 // the new one in one walk, guided by the compiled schema, and makes the manager of the
@@ -19,10 +19,10 @@
 // The behaviour is that of k8s.io/apimachinery/pkg/util/managedfields on top of
 // sigs.k8s.io/structured-merge-diff, to the byte and to the letter of its messages.
 // [TestDifferential] holds the engine to them. In rare and complicated cases the engine
-// declines, and the caller has to use upstream's code; Result.Declined says why. It
+// declines, and the caller has to use upstream's code; Result.Declined has the reason. It
 // declines
 //
-//   - what upstream refuses: a value of another type than the schema says, a field that
+//   - what upstream refuses: a value of another type than the schema has, a field that
 //     the schema does not have, a configuration in which items repeat;
 //   - objects in which the items of a set or of a map-like list repeat;
 //   - applies by a manager that has applied before, to an object with owners in several
@@ -37,5 +37,5 @@
 //
 // Invariants: the engine does not alter the objects that it is given, and its results share
 // with them what has not changed. A [Managed], a [Tree] and a [Set] are immutable. An
-// [Engine] is safe for concurrent use, and takes no lock.
+// [Engine] is safe for concurrent use without locks.
 package fields

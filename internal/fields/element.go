@@ -17,7 +17,7 @@ type element struct {
 	item *item  // nil: a field
 }
 
-// item tells one item of a list from the others.
+// item identifies one item of a list.
 type item struct {
 	kind  itemKind
 	keys  []key // sorted by name
@@ -33,7 +33,7 @@ const (
 	byIndex
 )
 
-// key is one of the fields that tell items apart, with its value: a string, int64,
+// key is one of the fields that identify items, with its value: a string, int64,
 // float64 or bool.
 type key struct {
 	name  string
@@ -89,7 +89,7 @@ func oddElement(it *item) (element, bool) {
 	return element{text, it}, err == nil
 }
 
-// isExact tells whether a scalar stays the same if it is written and read as a float64, as
+// isExact reports whether a scalar stays the same if it is written and read as a float64, as
 // upstream reads the numbers in paths.
 func isExact(v any) bool {
 	switch v := v.(type) {
@@ -123,7 +123,7 @@ func appendScalar(text []byte, v any) ([]byte, bool) {
 
 func isNegativeZero(v float64) bool { return v == 0 && strconv.FormatFloat(v, 'g', -1, 64) == "-0" }
 
-// isPlain tells whether JSON writes a text as it is, in quotes.
+// isPlain reports whether JSON writes a text as it is, in quotes.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -344,7 +344,7 @@ func float(v any) float64 {
 	return f
 }
 
-// show formats the element for messages: .name, [type="Ready"], [="a"], [0]. Read says that
+// show formats the element for messages: .name, [type="Ready"], [="a"], [0]. Read is set if
 // it was read from managedFields, where upstream takes numbers for floats: 30000000 is
 // 3e+07.
 func (e element) show(read bool) string {

@@ -24,7 +24,7 @@ type Engine struct {
 	// Empty is an empty object of the kind. For a kind with a Go type, it is the JSON of an
 	// empty value of the type. Nil: it has nothing but apiVersion and kind.
 	Empty map[string]any
-	// Listed says that results have Managed.List, for objects with Go types. Otherwise they
+	// Listed makes results have Managed.List, for objects with Go types. Otherwise they
 	// have Managed.Tree.
 	Listed bool
 }
@@ -38,9 +38,9 @@ func (e *Engine) empty() map[string]any {
 }
 
 // Result is the outcome of a write. If the engine declined, there is no outcome, and the
-// caller has to ask upstream's field manager.
+// caller must use upstream's field manager.
 type Result struct {
-	// Declined says why the engine declined; empty: it did not.
+	// Declined is the reason why the engine declined; empty: it did not.
 	Declined string
 	// Managed are the owners from now on.
 	Managed *Managed
@@ -98,7 +98,7 @@ func (p *pass) took(w *walk) {
 	}
 }
 
-// isOne tells whether an object is of the engine's kind and version.
+// isOne reports whether an object is of the engine's kind and version.
 func (e *Engine) isOne(obj map[string]any) bool {
 	return obj["apiVersion"] == e.APIVersion && obj["kind"] == e.Kind
 }
@@ -198,7 +198,7 @@ func (p *pass) compareIn(in *pair, obj map[string]any) {
 	p.took(&w)
 }
 
-// settle removes from a comparison what Reset leaves out.
+// applyReset removes from a comparison what Reset leaves out.
 func (p *pass) applyReset(in *pair) {
 	in.comparison = in.comparison.filtered(p.Reset[in.apiVersion])
 	in.changed = union(in.modified, in.added)

@@ -98,7 +98,7 @@ func (s *Set) isPlain() bool {
 	})
 }
 
-// isQuotable tells whether JSON escapes nothing in a text but quotes.
+// isQuotable reports whether JSON escapes nothing in a text except quotes.
 func isQuotable(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -106,8 +106,8 @@ func (e *entry) makeListed() {
 // altered.
 func (m *Managed) List() []metav1.ManagedFieldsEntry { return slices.Clone(m.list) }
 
-// IsList tells whether a list names these owners. It may return false for a list that says
-// the same in other words.
+// IsList reports whether a list names these owners. It may return false for an equivalent list
+// in another form.
 func (m *Managed) IsList(list []metav1.ManagedFieldsEntry) bool {
 	return slices.EqualFunc(m.list, list, func(a, b metav1.ManagedFieldsEntry) bool {
 		return a.Manager == b.Manager && a.Operation == b.Operation && a.APIVersion == b.APIVersion && a.Subresource == b.Subresource &&

@@ -28,28 +28,28 @@ type Managed struct {
 	list []metav1.ManagedFieldsEntry
 }
 
-// Nobody is the Managed of an object whose fields no manager owns.
+// NoManagers is the Managed of an object whose fields no manager owns.
 var NoManagers = &Managed{}
 
 // entry is what one manager owns. It is immutable.
 type entry struct {
 	manager, operation, apiVersion, subresource string
 
-	time string // as in JSON; empty: it is not known
+	time string // as in JSON; empty: unknown
 	set  *Set
 
 	tree   map[string]any             // as in metadata.managedFields; nil: not made yet
 	fields map[string]any             // fieldsV1 of it
 	listed *metav1.ManagedFieldsEntry // as in metadata.managedFields of a Go type; nil: not made yet
 	text   string                     // fieldsV1 of it
-	// settled is the tree for which reconcile has found nothing to change in the set.
+	// reconciled is the tree for which reconcile has found nothing to change in the set.
 	reconciled *Tree
 }
 
 // forget drops what was made of an entry whose set has changed.
 func (e *entry) forget() { e.tree, e.fields, e.listed, e.text = nil, nil, nil, "" }
 
-// isOf tells whether two entries belong to the same owner, which has only one entry. A
+// isOf reports whether two entries belong to the same owner, which has only one entry. A
 // manager that applies has one entry for all versions.
 func (e *entry) isOf(o *entry) bool {
 	return e.manager == o.manager && e.operation == o.operation && e.subresource == o.subresource &&
@@ -126,7 +126,7 @@ func parseEntry(value any) (e *entry, canonical, ok bool) {
 	return e, canonical, true
 }
 
-// ownsServerMade tells whether a set has fields that walks leave out. Only a request that
+// ownsServerMade reports whether a set has fields that walks leave out. Only a request that
 // sets managedFields by hand can make such a set.
 func ownsServerMade(s *Set) bool {
 	for _, n := range s.list() {
@@ -172,7 +172,7 @@ func newManaged(entries []*entry, listed bool) *Managed {
 	return m
 }
 
-// isMade tells whether the list or the tree has been made.
+// isMade reports whether the list or the tree has been made.
 func (m *Managed) isMade(listed bool) bool {
 	if listed {
 		return m.list != nil
@@ -230,13 +230,13 @@ func (e *Engine) Before(obj map[string]any, managed *Managed) (m *Managed, ok bo
 	return ParseManaged(claimed)
 }
 
-// Is tells whether a JSON tree of metadata.managedFields names these owners. It is fast for
+// Is reports whether a JSON tree of metadata.managedFields names these owners. It is fast for
 // the very same tree.
 func (m *Managed) Is(tree []any) bool {
 	return m.IsTree(tree) || len(tree) == len(m.tree) && json.SemanticallyEqual(tree, m.tree)
 }
 
-// IsTree tells whether a JSON tree of metadata.managedFields consists of the very same
+// IsTree reports whether a JSON tree of metadata.managedFields consists of the very same
 // entries as that of these owners.
 func (m *Managed) IsTree(tree []any) bool {
 	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
@@ -246,10 +246,10 @@ func (m *Managed) IsTree(tree []any) bool {
 	})
 }
 
-// AreIn tells whether all entries are in this version.
+// AreIn reports whether all entries are in this version.
 func (m *Managed) AreIn(apiVersion string) bool {
 	return !slices.ContainsFunc(m.entries, func(e *entry) bool { return e.apiVersion != apiVersion })
 }
 
-// IsNobody tells whether there are no owners.
+// IsEmpty reports whether there are no owners.
 func (m *Managed) IsEmpty() bool { return len(m.entries) == 0 }

@@ -131,7 +131,7 @@ func (n *node) under() *Set {
 	return n.below
 }
 
-// isLike records a node if like has the same one: known is its node with the same element.
+// isLike records a node if like has the same one: previous is its node with the same element.
 func (b *building) isLike(previous *node, member bool, below *Set) bool {
 	if b.built {
 		return false

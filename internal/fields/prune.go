@@ -6,11 +6,11 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 // time and does not apply now, if no other manager owns them.
 //
 // The steps are upstream's, because each has its corner cases. First, everything that was
-// applied the last time goes. Then what somebody else owns comes back. Then everything
+// applied the last time goes. Then what other managers own comes back. Then everything
 // comes back that the applier had not applied itself, such as a default below one of its
 // fields.
 //
-// The walk must see every field, also those that nobody can own (see isServerMade), because
+// The walk must see every field, also those that no manager can own (see isServerMade), because
 // prune drops what the walk does not see.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
@@ -61,7 +61,7 @@ func (w *walk) withNamed(s *Set, p place) *Set {
 }
 
 // without returns a copy of a value without the fields and items of a set. A map or list
-// that has nothing left becomes null.
+// that becomes empty becomes null.
 func (w *walk) without(p place, v any, gone *Set) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -57,7 +57,7 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 	return place{}, false
 }
 
-// isWhole tells whether a node has to become a single member: its schema is atomic now, but
+// isWhole reports whether a node has to become a single member: its schema is atomic now, but
 // the set has members below the node.
 func (w *walk) isWhole(n node, at place) bool {
 	if n.member && n.below == nil {
@@ -77,7 +77,7 @@ func (w *walk) isWhole(n node, at place) bool {
 	return false
 }
 
-// goesBelow tells whether upstream looks below a place.
+// goesBelow reports whether upstream looks below a place.
 func (w *walk) goesBelow(at place) bool {
 	switch handled(shapesOf(at.Node)) {
 	case isMap:
@@ -88,7 +88,7 @@ func (w *walk) goesBelow(at place) bool {
 	return false
 }
 
-// isFree tells whether a map has no fields with a schema and takes any field. Upstream
+// isFree reports whether a map takes any field and does not have fields with a schema. Upstream
 // leaves such maps as they are.
 func isFree(p place) bool {
 	if len(p.Properties) > 0 || p.resource {

@@ -73,7 +73,7 @@ func (s *Set) getField(name string) *node {
 	return nil
 }
 
-// contains tells whether every path of other is one of s.
+// contains reports whether every path of other is one of s.
 func (s *Set) contains(other *Set) bool {
 	if s == other {
 		return true

@@ -43,7 +43,7 @@ type step struct {
 	refused              string
 }
 
-func TestWhoOwnsWhat(t *testing.T) {
+func TestOwnersAfterAStory(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"who creates owns all, and fields with names of their own": {{
 			manager: "m", update: "spec: {replicas: 1, selector: {a: b}}",

@@ -12,14 +12,14 @@ type Tree struct {
 }
 
 // NewTree makes the tree of a version whose objects have the schema of root. Their
-// apiVersion, kind and metadata have the schemas that they have in all resources. Preserve
-// says that fields without a schema are kept everywhere.
+// apiVersion, kind and metadata have the schemas that they have in all resources. If preserve
+// is set, fields without a schema are kept everywhere.
 func NewTree(root *schema.Node, preserve bool) *Tree {
 	return &Tree{root: root, preserve: preserve}
 }
 
-// NewBareTree makes the tree of a version without a schema. It has no schema of the
-// metadata either, so that lists in it belong to one owner as a whole.
+// NewBareTree makes the tree of a version without a schema. The metadata does not
+// have a schema either, so that lists in it belong to one owner as a whole.
 func NewBareTree() *Tree { return &Tree{root: anything, bare: true} }
 
 // NewTypedTree makes the tree of a version whose schema contains the metadata, as that of a
@@ -68,7 +68,7 @@ var metadataNode = &schema.Node{Type: "object", Properties: map[string]*schema.N
 	"uid":             text,
 }}
 
-// isServerMade tells whether the server fills in a field of metadata, such as uid. No
+// isServerMade reports whether the server fills in a field of metadata, such as uid. No
 // manager ever owns such a field.
 func isServerMade(name string) bool {
 	switch name {
@@ -142,7 +142,7 @@ func (p place) at(n *schema.Node) place {
 	return place{n, p.preserve || n.PreserveUnknown, n.Embedded}
 }
 
-// field returns the place of a field. Named says that the field has a schema of its own. Ok
+// field returns the place of a field. Named is true if the field has a schema of its own. Ok
 // is false if the schema does not allow the field.
 func (p place) field(name string, t *Tree) (at place, named, ok bool) {
 	if p.resource {

@@ -7,12 +7,12 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 type walk struct {
 	tree     *Tree
 	declined string // why; empty: it goes on
-	// hollow says that the walk has met an empty list whose items are owned one by one.
+	// hollow is set if the walk has met an empty list whose items are owned one by one.
 	// Such a list does not show in sets.
 	hollow bool
-	// defaulted says that an item was identified by the default of one of its keys.
+	// defaulted is set if an item was identified by the default of one of its keys.
 	defaulted bool
-	// everything says that own sees all fields, also those that no manager ever owns.
+	// everything makes own see all fields, also those that no manager ever owns.
 	everything bool
 }
 
@@ -22,7 +22,7 @@ func (w *walk) decline(why string) {
 	}
 }
 
-// none is the value of a field that is not there.
+// none is the value of a field that does not exist.
 type none struct{}
 
 var absent any = none{}
@@ -53,9 +53,9 @@ func (w *walk) atom(p place, v any) shape {
 	case s == isNull, s == isAbsent:
 		return allowed
 	case s&allowed == 0:
-		w.decline("a value of another type than the schema says")
+		w.decline("a value of another type than the schema has")
 	case p.IntOrString && s != isScalar:
-		w.decline("a value of another type than the schema says")
+		w.decline("a value of another type than the schema has")
 	case s == isScalar:
 		w.checkScalar(p.Node, v)
 	}
@@ -64,7 +64,7 @@ func (w *walk) atom(p place, v any) shape {
 
 func (w *walk) checkScalar(n *schema.Node, v any) {
 	if !isScalarOf(n, v) {
-		w.decline("a value of another type than the schema says")
+		w.decline("a value of another type than the schema has")
 	}
 }
 

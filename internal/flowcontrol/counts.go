@@ -83,7 +83,7 @@ func (r *Request) End() {
 	durations.Observe(time.Since(r.began).Seconds())
 }
 
-// Reset forgets what has been counted until now, except for the requests that are being executed.
+// Reset sets all counts to zero, except those of requests that are being executed.
 func (s *Schemas) Reset() {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()

@@ -1,10 +1,9 @@
 // Package flowcontrol finds the FlowSchema that a request matches, as API Priority and Fairness does
-// (k8s.io/apiserver/pkg/util/flowcontrol), and counts the requests of each. It has no queues: no request waits
-// and none is refused.
+// (k8s.io/apiserver/pkg/util/flowcontrol), and counts the requests of each. It does not queue or reject requests.
 //
 // A FlowSchema whose PriorityLevelConfiguration does not exist matches nothing. The others are tried
 // in the order of their precedence, and those of one precedence by name. The two that a server must have, exempt
-// and catch-all, are there even if their objects are not.
+// and catch-all, exist even if their objects do not.
 //
 // The FlowSchemas are read when a request needs them first, and again after one of them or a
 // PriorityLevelConfiguration has changed. The specs are decoded once in a process.
@@ -37,7 +36,7 @@ type Schemas struct {
 	counts counts
 
 	current atomic.Pointer[index]
-	changed atomic.Int64 // the revision of the newest change that is known of
+	changed atomic.Int64 // the revision of the newest change that was reported
 }
 
 // index is what the store has at a revision.
@@ -51,7 +50,7 @@ type index struct {
 // Schema is a FlowSchema that requests can match.
 type Schema struct {
 	Name, Level string
-	// UID and LevelUID are those of the objects; empty for one that has no object.
+	// UID and LevelUID are those of the objects; empty for one without an object.
 	UID, LevelUID string
 
 	exempt bool // the level limits nothing
@@ -68,7 +67,7 @@ type level struct {
 // New returns the FlowSchemas of a store.
 func New(s *store.Store) *Schemas { return &Schemas{store: s} }
 
-// Changed says that a FlowSchema or a PriorityLevelConfiguration has changed at a revision. It has to be called
+// Changed reports that a FlowSchema or a PriorityLevelConfiguration has changed at a revision. It must be called
 // after each such commit, before its request is answered.
 func (s *Schemas) Changed(revision int64) {
 	for was := s.changed.Load(); was < revision && !s.changed.CompareAndSwap(was, revision); was = s.changed.Load() {
@@ -89,7 +88,7 @@ func (s *Schemas) Match(info *apirequest.RequestInfo, by user.Info) (*Schema, er
 	return now.catchAll, nil
 }
 
-// load returns an index that has all changes that were known of when it was called.
+// load returns an index that has all changes that were reported before the call.
 func (s *Schemas) load() (*index, error) {
 	was := s.current.Load()
 	if was != nil && was.revision >= s.changed.Load() {

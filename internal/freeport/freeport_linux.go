@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Reserve finds a free port of 127.0.0.1 and keeps the system from giving it to anyone who asks for
-// any port. Whoever names the port can listen on it, also several times in turn. free ends the
+// Reserve finds a free port of 127.0.0.1 and keeps the system from assigning it to listeners on
+// port 0. Any process can listen on it by its number, also several times in turn. free ends the
 // reservation; it does not end a listener.
 //
 // Reserve binds a socket to the port and does not listen on it: Linux lets others, such as Go's

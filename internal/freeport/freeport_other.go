@@ -4,8 +4,8 @@ package freeport
 
 import "net"
 
-// Reserve finds a free port of 127.0.0.1 for another listener. Nothing keeps the system from
-// giving the port to somebody else meanwhile; free does nothing.
+// Reserve finds a free port of 127.0.0.1 for another listener. The system may assign the port
+// to another process meanwhile; free does nothing.
 func Reserve() (port int, free func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
-func TestAReservedPortIsForThoseWhoNameIt(t *testing.T) {
+func TestAReservedPortIsNotAssignedToOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can reserve a port")
 	}
@@ -33,7 +33,7 @@ func TestAReservedPortIsForThoseWhoNameIt(t *testing.T) {
 		listen(mine)
 		for range 2000 { // the system goes round its free ports
 			if listen("0") == mine {
-				t.Fatalf("after turn %d the port was given to somebody else", turn)
+				t.Fatalf("after turn %d the port was assigned to another listener", turn)
 			}
 		}
 	}

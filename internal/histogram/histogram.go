@@ -24,7 +24,7 @@ func New(buckets []float64) *Histogram {
 	return h
 }
 
-// Reset forgets all observations.
+// Reset drops all observations.
 func (h *Histogram) Reset() {
 	// The factor and the limit of native buckets are those of k8s.io/component-base/metrics.
 	is := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Buckets: h.buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
@@ -44,10 +44,10 @@ func (h *Histogram) Metric(labels ...*dto.LabelPair) *dto.Metric {
 	return m
 }
 
-// Label returns a label.
+// Label returns a label pair.
 func Label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 
-// Family is a metric with its values, without those that are nil; nil if it has none.
+// Family returns a metric with its values, without those that are nil; nil if none is left.
 func Family(name, help string, t dto.MetricType, metrics ...*dto.Metric) *dto.MetricFamily {
 	f := &dto.MetricFamily{Name: &name, Help: &help, Type: &t}
 	f.Metric = slices.DeleteFunc(metrics, func(m *dto.Metric) bool { return m == nil })

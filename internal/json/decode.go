@@ -150,7 +150,7 @@ func (d *Reader) string() (string, bool) {
 
 // escaped reads the rest of a string that began at from, at its first escape.
 func (d *Reader) escaped(from int) (string, bool) {
-	text := append(make([]byte, 0, 64), d.text[from:d.at]...) // on the stack, if there is no more
+	text := append(make([]byte, 0, 64), d.text[from:d.at]...) // on the stack, if it is enough
 	for d.at < len(d.text) {
 		c := d.text[d.at]
 		switch {

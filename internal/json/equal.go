@@ -14,7 +14,7 @@ func Equal(a, b any) bool { return equal(a, b, true) }
 // a nil map equals an empty one, and a nil list an empty one.
 func SemanticallyEqual(a, b any) bool { return equal(a, b, false) }
 
-// EqualBut tells whether two objects have the same fields with semantically equal values.
+// EqualExcept reports whether two objects have the same fields with semantically equal values.
 // It does not look at the value of the field but.
 func EqualExcept(but string, a, b map[string]any) bool {
 	if len(a) != len(b) {
@@ -29,7 +29,7 @@ func EqualExcept(but string, a, b map[string]any) bool {
 	return true
 }
 
-// Same tells whether two values are the very same map or list, or equal scalars. It returns
+// Same reports whether two values are the very same map or list, or equal scalars. It returns
 // false for maps and lists that are equal but not the same.
 func Same(a, b any) bool {
 	switch a := a.(type) {
@@ -45,7 +45,7 @@ func Same(a, b any) bool {
 	return false
 }
 
-// IsSameMap tells whether two maps are one map, not only equal ones.
+// IsSameMap reports whether two values are the same map, not only equal maps.
 func IsSameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }

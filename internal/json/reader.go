@@ -2,8 +2,8 @@ package json
 
 import "unicode/utf8"
 
-// Reader reads plain JSON value by value, for a caller that knows what it expects. [Decode]
-// says what plain JSON is. Each method reads one value. Once a method has returned false,
+// Reader reads plain JSON value by value, for a caller that expects certain types. [Decode]
+// defines plain JSON. Each method reads one value. Once a method has returned false,
 // the reader must not be used any more. Strings are parts of the text.
 type Reader struct {
 	text  string
@@ -144,5 +144,5 @@ func (d *Reader) skipString() bool {
 	return false
 }
 
-// End tells whether nothing follows.
+// End reports whether nothing follows.
 func (d *Reader) End() bool { return d.Peek() == 0 && d.at == len(d.text) }

@@ -1,6 +1,6 @@
 package metadata
 
-// IsCanonical tells whether reading metadata into an ObjectMeta and writing it back would
+// IsCanonical reports whether reading metadata into an ObjectMeta and writing it back would
 // change nothing. Doing so takes longer than all the rest of decoding.
 func IsCanonical(metadata map[string]any) bool {
 	for key, value := range metadata {
@@ -31,7 +31,7 @@ func IsCanonical(metadata map[string]any) bool {
 	return true
 }
 
-// isText tells whether a value is a string that is not empty.
+// isText reports whether a value is a string that is not empty.
 func isText(value any) bool {
 	s, ok := value.(string)
 	return ok && s != ""

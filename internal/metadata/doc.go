@@ -2,9 +2,9 @@
 // ObjectMeta: whether it is canonical, so that reading it and writing it back would change
 // nothing, and whether it is valid.
 //
-// A check says yes only where upstream's libraries do, and its no means that it cannot
-// tell. For example, Kubernetes validates the name of an owner by regular expressions;
-// IsSubdomain looks at its letters, and asks upstream only about unusual names.
+// A check returns true only where upstream's libraries do; false means that only upstream's
+// library can decide. For example, Kubernetes validates the name of an owner by regular expressions;
+// IsSubdomain looks at its letters, and calls upstream only for unusual names.
 //
 // [Of] and [Get] find the metadata in the JSON of an object.
 package metadata

@@ -7,15 +7,15 @@ import (
 )
 
 // Upstream validates names by regular expressions, which take a tenth of the time of a
-// create. These functions recognize usual names without them, and ask upstream about the
+// create. These functions recognize usual names without them, and call upstream for the
 // others.
 
-// IsSubdomain tells whether a name is a DNS subdomain, as the names of most kinds are.
+// IsSubdomain reports whether a name is a DNS subdomain, as the names of most kinds are.
 func IsSubdomain(s string) bool {
 	return isPlainSubdomain(s) || len(validation.IsDNS1123Subdomain(s)) == 0
 }
 
-// IsLabel tells whether a name is a DNS label, as the names of namespaces are.
+// IsLabel reports whether a name is a DNS label, as the names of namespaces are.
 func IsLabel(s string) bool {
 	return isPlainSubdomain(s) && !strings.Contains(s, ".") || len(validation.IsDNS1123Label(s)) == 0
 }
@@ -32,8 +32,8 @@ func isQualifiedName(s string) bool {
 	return isPlainName(name) && (!qualified || isPlainSubdomain(prefix)) || len(validation.IsQualifiedName(s)) == 0
 }
 
-// isPlainSubdomain tells whether a text consists of lower-case letters and digits, with
-// single dots and hyphens between them, and is no longer than a label.
+// isPlainSubdomain reports whether a text consists of lower-case letters and digits, with
+// single dots and hyphens between them, and is not longer than a label.
 func isPlainSubdomain(s string) bool {
 	between := true // at the beginning, after a dot or hyphen
 	for i := range len(s) {

@@ -11,7 +11,7 @@ func Of(text string) gjson.Result { return gjson.Get(text, "metadata") }
 
 // Get returns what a path below the metadata leads to. Unlike gjson.Get(text, "metadata.labels"),
 // it does not search the rest of the object, which may be large, for a field that the metadata does
-// not have. The Index of the result says nothing.
+// not have. The Index of the result is undefined.
 func Get(text, path string) gjson.Result {
 	if from, ok := begin(text); ok {
 		return gjson.Get(from, path) // it stops where the metadata ends
@@ -36,5 +36,5 @@ func begin(text string) (from string, ok bool) {
 	return from, ok && found && strings.HasPrefix(from, "{")
 }
 
-// isPlain tells whether a part of JSON is the inside of a text without escapes.
+// isPlain reports whether a part of JSON is the inside of a text without escapes.
 func isPlain(part string) bool { return !strings.ContainsAny(part, `"\`) }

@@ -1,6 +1,6 @@
 package metadata
 
-// IsTime tells whether a text is a time as a server writes it, in UTC and in whole seconds,
+// IsTime reports whether a text is a time as a server writes it, in UTC and in whole seconds,
 // such as 2006-01-02T15:04:05Z. Such texts sort like their times.
 //
 // It returns false for rare times: those before 1971, such as the zero time, which a server
@@ -21,7 +21,7 @@ func IsTime(s string) bool {
 }
 
 // lastDay returns the last day that a month has in every year, or the empty text if there
-// is no such month.
+// does not exist.
 func lastDay(month string) string {
 	switch month {
 	case "01", "03", "05", "07", "08", "10", "12":

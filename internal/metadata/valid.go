@@ -11,9 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/json"
 )
 
-// IsValid tells whether the metadata of an object is valid as an update of the old
+// IsValid reports whether the metadata of an object is valid as an update of the old
 // metadata, which is nil for a new object. It returns true for the metadata of nearly all
-// objects, and false where only upstream can tell.
+// objects, and false where only upstream can decide.
 func IsValid(is, was map[string]any, namespaced bool) bool {
 	for key, value := range is {
 		ok := false
@@ -56,7 +56,7 @@ func IsValid(is, was map[string]any, namespaced bool) bool {
 	return is["name"] != nil && (is["namespace"] != nil) == namespaced
 }
 
-// isValid tells whether a name is valid and, in an update, unchanged.
+// isValid reports whether a name is valid and, in an update, unchanged.
 func isValid(value any, check func(string) bool, was map[string]any, key string) bool {
 	if was != nil {
 		return value == was[key]
@@ -65,7 +65,7 @@ func isValid(value any, check func(string) bool, was map[string]any, key string)
 	return ok && check(name)
 }
 
-// AreValidLabels tells whether a value is a map of valid labels.
+// AreValidLabels reports whether a value is a map of valid labels.
 func AreValidLabels(value any) bool {
 	labels, ok := value.(map[string]any)
 	for key, v := range labels {
@@ -75,7 +75,7 @@ func AreValidLabels(value any) bool {
 	return ok
 }
 
-// AreValidAnnotations tells whether a value is a map of valid annotations.
+// AreValidAnnotations reports whether a value is a map of valid annotations.
 func AreValidAnnotations(value any) bool {
 	const limit = 256 << 10 // of all together
 	annotations, ok := value.(map[string]any)
@@ -88,7 +88,7 @@ func AreValidAnnotations(value any) bool {
 	return ok && size <= limit
 }
 
-// areValidManagers tells whether validation accepts managedFields.
+// areValidManagers reports whether validation accepts managedFields.
 func areValidManagers(value any) bool {
 	return isList(value, func(entry any) bool {
 		m, ok := entry.(map[string]any)
@@ -101,7 +101,7 @@ func areValidManagers(value any) bool {
 	})
 }
 
-// areValidFinalizers tells whether a value is a list of qualified names that go together.
+// areValidFinalizers reports whether a value is a list of qualified names that go together.
 func areValidFinalizers(value any) bool {
 	finalizers, ok := value.([]any)
 	for _, v := range finalizers {
@@ -111,7 +111,7 @@ func areValidFinalizers(value any) bool {
 	return ok
 }
 
-// isPartOf tells whether a value is a list of strings that are all in another list.
+// isPartOf reports whether a value is a list of strings that are all in another list.
 func isPartOf(value, of any) bool {
 	items, ok := value.([]any)
 	all, _ := of.([]any)
@@ -121,7 +121,7 @@ func isPartOf(value, of any) bool {
 	return ok
 }
 
-// areValidOwners tells whether a value is a list of owners, one of them the controller at
+// areValidOwners reports whether a value is a list of owners, one of them the controller at
 // most. Events own nothing.
 func areValidOwners(value any) bool {
 	owners, ok := value.([]any)

@@ -24,7 +24,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Documents has the OpenAPI documents of one catalogue. It is safe for concurrent use.
+// Documents holds the OpenAPI documents of one registry of kinds. It is safe for concurrent use.
 type Documents struct {
 	catalogue *resource.Catalogue
 	types     *resource.OpenAPITypes
@@ -37,13 +37,13 @@ type Documents struct {
 
 // document is the document of one version of a group, or of another path.
 type document struct {
-	of      string              // what a service describes; empty: it is of customs
+	of              string              // what a service describes; empty for custom resources
 	customResources []*resource.OpenAPI // of custom resources
-	service *handler3.OpenAPIService
+	service         *handler3.OpenAPIService
 }
 
-// New prepares the documents of a catalogue without building any. It uses the documents of the
-// previous catalogue again, which may be nil, for versions that have not changed. types describes
+// New prepares the documents of a registry without building any. It uses the documents of the
+// previous registry again, which may be nil, for versions that have not changed. types describes
 // the kinds that have Go types; it may be nil if there are none.
 func New(c *resource.Catalogue, before *Documents, types *resource.OpenAPITypes) *Documents {
 	d := &Documents{catalogue: c, types: types, servers: servers(c), versions: map[string]*document{}}
@@ -84,7 +84,7 @@ func (d *Documents) add(path string, one document, before *Documents, build func
 	d.versions[path] = &one
 }
 
-// Of tells whether these are the documents of a catalogue.
+// Of reports whether these are the documents of a registry.
 func (d *Documents) Of(c *resource.Catalogue) bool { return d.catalogue == c }
 
 // ServeHTTP answers requests below /openapi.
@@ -112,7 +112,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	one.service.HandleGroupVersion(w, req)
 }
 
-// Has tells whether there is a document at a path below /openapi/v3.
+// Has reports whether there is a document at a path below /openapi/v3.
 func (d *Documents) Has(path string) bool { return d.versions[path] != nil }
 
 // V2 returns the document of OpenAPI v2. It must not be altered.
@@ -184,7 +184,7 @@ func (a *answer) Header() http.Header {
 // WriteHeader implements http.ResponseWriter.
 func (*answer) WriteHeader(int) {}
 
-// customs returns the OpenAPI of the custom resources of a group in one version.
+// customResources returns the OpenAPI of the custom resources of a group in one version.
 func customResources(g *resource.Group, version string) []*resource.OpenAPI {
 	var all []*resource.OpenAPI
 	for _, r := range g.Resources {
@@ -235,7 +235,7 @@ func HandlerV2(service *handler.OpenAPIService) http.Handler {
 	return mux
 }
 
-// everything returns the OpenAPI v2 document of all that is served. It is merged as a real server
+// mergeV2 returns the OpenAPI v2 document of all kinds that are served. It is merged as a real server
 // does it: the documents of custom resources into that of the server of definitions, and then
 // those of all servers.
 func (d *Documents) mergeV2() (*spec.Swagger, error) {
@@ -270,7 +270,7 @@ func (d *Documents) mergeV2() (*spec.Swagger, error) {
 			return nil, err
 		}
 	}
-	for _, one := range customs { // there is no server of definitions
+	for _, one := range customs { // definitions do not have a server
 		if err := add(one); err != nil {
 			return nil, err
 		}
@@ -278,7 +278,7 @@ func (d *Documents) mergeV2() (*spec.Swagger, error) {
 	return merged, nil
 }
 
-// customsV2 returns the OpenAPI v2 of each custom resource, in all its versions.
+// customResourcesV2 returns the OpenAPI v2 of each custom resource, in all its versions.
 func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 	var all []*spec.Swagger
 	for _, g := range d.catalogue.Groups() {

@@ -23,7 +23,7 @@ import (
 )
 
 // server is one of the servers that describe their kinds by Go types, with the kinds of a
-// catalogue.
+// registry.
 type server struct {
 	*resource.OpenAPIServer
 	services []*service
@@ -41,7 +41,7 @@ type service struct {
 // optionsVersion is the version of the options in requests, and of Status.
 var optionsVersion = schema.GroupVersion{Version: "v1"}
 
-// servers returns the servers of a catalogue in the order in which their documents are merged.
+// servers returns the servers of a registry in the order in which their documents are merged.
 // No kind is described yet.
 func servers(c *resource.Catalogue) []*server {
 	var all []*server
@@ -69,7 +69,7 @@ func servers(c *resource.Catalogue) []*server {
 	return all
 }
 
-// serverOf returns the server, and adds it if it is not known yet.
+// serverOf returns the server, and adds it if it does not exist yet.
 func serverOf(is *resource.OpenAPIServer, all *[]*server) *server {
 	for _, s := range *all {
 		if s.OpenAPIServer == is {

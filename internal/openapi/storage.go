@@ -16,10 +16,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// This file has stand-ins for the storage of kinds. Upstream's installer asks a storage which
+// This file has placeholders for the storage of kinds. Upstream's installer checks which
 // interfaces it implements, and describes a path for each verb. It never calls their methods.
 
-// standing is what every stand-in knows of the kind that it stands for.
+// placeholder has what every placeholder needs of its kind.
 type placeholder struct {
 	version *resource.Version
 	scheme  *runtime.Scheme
@@ -34,7 +34,7 @@ func (d placeholder) NewList() runtime.Object {
 	return made(d.scheme, d.version.GroupVersion().WithKind(d.version.Resource.Names.ListKind))
 }
 
-// made returns an empty object, or nil if the scheme does not know the kind. The installer looks
+// made returns an empty object, or nil if the kind is not in the scheme. The installer looks
 // the kind up itself, and fails then.
 func made(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Object {
 	obj, err := scheme.New(kind)
@@ -57,12 +57,12 @@ func (d placeholder) GetSingularName() string { return d.version.Resource.Names.
 func (d placeholder) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return d.kind }
 
 // DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
-// content goes first, upstream's storage does not say that it answers the object.
+// content goes first, upstream's storage does not implement this.
 func (d placeholder) DeleteReturnsDeletedObject() bool {
 	return d.version.AnswersDeleted && d.version.ContentFirst == nil
 }
 
-// The verbs, each with the methods by which the installer knows it.
+// The verbs, each with the methods by which the installer recognizes it.
 type (
 	gets interface {
 		Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
@@ -90,8 +90,8 @@ type (
 	}
 )
 
-// standIns make a storage for each set of verbs that a kind or a subresource has. What can be got
-// and updated can be patched, too.
+// placeholders make a storage for each set of verbs that a kind or a subresource has. A resource
+// with get and update also has patch.
 var placeholders = map[string]func(placeholder) registryrest.Storage{
 	"create delete deletecollection get list patch update watch": func(d placeholder) registryrest.Storage {
 		return &struct {
@@ -144,7 +144,7 @@ var placeholders = map[string]func(placeholder) registryrest.Storage{
 	},
 }
 
-// standIn returns a storage with the verbs.
+// placeholderFor returns a storage with the verbs.
 func placeholderFor(d placeholder, verbs []string) (registryrest.Storage, error) {
 	verbs = slices.Sorted(slices.Values(verbs))
 	make := placeholders[strings.Join(verbs, " ")]
@@ -154,7 +154,7 @@ func placeholderFor(d placeholder, verbs []string) (registryrest.Storage, error)
 	return make(d), nil
 }
 
-// storages returns stand-ins for a version of a kind and its subresources, by their paths.
+// storages returns placeholders for a version of a kind and its subresources, by their paths.
 func storages(scheme *runtime.Scheme, v *resource.Version, into map[string]registryrest.Storage) error {
 	plural := v.Resource.Names.Plural
 	own, err := placeholderFor(placeholder{v, scheme, v.Kind()}, v.Resource.Verbs)

@@ -28,7 +28,7 @@ var typesV3 = cache.New[string, func() (*spec3.OpenAPI, error)](256)
 // typesV2 keeps the OpenAPI v2 of servers, by what they describe. A cluster has three servers.
 var typesV2 = cache.New[string, func() (*spec.Swagger, error)](16)
 
-// key tells services of a server apart: all that their documents depend on.
+// key identifies a service of a server by all that its documents depend on.
 func (s *server) key(types *resource.OpenAPITypes, services ...*service) string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p %p", types, s.OpenAPIServer)
@@ -89,7 +89,7 @@ func info() *spec.Info {
 	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.Major + "." + discovery.Version.Minor}}
 }
 
-// Clients get in with a token, and are told 401 otherwise.
+// Clients authenticate with a token, and get 401 otherwise.
 const (
 	security     = "BearerToken"
 	unauthorized = "Unauthorized"
@@ -97,7 +97,7 @@ const (
 
 var defaultSecurity = []map[string][]string{{security: {}}}
 
-// configV2 says how documents of OpenAPI v2 are built.
+// configV2 configures how documents of OpenAPI v2 are built.
 func configV2(types *resource.OpenAPITypes) *common.Config {
 	return &common.Config{
 		ProtocolList: []string{"https"},
@@ -119,7 +119,7 @@ func configV2(types *resource.OpenAPITypes) *common.Config {
 	}
 }
 
-// configV3 says how the document of a service is built.
+// configV3 configures how the document of a service is built.
 func configV3(types *resource.OpenAPITypes, of *service) *common.OpenAPIV3Config {
 	return &common.OpenAPIV3Config{
 		Info: info(),
@@ -138,10 +138,10 @@ func configV3(types *resource.OpenAPITypes, of *service) *common.OpenAPIV3Config
 	}
 }
 
-// everywhere are the kinds that every version of every group has.
+// inEveryVersion has the kinds that every version of every group has.
 var inEveryVersion = map[string]bool{"DeleteOptions": true, "WatchEvent": true}
 
-// names returns a function that says which kinds a type stands for. The kinds that every group has
+// names returns a function that maps a type to its kinds. The kinds that every group has
 // are only those of the service's own version and of v1.
 func (of *service) names(types *resource.OpenAPITypes) func(string) (string, spec.Extensions) {
 	names := types.Names()

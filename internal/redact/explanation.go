@@ -34,7 +34,7 @@ func (r Request) step(s inspect.AdmissionStep) inspect.AdmissionStep {
 		return x
 	})
 	if len(s.Patch) > 0 && (r.Secret || hasSecret(string(s.Patch))) {
-		s.Patch = json.RawMessage(`"` + Hidden + `"`) // Changes says which fields it changes
+		s.Patch = json.RawMessage(`"` + Hidden + `"`) // Changes lists the fields
 	}
 	return s
 }

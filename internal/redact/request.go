@@ -22,13 +22,13 @@ type Request struct {
 	Namespace, Name, User        string
 	// Body was sent.
 	Body []byte
-	// Secret says that the request is about a Secret though nothing else says so.
+	// Secret marks a request as one about a Secret though its other fields do not show it.
 	Secret bool
 
 	tree *any // the body, once it has been read
 }
 
-// Object is a request about which nothing is known but the object that it writes.
+// Object returns a request of which only the written object is known.
 func Object(object map[string]any) Request { return Request{}.With(object) }
 
 // With returns the request with a body that has been read: JSON, or a text that is none.
@@ -53,7 +53,7 @@ func (r Request) Holds() bool {
 	return secretKind.Match(r.Body)
 }
 
-// rule is that of the resource; nil: it has no sensitive fields.
+// rule returns the rule of the resource; nil if it does not have sensitive fields.
 func (r Request) rule() rule {
 	switch {
 	case r.Group == "" && r.Resource == "secrets":
@@ -135,7 +135,7 @@ func (r Request) Value(path string, value any) any {
 	return walk(names(path), value, of, maskedAs(Hidden))
 }
 
-// Replace is [Replace] of a body of the request, which may have no kind: a patch.
+// Replace is [Replace] of a body of the request. The body may lack a kind, as a patch does.
 func (r Request) Replace(tree any, replace func(path []string, value any) any) any {
 	operations, isList := tree.([]any)
 	if !isList || r.rule() == nil {

@@ -20,8 +20,8 @@ func (r Request) Text(text string) string {
 	kept := r.beginning(text)
 	rest := text[len(kept):]
 	if strings.HasSuffix(kept, "strict decoding error: ") {
-		complaints := r.fieldErrors(rest)
-		kept, rest = kept+complaints, rest[len(complaints):]
+		fieldErrors := r.fieldErrors(rest)
+		kept, rest = kept+fieldErrors, rest[len(fieldErrors):]
 	}
 	if rest == "" || isDetail(rest) || strings.HasPrefix(rest, ": ") && isDetail(rest[2:]) {
 		return text
@@ -101,7 +101,7 @@ func (r Request) beginning(text string) (longest string) {
 	return longest
 }
 
-// complaints returns the beginning of a list of unknown and duplicate fields whose names are those of the
+// fieldErrors returns the beginning of a list of unknown and duplicate fields whose names are those of the
 // body.
 func (r Request) fieldErrors(text string) string {
 	end := 0

@@ -118,7 +118,7 @@ func walk(path []string, value any, hides rule, replace func([]string, any) any)
 		for name, field := range is {
 			below, at := hides, append(path, name)
 			if kind, _ := is["kind"].(string); name == "items" && len(path) == 0 && strings.HasSuffix(kind, "List") {
-				at = nil // items of built-in lists have no kind
+				at = nil // items of built-in lists do not have a kind
 				if kind == "SecretList" {
 					below = hiddenInSecret
 				}

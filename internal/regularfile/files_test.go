@@ -62,7 +62,7 @@ func TestManifests(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		".":                  {"a.json", filepath.Join("b", "d.yml"), "c.yaml"},
-		"README.md":          {"README.md"}, // who names a file means it
+		"README.md":          {"README.md"}, // a file that is named is always read
 		"kustomization.yaml": {"kustomization.yaml"},
 	} {
 		if got, err := Manifests(path); err != nil || !slices.Equal(got, want) {

@@ -1,8 +1,8 @@
-// Package regularfile reads files that users name: manifests and scenarios. A name may belong to
-// something that never ends, such as /dev/zero, or that blocks, such as a FIFO without a
+// Package regularfile reads files that users name: manifests and scenarios. A path may name a file
+// without end, such as /dev/zero, or one that blocks, such as a FIFO without a
 // writer.
 //
-// What stays true: only regular files are opened, and no more than MaxSize bytes are read.
+// Invariant: only regular files are opened, and no more than MaxSize bytes are read.
 package regularfile
 
 import (
@@ -22,7 +22,7 @@ func Read(path string) ([]byte, error) {
 		return os.ReadFile(path) // for the error of an open
 	}
 	if !info.Mode().IsRegular() && !info.IsDir() { // the error of a folder comes from the system
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

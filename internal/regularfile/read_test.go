@@ -37,9 +37,9 @@ func TestRead(t *testing.T) {
 		{path("largest"), MaxSize, ""},
 		{path("too large"), 0, path("too large") + " is larger than 64 MiB"},
 		{path("huge"), 0, path("huge") + " is larger than 64 MiB"},
-		{path("fifo"), 0, path("fifo") + " is no regular file"},
-		{path("link"), 0, path("link") + " is no regular file"},
-		{"/dev/zero", 0, "/dev/zero is no regular file"},
+		{path("fifo"), 0, path("fifo") + " is not a regular file"},
+		{path("link"), 0, path("link") + " is not a regular file"},
+		{"/dev/zero", 0, "/dev/zero is not a regular file"},
 		{folder, 0, "read " + folder + ": is a directory"},
 		{path("none"), 0, "open " + path("none") + ": no such file or directory"},
 	} {

@@ -5,12 +5,12 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// Compile makes one tree of upstream's two forms of a schema: the structural one says which
-// fields there are, the other how values are validated. The tree shares defaults with the
+// Compile makes one tree of upstream's two forms of a schema: the structural one lists
+// the fields, the other how values are validated. The tree shares defaults with the
 // structural schema, which must not be altered afterwards.
 //
-// Either may be nil. Without a structural schema no field is known, so that settling an
-// object leaves its apiVersion, kind and metadata; without the other every value is
+// Either may be nil. Without a structural schema every field is unknown, so that an object keeps only
+// its apiVersion, kind and metadata; without the other every value is
 // valid.
 func Compile(structural *structuralschema.Structural, props *apiextensions.JSONSchemaProps) *Node {
 	n := &Node{}
@@ -86,7 +86,7 @@ func (n *Node) validate(k *keywords) {
 	}
 }
 
-// summarize finds out what there is in a node and below it.
+// summarize records what a node and the nodes below it contain.
 func (n *Node) summarize() {
 	n.below = contents{
 		defaults: n.Default != nil, embedded: n.Embedded, lists: n.List != Atomic,

@@ -7,10 +7,10 @@ import "errors"
 // million empty items takes 3 MB, and each item may lack a default of 100 KB.
 const MaxDefaults = 16 << 20
 
-// ErrOverfull is the error of an object that lacks more than MaxDefaults bytes of defaults.
+// ErrTooManyDefaults is the error of an object that lacks more than MaxDefaults bytes of defaults.
 var ErrTooManyDefaults = errors.New("the object lacks more defaults than fit into it: at most 16 MiB are filled in")
 
-// Err returns ErrOverfull if the walk stopped filling in defaults.
+// Err returns ErrTooManyDefaults if the walk stopped filling in defaults.
 func (s Result) Err() error {
 	if s.TooManyDefaults {
 		return ErrTooManyDefaults
@@ -18,7 +18,7 @@ func (s Result) Err() error {
 	return nil
 }
 
-// mayFill tells whether there is room for the default of a field or an item, and counts its
+// mayFill reports whether there is room for the default of a field or an item, and counts its
 // size.
 func (w *walker) mayFill(name string, n *Node) bool {
 	if w.filled > MaxDefaults {

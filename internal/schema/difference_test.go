@@ -13,7 +13,7 @@ import (
 
 var cases = flag.Int("cases", seedtest.Cases(10_000), "how many random objects the walks are compared with upstream's libraries on")
 
-func TestWalksSayWhatUpstreamSays(t *testing.T) {
+func TestWalksMatchUpstream(t *testing.T) {
 	g, tally, invalid := schematest.Generator{Rand: seedtest.Rand(t)}, schematest.NewTally(), 0
 	for tally.Objects < *cases {
 		s := schematest.NewSchema(t, g.Schema())
@@ -39,7 +39,7 @@ func TestWalksSayWhatUpstreamSays(t *testing.T) {
 	t.Logf("%d are told to be invalid", invalid)
 	for fact, name := range schematest.Facts {
 		if told, so := tally.Found[fact], tally.True[fact]; told*2 < so {
-			t.Errorf("%s is told of %d objects, and so for %d: the walk declines too often for the test to show something", name, told, so)
+			t.Errorf("the walk found %s for %d objects, and it holds for %d: it declines too often for the test to be meaningful", name, told, so)
 		}
 	}
 	for what, n := range map[string]int{"settled": tally.Unchanged, "not settled": tally.Objects - tally.Unchanged, "invalid": invalid} {

@@ -1,6 +1,6 @@
 package schema
 
-// areDistinct tells whether the items of a set all have different values, or the items of a
+// areDistinct reports whether the items of a set all have different values, or the items of a
 // map-like list different keys. It returns false for objects and lists in a set, which
 // upstream compares by rules of its own, and for numbers that upstream may find equal.
 func (n *Node) areDistinct(list []any) bool {
@@ -68,7 +68,7 @@ func areDistinctScalars(list []any) bool {
 	return true
 }
 
-// mayBeOneItem tells whether two items may have the same keys.
+// mayBeOneItem reports whether two items may have the same keys.
 func (n *Node) mayBeOneItem(a, b map[string]any) bool {
 	for _, key := range n.Keys {
 		x, isThere := a[key]
@@ -83,7 +83,7 @@ func (n *Node) mayBeOneItem(a, b map[string]any) bool {
 	return true
 }
 
-// mayBeEqual tells whether upstream finds two values equal, or may do so.
+// mayBeEqual reports whether upstream may find two values equal.
 func mayBeEqual(a, b any) bool {
 	switch a := a.(type) {
 	case string:

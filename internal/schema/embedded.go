@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
-// isCanonicalResource tells whether reading the fields that every resource has and writing
+// isCanonicalResource reports whether reading the fields that every resource has and writing
 // them back would change nothing.
 func isCanonicalResource(obj map[string]any) bool {
 	for _, name := range []string{"apiVersion", "kind"} {
@@ -27,7 +27,7 @@ func isCanonicalResource(obj map[string]any) bool {
 	return ok && len(fields) > 0 && metadata.IsCanonical(fields)
 }
 
-// isValidResource tells whether an embedded resource has an apiVersion, a kind and valid
+// isValidResource reports whether an embedded resource has an apiVersion, a kind and valid
 // metadata. It returns false for metadata other than a name, a namespace, labels and
 // annotations.
 func isValidResource(obj map[string]any) bool {

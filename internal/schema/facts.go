@@ -1,42 +1,42 @@
 package schema
 
-// Facts are what is known of a settled object, or of a part of it. Each fact says that a
-// check of upstream's would find no error. A missing fact says nothing.
+// Facts are properties of a normalized object, or of a part of it. Each fact means that a
+// check of upstream's would not find an error. A missing fact means nothing.
 type Facts uint8
 
 // The facts.
 const (
-	// Valid says that validation by the schema accepts the value, also as an update of
+	// Valid means that validation by the schema accepts the value, also as an update of
 	// any other.
 	Valid Facts = 1 << iota
-	// Distinct says that no set has the same value twice, and no map-like list the same
+	// Distinct means that no set has the same value twice, and no map-like list the same
 	// keys.
 	Distinct
-	// EmbeddedCanonical says that reading the metadata of embedded resources and
+	// EmbeddedCanonical means that reading the metadata of embedded resources and
 	// writing it back changes nothing.
 	EmbeddedCanonical
-	// EmbeddedValid says that the embedded resources have an apiVersion, a kind and
+	// EmbeddedValid means that the embedded resources have an apiVersion, a kind and
 	// valid metadata.
 	EmbeddedValid
-	// Complete says that no default is missing, and that there is no forbidden null. A
-	// settled object need not be complete: a default may contain nulls, which are dropped
-	// when the object is settled the next time.
+	// Complete means that no default is missing, and no forbidden null exists. A
+	// normalized object need not be complete: a default may contain nulls, which are dropped
+	// when the object is normalized the next time.
 	Complete
 
 	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete
 )
 
-// Has tells whether all of the facts are among these.
+// Has reports whether all of the facts are among these.
 func (f Facts) Has(facts Facts) bool { return f&facts == facts }
 
-// Parts are what is known of the parts of a whole object. The status is apart because a
+// Parts are the facts of the parts of a whole object. The status is apart because a
 // write combines two objects: an update keeps the status of the current object, and an
-// update of the status keeps all the rest. Parts has no facts of the metadata, which each
-// write changes, and none of the rules for the object as a whole: both are always checked
+// update of the status keeps all the rest. Parts does not have facts of the metadata, which each
+// write changes, nor of the rules for the object as a whole: both are always checked
 // again.
 type Parts struct {
 	Status Facts // of the value of status
-	Rest   Facts // of the values of all fields but status and metadata
+	Rest   Facts // of the values of all fields except status and metadata
 }
 
 // of returns the facts of a field of a whole object.
@@ -50,7 +50,7 @@ func (p Parts) of(field string) Facts {
 	return p.Rest
 }
 
-// lose drops facts that do not hold for a field of a whole object.
+// clear drops facts that do not hold for a field of a whole object.
 func (p *Parts) clear(field string, facts Facts) {
 	switch field {
 	case "status":

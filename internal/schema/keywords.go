@@ -16,9 +16,9 @@ import (
 )
 
 // keywords are the rules that validation has for a value and for the values in it. They
-// judge as upstream's validator does, or say that they cannot tell.
+// decide as upstream's validator does, or return unknown.
 type keywords struct {
-	rare bool // a keyword that is not known here: nothing can be told
+	rare bool // a keyword that is not supported here: every value is unknown
 
 	types    typeSet // empty: any
 	nullable bool
@@ -175,10 +175,10 @@ func formatOf(p *apiextensions.JSONSchemaProps) string {
 	return node.Format
 }
 
-// verdict is what keywords say of a value.
+// validity is the result of keywords for a value.
 type validity uint8
 
-// Where two verdicts must both hold, the lesser one counts; where one is enough, the
+// Where two results must both hold, the lesser one counts; where one is enough, the
 // greater one.
 const (
 	invalid validity = iota
@@ -193,7 +193,7 @@ func validityOf(ok bool) validity {
 	return invalid
 }
 
-// judge tells whether upstream finds a value valid, and the values in it.
+// evaluate returns whether upstream finds a value valid, and the values in it.
 func (k *keywords) evaluate(value any) validity {
 	all := k.own(value)
 	switch v := value.(type) {
@@ -219,7 +219,7 @@ func (k *keywords) evaluate(value any) validity {
 	return all
 }
 
-// own judges a value by the rules of its own node, without the values in it.
+// own evaluates a value by the rules of its own node, without the values in it.
 func (k *keywords) own(value any) validity {
 	if k == nil {
 		return valid
@@ -227,7 +227,7 @@ func (k *keywords) own(value any) validity {
 	if k.rare {
 		return unknown
 	}
-	if value == nil { // nothing else is asked of null
+	if value == nil { // null is not checked further
 		return validityOf((k.types == 0 || k.nullable) && k.enum == nil)
 	}
 	all := k.type_(value)
@@ -262,7 +262,7 @@ func (k *keywords) own(value any) validity {
 	return min(all, k.combined(value))
 }
 
-// type_ judges the type of a value that is not null.
+// type_ evaluates the type of a value that is not null.
 func (k *keywords) type_(value any) validity {
 	var is typeSet
 	switch v := value.(type) {
@@ -308,7 +308,7 @@ func (k *keywords) text(s string) validity {
 	return valid
 }
 
-// hasFormat tells whether a string has a format that the registry knows. Times as the
+// hasFormat reports whether a string has a format of the registry. Times as the
 // server writes them need not be parsed.
 func hasFormat(format, s string) bool {
 	if format == "date-time" && metadata.IsTime(s) {
@@ -317,7 +317,7 @@ func hasFormat(format, s string) bool {
 	return !strfmt.Default.ContainsName(format) || strfmt.Default.Validates(format, s)
 }
 
-// object judges the fields of an object, but not their values.
+// object evaluates the fields of an object, but not their values.
 func (k *keywords) object(fields map[string]any) bool {
 	if !k.countFields.allows(len(fields)) {
 		return false
@@ -348,7 +348,7 @@ func areUnique(list []any) bool {
 	return true
 }
 
-// combined judges a value that is not null by the node's allOf, anyOf, oneOf and not.
+// combined evaluates a value that is not null by the node's allOf, anyOf, oneOf and not.
 // Upstream does not ratchet inside them.
 func (k *keywords) combined(value any) validity {
 	all := valid

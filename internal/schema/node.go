@@ -8,7 +8,7 @@ package schema
 type Node struct {
 	// Type is "object", "array", "string", "integer", "number", "boolean" or empty: any.
 	Type string
-	// IntOrString values are integers or strings, whatever Type says.
+	// IntOrString values are integers or strings, regardless of Type.
 	IntOrString bool
 	// Nullable values may be null.
 	Nullable bool
@@ -20,7 +20,7 @@ type Node struct {
 	// Items is the schema of the items of a list; nil: there is none.
 	Items *Node
 
-	// PreserveUnknown keeps fields that have no schema.
+	// PreserveUnknown keeps fields without a schema.
 	PreserveUnknown bool
 	// Embedded values are whole resources with apiVersion, kind and metadata.
 	Embedded bool
@@ -30,30 +30,30 @@ type Node struct {
 	// no default.
 	Default any
 
-	// List is the list type, which says how items are owned and merged.
+	// List is the list type, which determines how items are owned and merged.
 	List ListType
-	// Keys are the fields that tell the items of a map-like list apart, in the order of
+	// Keys are the fields that identify the items of a map-like list, in the order of
 	// the schema.
 	Keys []string
-	// AtomicMap says that a map belongs to one owner as a whole.
+	// AtomicMap is set if a map belongs to one owner as a whole.
 	AtomicMap bool
 
-	// anyFields says that the schema has additionalProperties: true or false. Unknown
+	// anyFields is set if the schema has additionalProperties: true or false. Unknown
 	// fields stay then, but everything inside them is pruned.
 	anyFields bool
 	// defaults names the properties that have a default.
 	defaults []string
 	// defaultSize estimates how many bytes of JSON the default has.
 	defaultSize int
-	// below says what this node and the nodes below it contain.
+	// below is what this node and the nodes below it contain.
 	below contents
-	// keywords are what validation asks of a value; nil: nothing.
+	// keywords are the rules that validation checks; nil: none.
 	keywords *keywords
-	// apart says that there are keywords for values below that have no nodes.
+	// apart is set if there are keywords for values below that do not have nodes.
 	apart bool
 }
 
-// contents tells what a part of a schema contains.
+// contents is what a part of a schema contains.
 type contents struct {
 	defaults bool
 	embedded bool
@@ -65,10 +65,10 @@ func (c contents) and(other contents) contents {
 	return contents{c.defaults || other.defaults, c.embedded || other.embedded, c.lists || other.lists, c.mixed || other.mixed}
 }
 
-// HasDefaults tells whether there are defaults in the node or below it.
+// HasDefaults reports whether there are defaults in the node or below it.
 func (n *Node) HasDefaults() bool { return n != nil && n.below.defaults }
 
-// HasEmbedded tells whether there are embedded resources in the node or below it.
+// HasEmbedded reports whether there are embedded resources in the node or below it.
 func (n *Node) HasEmbedded() bool { return n != nil && n.below.embedded }
 
 // ListType is how a list is owned and merged: x-kubernetes-list-type.

@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/schematest"
 )
 
-func TestANodeKnowsWhatIsBelow(t *testing.T) {
+func TestANodeSummarizesTheNodesBelow(t *testing.T) {
 	for text, want := range map[string][3]bool{ // defaults, embedded resources, lists
 		`{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`:                                                    {},
 		`{type: object, additionalProperties: {type: object, properties: {a: {type: string, default: x}}}}`:                                   {true, false, false},
@@ -25,7 +25,7 @@ func TestANodeKnowsWhatIsBelow(t *testing.T) {
 }
 
 // These are what definitions say most: objects by them are to be judged here.
-func TestValidValuesAreToldToBeValid(t *testing.T) {
+func TestValuesAreEvaluatedAsUpstreamDoes(t *testing.T) {
 	const (
 		accepted = iota
 		refused
@@ -92,7 +92,7 @@ oneOf:
 	}
 }
 
-func TestSettlingTellsWhatItDropsAndFillsIn(t *testing.T) {
+func TestNormalizeReportsWhatItDropsAndFillsIn(t *testing.T) {
 	n := schematest.NewSchema(t, propsOf(t, `
 type: object
 properties:

@@ -112,7 +112,7 @@ func newEnum(values []apiextensions.JSON) *enum {
 	return e
 }
 
-// judge compares as upstream does. Upstream converts the value to the type of each allowed
+// evaluate compares as upstream does. Upstream converts the value to the type of each allowed
 // value: an integer may match a float, and even a one-letter string.
 func (e *enum) evaluate(value any) validity {
 	switch v := value.(type) {

@@ -17,41 +17,41 @@ type Action uint8
 const (
 	// Prune drops unknown fields, as pruning.Prune does.
 	Prune Action = 1 << iota
-	// DropNulls drops nulls where the schema allows none and has no default, as
+	// DropNulls drops nulls where the schema does not allow them or have a default, as
 	// defaulting.PruneNonNullableNullsWithoutDefaults does.
 	DropNulls
 	// Default fills in the defaults, as defaulting.Default does.
 	Default
 )
 
-// Walk is what a walk over a whole object is to do, and what is known before.
+// Walk configures a walk over a whole object.
 type Walk struct {
 	// Do is what to do to the object, in place.
 	Do Action
-	// Ask are the facts to find out.
+	// Check are the facts to find out.
 	Check Facts
-	// TrackUnknown says that the paths of the fields that are pruned are of interest.
+	// TrackUnknown collects the paths of the fields that are pruned.
 	TrackUnknown bool
 
-	// Known is what is known of the object. The walk does not check again what is known,
-	// and does not look for defaults in what is complete.
+	// Verified are facts that hold already. The walk does not check them again,
+	// and does not look for defaults in parts that are complete.
 	Verified Parts
-	// Like is an object that has been settled by the same schema, or nil. Known also holds
+	// Like is an object that the same schema has normalized, or nil. LikeVerified also holds
 	// for what the object shares with it: the very same maps and lists, and equal scalars.
 	// The walk does not alter Like: it copies shared parts before it changes them.
-	Like      map[string]any
+	Like         map[string]any
 	LikeVerified Parts
 }
 
-// Settled is what a walk made of an object and found out about it.
+// Result is the outcome of a walk over an object.
 type Result struct {
 	// Facts are those of the object as a whole.
 	Facts
 	// Parts are the facts of its parts.
 	Parts Parts
-	// Changed says that the object was altered.
+	// Changed is set if the object was altered.
 	Changed bool
-	// Overfull says that more than MaxDefaults bytes of defaults were missing. The walk has
+	// TooManyDefaults is set if more than MaxDefaults bytes of defaults were missing. The walk has
 	// stopped filling them in.
 	TooManyDefaults bool
 	// Unknown are the paths of the fields that were pruned, sorted, if they were to be
@@ -61,16 +61,16 @@ type Result struct {
 
 // walker is one walk over an object.
 type walker struct {
-	track   bool  // note the unknown fields
-	verified   Facts // of what the object has in common with another, at the present place
-	path    []string
-	room    [24]string // for the path, nearly always
-	unknown []string
-	changed bool
-	filled  int // bytes of defaults
+	track    bool  // note the unknown fields
+	verified Facts // of what the object has in common with another, at the present place
+	path     []string
+	room     [24]string // for the path, nearly always
+	unknown  []string
+	changed  bool
+	filled   int // bytes of defaults
 }
 
-// Settle walks over a whole object. Fields named apiVersion, kind and metadata are never
+// Normalize walks over a whole object, prunes it and fills in its defaults. Fields named apiVersion, kind and metadata are never
 // pruned from it.
 func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 	w := &walker{track: k.TrackUnknown}
@@ -108,7 +108,7 @@ func (n *Node) Inspect(value any, check Facts) Facts {
 	return new(walker).value(n, value, nil, 0, check, false)
 }
 
-// concerns tells whether there is something to do or to find out below a node.
+// hasWork reports whether there is something to do or to find out below a node.
 func (n *Node) hasWork(do Action, check Facts) bool {
 	return do&(Prune|DropNulls) != 0 || check&Valid != 0 ||
 		check&Complete != 0 || do&Default != 0 && n.below.defaults ||
@@ -130,7 +130,7 @@ func (w *walker) value(n *Node, value, like any, do Action, check Facts, preserv
 	return check &^ n.violated(value, check)
 }
 
-// doubts returns the facts that do not hold for the value itself, without the values in it.
+// violated returns the facts that do not hold for the value itself, without the values in it.
 func (n *Node) violated(value any, check Facts) Facts {
 	if check&Valid == 0 || n.keywords == nil {
 		return 0
@@ -265,7 +265,7 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 func (n *Node) asWhole(obj map[string]any, facts Facts) Facts {
 	facts &^= n.violated(obj, facts)
 	if facts&Distinct != 0 && n.below.mixed && n.below.lists {
-		facts &^= Distinct // upstream judges such fields by both of their schemas
+		facts &^= Distinct // upstream checks such fields by both of their schemas
 	}
 	if n.Embedded && facts&EmbeddedValid != 0 && !isValidResource(obj) {
 		facts &^= EmbeddedValid
@@ -319,7 +319,7 @@ func (w *walker) defaultOf(n *Node) any {
 	return runtime.DeepCopyJSONValue(n.Default)
 }
 
-// empty drops all fields of an object that has no schema, and of those in a list.
+// empty drops all fields of an object without a schema, and of those in a list.
 func (w *walker) empty(name string, value any) {
 	length := w.enter(name)
 	w.emptyValue(value)

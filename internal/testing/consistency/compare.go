@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Compare tells how a report differs from what the history shows its vantage. It returns
+// Compare describes how a report differs from what the history shows for its query. It returns
 // the empty string if they are the same.
 func (r Report) Compare(h *History) string {
 	for n, earlier := range r.Earlier {
@@ -18,7 +18,7 @@ func (r Report) Compare(h *History) string {
 	return r.compare(h, true)
 }
 
-// compare compares a watch with the history: with all that it had to tell, or with the beginning of that.
+// compare compares a watch with the history: with all events of its query, or with the beginning of them.
 func (r Report) compare(h *History, all bool) string {
 	switch r.Start {
 	case FromList:
@@ -31,7 +31,7 @@ func (r Report) compare(h *History, all bool) string {
 		}
 		return r.compareFrom(h.Added(r.Query, r.Initial), h.Seen(r.Query, r.Initial), all)
 	case FromEmpty, FromZero:
-		// The watch does not tell at which revision it began. There has to be one that
+		// The watch does not report at which revision it began. There has to be one that
 		// explains its events.
 		seen := h.Seen(r.Query, h.Start)
 		for revision := h.Start; revision <= h.Last(); revision++ {

@@ -14,11 +14,11 @@
 // events come in the order of the history, none twice, none in part, none lost, wherever
 // the watch was resumed, at the revision of an event or of a bookmark.
 //
-// An example of what the model knows and a naive one gets wrong: an object with the label
+// An example that a naive model gets wrong: an object with the label
 // tier=a is changed to tier=b at revision 9. For a watcher with the selector tier=a the
 // object is DELETED, and the event shows the object as it was before, but with revision 9.
 //
-// The package speaks HTTP and knows nothing of the server. The tests that use it stand
+// The package uses HTTP only and does not depend on the server. The tests that use it stand
 // beside package fakecluster, in reads_*_test.go. A type of this package belongs to one
 // test; those that several goroutines use (Writers, Notes, Brittle) have a lock of their
 // own, which is never held while a request is under way.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Notes are what a client of client-go has been told: a line for each event, with its
-// type, its object and the object's revision, as [Event.Note] writes them.
+// EventLog records the events that a client of client-go receives: a line for each event, with its
+// type, its object and the object's revision, as [Event.Line] writes them.
 //
 // Two types come from informers only. SAME is an update to the revision that the informer
 // had already, as a new list causes. GONE is an object that was deleted while the informer
@@ -24,10 +24,10 @@ type EventLog struct {
 	last  chan struct{}
 }
 
-// NewNotes returns empty notes.
+// NewEventLog returns an empty log.
 func NewEventLog() *EventLog { return &EventLog{last: make(chan struct{})} }
 
-// Add notes an event of the given type.
+// Add records an event of the given type.
 func (n *EventLog) Add(kind string, o any) {
 	m, err := meta.Accessor(o)
 	if err != nil {
@@ -42,21 +42,21 @@ func (n *EventLog) Add(kind string, o any) {
 	}
 }
 
-// End says that the client gets no more events, though the last one has not come.
+// End marks the log as complete, though the last event has not come.
 func (n *EventLog) End() { close(n.last) }
 
-// Last is closed when the client has been told of the last write of [Writers.Run], or when
+// Last is closed when the client has received the last write of [Writers.Run], or when
 // End has been called.
 func (n *EventLog) Last() <-chan struct{} { return n.last }
 
-// Lines returns the notes.
+// Lines returns the lines of the log.
 func (n *EventLog) Lines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.lines)
 }
 
-// Handler returns a handler that notes what an informer tells it.
+// Handler returns a handler that records the events of an informer.
 func (n *EventLog) Handler() cache.ResourceEventHandlerFuncs {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { n.Add("ADDED", o) },
@@ -85,7 +85,7 @@ func revisionOf(o any) string {
 	return m.GetResourceVersion()
 }
 
-// Notes returns the notes of a client that hears every event.
+// Lines returns the log of a client that receives every event.
 func (h *History) Lines() []string {
 	var lines []string
 	for _, e := range h.Events {
@@ -94,8 +94,8 @@ func (h *History) Lines() []string {
 	return lines
 }
 
-// CheckHeard checks the notes of an informer that missed events. Of each object, it may
-// hear only of states that the object had, in their order, and of its end.
+// CheckReceived checks the log of an informer that missed events. Of each object, it may
+// receive only states that the object had, in their order, and its end.
 func (h *History) CheckReceived(t testing.TB, received []string) {
 	t.Helper()
 	byRevision := map[string]Event{}

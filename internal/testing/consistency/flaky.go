@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-// Brittle is a transport that breaks again and again. Each watch ends after a few whole
+// FlakyTransport is a transport that breaks again and again. Each watch ends after a few whole
 // events, often in the middle of the next one, and now and then a request does not get
 // through at all. It does not change what gets through.
 type FlakyTransport struct {
@@ -24,17 +24,17 @@ type FlakyTransport struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	sent  []string // the requests that got through
+	sent   []string // the requests that got through
 	broken int
 }
 
-// NewBrittle returns a transport that breaks as the seed decides. After each break the
+// NewFlakyTransport returns a transport that breaks as the seed decides. After each break the
 // server is out of reach for a while.
 func NewFlakyTransport(seed uint64, away time.Duration) *FlakyTransport {
 	return &FlakyTransport{random: seedtest.Source(seed, 1001), away: away}
 }
 
-// Wrap makes b send its requests through rt, as the Wrap of a rest.Config wants it.
+// Wrap makes b send its requests through rt. It is for the Wrap method of a rest.Config.
 func (b *FlakyTransport) Wrap(rt http.RoundTripper) http.RoundTripper {
 	b.RoundTripper = rt
 	return b
@@ -109,7 +109,7 @@ func (b *FlakyTransport) String() string {
 	return fmt.Sprintf("%d broken of %q", b.broken, b.sent)
 }
 
-// brittleBody lets a number of whole events through, and then some bytes of the next one.
+// flakyBody lets a number of whole events through, and then some bytes of the next one.
 type flakyBody struct {
 	io.ReadCloser
 	frames
@@ -142,7 +142,7 @@ func (b *flakyBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frames tells where the events of a watch end. In JSON an event is a line. In protobuf the
+// frames finds where the events of a watch end. In JSON an event is a line. In protobuf the
 // length stands before each event, in four bytes.
 type frames struct {
 	binary bool

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Told is one event of a watch, or one object of a list, as a client was told of it.
+// Received is one event of a watch, or one object of a list, as a client received it.
 type Received struct {
 	Kind     string // ADDED, MODIFIED, DELETED
 	Revision int
@@ -25,10 +25,10 @@ type Event struct {
 	Previous *Event // the event before it of the same object; nil if the object was not there
 }
 
-// Note returns the event in the words of [Notes].
+// Line returns the event as a line of an [EventLog].
 func (e Event) Line() string { return fmt.Sprintf("%s %s %d", e.Kind, e.Key, e.Revision) }
 
-// History is all that happened to the samples, as one watch from the beginning told it.
+// History is all that happened to the samples, as one watch from the beginning delivered it.
 type History struct {
 	Start  int // the revision before the first event
 	Events []Event
@@ -80,7 +80,7 @@ func (h *History) append(kind, object string) (*Event, error) {
 
 // Check compares the history with what the writers were answered: revisions rise, each
 // write has the one event of its revision with the bytes of its answer, and each object
-// was deleted as often as a DELETED event says. A write whose connection was cut may have
+// was deleted as often as there are DELETED events. A write whose connection was cut may have
 // made an event, or none.
 func (h *History) Check(t testing.TB, accepted []Write) {
 	t.Helper()
@@ -163,7 +163,7 @@ func (h *History) At(revision int) []Event {
 	return state
 }
 
-// Seen returns the events after a revision as a vantage shows them.
+// Seen returns the events after a revision as a query shows them.
 func (h *History) Seen(v Query, after int) []Received {
 	var seen []Received
 	for _, e := range h.Events {
@@ -193,7 +193,7 @@ func (h *History) Seen(v Query, after int) []Received {
 }
 
 // Added returns the state at a revision as a list, or the initial events of a watch, shows
-// it to a vantage.
+// it for a query.
 func (h *History) Added(v Query, revision int) []Received {
 	var added []Received
 	for _, e := range h.At(revision) {

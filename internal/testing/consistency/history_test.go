@@ -76,15 +76,15 @@ func TestTheModelOfAList(t *testing.T) {
 	}
 }
 
-func TestCompareFindsWhatAWatchMayNotDo(t *testing.T) {
+func TestCompareReportsWhatAWatchMustNotDo(t *testing.T) {
 	h := small(t)
 	v := Query{Version: "v1", Start: FromStart}
 	right := h.Seen(v, 4)
 	for _, c := range []struct {
-		name  string
-		start string
-		received  []Received
-		right bool
+		name     string
+		start    string
+		received []Received
+		right    bool
 	}{
 		{"every event once, in order", FromStart, right, true},
 		{"a lost event", FromStart, slices.Delete(slices.Clone(right), 2, 3), false},
@@ -115,7 +115,7 @@ func (f *failures) Errorf(format string, args ...any) {
 	f.all = append(f.all, fmt.Sprintf(format, args...))
 }
 
-func TestCheckTrustsAHistoryOnlyWithTheAnswersOfItsWriters(t *testing.T) {
+func TestCheckComparesTheHistoryWithTheAnswersOfItsWriters(t *testing.T) {
 	const status = `{"kind":"Status"}`
 	accepted := []Write{
 		{Verb: "create", Key: "default/o-1", Body: sample("o-1", 5, "a")}, {Verb: "create", Key: "default/o-2", Body: sample("o-2", 6, "b")}, {Verb: "update", Key: "default/o-1", Body: sample("o-1", 7, "b")},

@@ -16,7 +16,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// Vantage is one way to look at the samples. An empty selector selects everything.
+// Query is one way to list or watch the samples. An empty selector selects everything.
 type Query struct {
 	Namespace string
 	Name      string
@@ -29,8 +29,8 @@ type Query struct {
 	Gate    int    // how many requests of the writers the watch waits for before it begins
 	Breaks  int    // after how many events the watcher drops the connection; 0 means never
 	Timeout int    // the timeoutSeconds of the watch; 0 leaves it away
-	// Faults says that requests of the vantage go wrong on purpose, and that the history is compacted: what
-	// fails is asked again, and after a 410 the client begins anew.
+	// Faults is set if faults are injected into requests of the query, and the history is compacted: failed
+	// requests are repeated, and after a 410 the client begins anew.
 	Faults bool
 }
 
@@ -46,7 +46,7 @@ const (
 
 var starts = []string{FromEmpty, FromZero, FromList, FromStart, FromMiddle, StreamedList}
 
-// SomeVantage returns the vantage of the n-th watcher. Over all watchers, every start is
+// RandomQuery returns the query of the n-th watcher. Over all watchers, every start is
 // combined with every view; the rest is random. The number of requests is that of all
 // writers together.
 func RandomQuery(random *rand.Rand, n, requests int) Query {
@@ -111,11 +111,11 @@ func (v Query) accept(list bool) string {
 	return "application/json;as=" + kind + ";g=meta.k8s.io;v=v1"
 }
 
-// Shows tells whether the selectors pick a state of an object.
+// Matches reports whether the selectors match a state of an object.
 func (v Query) Matches(e Event) bool {
 	selector, err := labels.Parse(v.Labels)
 	if err != nil {
-		panic(err) // SomeVantage has a wrong selector
+		panic(err) // RandomQuery has a wrong selector
 	}
 	m := e.Meta.Metadata
 	return (v.Namespace == "" || v.Namespace == m.Namespace) && (v.Name == "" || v.Name == m.Name) &&
@@ -185,7 +185,7 @@ func (v Query) read(text string, first bool) (Received, Meta, error) {
 	return Received{"", revision, text}, m, nil
 }
 
-// ends tells whether an object is the last one that the vantage shows, as [Writers.Run]
+// ends reports whether an object is the last one of the query, as [Writers.Run]
 // wrote it last.
 func (v Query) ends(m Meta) bool {
 	namespace, name := v.Namespace, v.Name

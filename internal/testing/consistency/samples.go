@@ -48,7 +48,7 @@ const (
 // Resource is that of the samples in their storage version.
 var Resource = schema.GroupVersionResource{Group: "reads.example.com", Version: "v1", Resource: "samples"}
 
-// Namespaces and Names say where the writers put samples, in the order of their keys.
+// Namespaces and Names are the places of samples, in the order of their keys.
 var (
 	Namespaces = []string{"default", "kube-public"}
 	Names      = []string{"o-0", "o-1", "o-2", "o-3", "o-4", "o-5", "o-6", "o-7"}
@@ -81,7 +81,7 @@ func MetaOf(text string) (m Meta, err error) {
 // key returns the namespace and the name of a sample.
 func (m Meta) key() string { return m.Metadata.Namespace + "/" + m.Metadata.Name }
 
-// lastWritten tells whether [Writers.Run] has written the object for the last time.
+// lastWritten reports whether [Writers.Run] has written the object for the last time.
 func (m Meta) lastWritten() bool { return m.Metadata.Annotations["last"] != "" }
 
 // lastKey returns the key of the sample that Writers.Run writes last.

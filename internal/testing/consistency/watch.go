@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Report is what a watcher was told.
+// Report is what a watcher received.
 type Report struct {
 	Query
-	Asked     int    // the revision that the watch asked for; 0 if it asked for none
+	Asked     int        // the revision that the watch requested; 0 if none
 	Listed    []Received // the list that the watch began after, with FromList
 	Events    []Received
 	Bookmarks int // how many came
@@ -26,7 +26,7 @@ type Report struct {
 	Earlier []Report
 }
 
-// Watch watches until the last event that the vantage shows, and reports what it was told.
+// Watch watches until the last event of the query, and reports what it received.
 // A watch that ends before is opened again at the revision of the last event or bookmark, and with
 // Faults after a new list, if it ends with a 410.
 // It begins when the gate opens, FromStart at the revision start and FromMiddle at the one

@@ -26,7 +26,7 @@ type Writers struct {
 	Pause func(*rand.Rand) time.Duration
 	// Steps are the requests, if not all those that the seed decides: some of [Writers.Plan].
 	Steps []Step
-	// Faults says that requests with the agent of the Wire go wrong on purpose: connections are cut,
+	// Faults is set if faults are injected into requests with the agent of the Wire: connections are cut,
 	// writes refused.
 	Faults bool
 
@@ -45,7 +45,7 @@ type Step struct {
 	Namespace, Name string
 }
 
-// String says which request it is.
+// String describes the request.
 func (s Step) String() string {
 	return fmt.Sprintf("writer %d, after %v: %s %s/%s (%d)", s.Writer, s.After, s.Verb, s.Namespace, s.Name, s.Number)
 }
@@ -126,7 +126,7 @@ func (ws *Writers) SomeRevision(first int, n int64) int {
 	return revisions[n%int64(len(revisions))]
 }
 
-// cut notes a write of which the client was told nothing.
+// cut records a write whose response the client did not get.
 func (ws *Writers) cut(verb, key string) {
 	ws.mu.Lock()
 	ws.accepted = append(ws.accepted, Write{Verb: verb, Key: key, Cut: true})
@@ -134,7 +134,7 @@ func (ws *Writers) cut(verb, key string) {
 	ws.record(verb, key, http.StatusServiceUnavailable, "")
 }
 
-// isFault tells whether an answer is one of faults. An internal error is, if it says so.
+// isFault reports whether an answer is one of faults. An internal error is one if its message is that of a fault.
 func isFault(code int, answer string) bool {
 	switch code {
 	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -174,7 +174,7 @@ func (ws *Writers) finish() {
 
 // Run writes until all writers are done. Then it writes every object once more, in the
 // order of the keys, with the annotation "last" and with fields that every selector of the
-// vantages picks. A watcher that has seen the last object of its vantage knows that it has
+// queries selects. A watcher that has seen the last object of its query has
 // seen everything.
 func (ws *Writers) Run(t testing.TB) {
 	if ws.Steps == nil {
@@ -218,7 +218,7 @@ func (ws *Writers) Run(t testing.TB) {
 }
 
 // write makes one step. Its number makes it differ from all others. A refusal because of
-// what another writer did (not found, a conflict) is no error.
+// what another writer did (not found, a conflict) is not an error.
 func (ws *Writers) write(ctx context.Context, s Step) error {
 	random := seedtest.Source(ws.Seed, -1-s.Number)
 	pick := func(of ...string) string { return seedtest.Pick(random, of...) }

@@ -122,7 +122,7 @@ func (h *History) Configuration(manager string, config, live map[string]any) map
 }
 
 // Refusal returns the text of an error, or the empty text for nil. Upstream's causes and
-// conflicts have no order, so Refusal sorts them. Of several unknown fields upstream names
+// conflicts are not ordered, so Refusal sorts them. Of several unknown fields upstream names
 // any one, or all in any order, so Refusal leaves out their names.
 func Refusal(err error) string {
 	if err == nil {

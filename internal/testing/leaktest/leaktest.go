@@ -15,7 +15,7 @@ import (
 )
 
 // grace is how long goroutines may take to end. That of a buntdb ends up to a second after
-// its Close, and nothing tells when it has ended.
+// its Close, and nothing reports when it has ended.
 const grace = time.Minute
 
 // Main runs the tests of a package and ends the process.

@@ -1,5 +1,5 @@
 // Package memorytest has the clusters of tests prove that nothing alters the decoded
-// objects that they keep. Tests that make servers ask for it by an option, which is
+// objects that they keep. Tests that make servers enable it by an option, which is
 // [Wanted]. Tests that start clusters by package fakecluster set it for all of them:
 //
 //	func TestMain(m *testing.M) {
@@ -13,11 +13,11 @@ import (
 	"os"
 )
 
-// Variable is the environment variable by which package fakecluster is told to have its
+// Variable is the environment variable that makes package fakecluster have its
 // clusters verify what they keep.
 const Variable = "FAKECLUSTER_VERIFY_MEMORY"
 
-// Wanted tells whether the memories of a test are to verify each answer. Those of
+// Wanted reports whether the memories of a test are to verify each answer. Those of
 // benchmarks are not, because to verify takes longer than to decode.
 func Wanted() bool {
 	flag.Parse()

@@ -26,7 +26,7 @@ type Tally struct {
 	// Objects is the number of compared objects. Pruning and defaulting would not have
 	// changed Settled of them.
 	Objects, Unchanged int
-	// Told counts how often a walk found a fact, and True how often upstream says so.
+	// Found counts how often a walk found a fact, and True how often it holds by upstream.
 	Found, True map[schema.Facts]int
 }
 
@@ -40,9 +40,9 @@ var Facts = map[schema.Facts]string{
 func NewTally() *Tally { return &Tally{Found: map[schema.Facts]int{}, True: map[schema.Facts]int{}} }
 
 func (t *Tally) String() string {
-	text := fmt.Sprintf("%d objects, %d settled as they are", t.Objects, t.Unchanged)
+	text := fmt.Sprintf("%d objects, %d unchanged", t.Objects, t.Unchanged)
 	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid, schema.Complete} {
-		text += fmt.Sprintf("; %s told of %d, so for %d", Facts[fact], t.Found[fact], t.True[fact])
+		text += fmt.Sprintf("; %s found for %d, true for %d", Facts[fact], t.Found[fact], t.True[fact])
 	}
 	return text
 }
@@ -91,7 +91,7 @@ func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
 
 const everything = schema.Prune | schema.DropNulls | schema.Default
 
-// settle carries out the actions on an object, here and with upstream, and compares the
+// normalize carries out the actions on an object, here and with upstream, and compares the
 // results.
 func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Action, tally *Tally) map[string]any {
 	t.Helper()
@@ -125,7 +125,7 @@ func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Acti
 	return got
 }
 
-// judge compares the facts of an object with what upstream says.
+// compareFacts compares the facts of an object with upstream's results.
 func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
 	found := s.Node.Inspect(obj, schema.All)
@@ -164,7 +164,7 @@ func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tall
 			continue
 		}
 		if tally.Found[fact]++; violations[fact] != nil {
-			t.Fatalf("%s is told of\n%s\nbut upstream says %v\nschema:\n%s", name, text(obj), violations[fact], s)
+			t.Fatalf("the walk found %s for\n%s\nbut upstream reports %v\nschema:\n%s", name, text(obj), violations[fact], s)
 		}
 	}
 }

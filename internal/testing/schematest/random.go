@@ -89,7 +89,7 @@ func (g Generator) schema(depth int) *apiextensions.JSONSchemaProps {
 		switch {
 		case *s.Default == nil:
 			s.Default = nil
-		case isObject && g.chance(40): // nulls in defaults are no nulls of the object
+		case isObject && g.chance(40): // nulls in defaults are not nulls of the object
 			fields[seedtest.Pick(g, g.fieldsOf(s)...)] = nil
 		}
 	}
@@ -143,7 +143,7 @@ func (g Generator) plain(depth int) *apiextensions.JSONSchemaProps {
 		} else {
 			s.AdditionalProperties = &apiextensions.JSONSchemaPropsOrBool{Allows: g.chance(60)}
 		}
-		if g.chance(5) { // definitions may not say both, but the libraries know what to do
+		if g.chance(5) { // definitions may not have both, but the libraries handle it
 			s.Properties = g.object(depth).Properties
 		}
 		g.countFields(s)

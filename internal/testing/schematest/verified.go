@@ -16,7 +16,7 @@ import (
 // before it fills in defaults.
 const lasting = schema.All &^ schema.EmbeddedCanonical
 
-// CompareKnown compares walks over objects with known facts with walks over the same
+// CompareVerified compares walks over objects with verified facts with walks over the same
 // objects without any: they must have the same result.
 func (s *Schema) CompareVerified(t testing.TB, obj, other map[string]any) {
 	t.Helper()
@@ -55,13 +55,13 @@ func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, verifying
 	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyExcept(obj, verifying.Like)
 	wanted, found := s.Node.Normalize(want, plain), s.Node.Normalize(got, verifying)
 	if !reflect.DeepEqual(want, got) {
-		t.Fatalf("knowing %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", verifying, text(was), cmp.Diff(want, got), s)
+		t.Fatalf("with the verified facts of %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", verifying, text(was), cmp.Diff(want, got), s)
 	}
-	// A walk does not find facts again that are known beforehand.
+	// A walk does not find verified facts again.
 	found.Parts.Status |= verifying.Verified.Status & wanted.Parts.Status
 	found.Parts.Rest |= verifying.Verified.Rest & wanted.Parts.Rest
 	if !reflect.DeepEqual(wanted, found) {
-		t.Fatalf("knowing %+v a walk finds out %+v, without %+v, of\n%s\nschema:\n%s", verifying, found, wanted, text(was), s)
+		t.Fatalf("with the verified facts of %+v a walk finds %+v, without them %+v, for\n%s\nschema:\n%s", verifying, found, wanted, text(was), s)
 	}
 	if after := s.Node.Inspect(want, plain.Check); after != wanted.Facts {
 		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(was), s)
@@ -108,7 +108,7 @@ func copyExcept(obj, shared map[string]any) map[string]any {
 	return own
 }
 
-// isOne tells whether two maps or lists are the same one.
+// isOne reports whether two maps or lists are the same one.
 func isOne(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return x.Kind() == y.Kind() && (x.Kind() == reflect.Map || x.Kind() == reflect.Slice) && x.Pointer() == y.Pointer() && x.Len() == y.Len()

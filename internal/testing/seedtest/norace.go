@@ -2,5 +2,5 @@
 
 package seedtest
 
-// RaceDetector says that the tests run under the race detector.
+// RaceDetector reports whether the tests run under the race detector.
 const RaceDetector = false

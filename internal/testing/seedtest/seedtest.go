@@ -6,16 +6,16 @@
 //	}
 //
 // The seed is 1 unless -seed gives another, so that a run on the same code does the same again: a change
-// is judged by what it does and not by what was drawn. With -seed 0 each test draws a new seed, which is how
-// cases are found that nobody has seen:
+// is tested by what it does and not by what was drawn. With -seed 0 each test draws a new seed, which is how
+// new cases are found:
 //
 //	go test ./store -run '^TestKeysSort$' -seed 0 -count 100
 //
-// The test logs its seed. When it fails, its log says how to run it again with the same one:
+// The test logs its seed. When it fails, its log shows how to run it again with the same one:
 //
 //	seed 81985529216486895; to repeat: -run '^TestKeysSort$' -seed 81985529216486895
 //
-// A test asks for its seed once, because -seed gives the same seed to every call. A test
+// A test gets its seed once, because -seed gives the same seed to every call. A test
 // that needs several sources, one for each goroutine for example, takes the seed and
 // makes them with [Source]:
 //
@@ -28,7 +28,7 @@
 // interleaves them, so a test of a race may need several attempts with its seed.
 //
 // The flag exists in test binaries that import this package. Name the package under test
-// when you give it: go test refuses -seed for a package whose tests do not know it.
+// when you give it: go test refuses -seed for a package whose tests do not define it.
 package seedtest
 
 import (
@@ -43,15 +43,15 @@ import (
 
 var given = flag.Uint64("seed", 1, "the `seed` of random tests; 0 draws a new one for each test")
 
-// asked holds the tests that run and have asked for their seed.
+// seeded holds the running tests that have got their seed.
 var seeded sync.Map
 
 // Seed returns the seed of a test and logs it: the one given with -seed, which is 1 by default, or a
-// new one with -seed 0. A test that asks twice fails, because -seed could not repeat it.
+// new one with -seed 0. A test that gets it twice fails, because -seed could not repeat it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	if _, twice := seeded.LoadOrStore(t, true); twice {
-		t.Fatal("seedtest: the test asks for its seed twice, so -seed cannot repeat it; use Source")
+		t.Fatal("seedtest: the test gets its seed twice, so -seed cannot repeat it; use Source")
 	}
 	t.Cleanup(func() { seeded.Delete(t) })
 
@@ -64,7 +64,7 @@ func Seed(t testing.TB) uint64 {
 }
 
 // Rand returns the test's source of random numbers. The seed is that of [Seed], and the
-// same rule holds: a test asks once.
+// same rule holds: a test gets it once.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return Source(Seed(t), 0)
@@ -77,7 +77,7 @@ func Source(seed uint64, n int) *rand.Rand { return rand.New(rand.NewPCG(seed, u
 // Pick returns one of several values, at random. The source is a [rand.Rand] or has one.
 func Pick[T any](random interface{ IntN(n int) int }, of ...T) T { return of[random.IntN(len(of))] }
 
-// message says how to repeat a test with its seed.
+// message describes how to repeat a test with its seed.
 func message(test string, seed uint64) string {
 	names := strings.Split(test, "/")
 	for i, name := range names {

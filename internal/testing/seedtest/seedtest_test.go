@@ -74,7 +74,7 @@ func TestSourcesOfOneSeedDiffer(t *testing.T) {
 	}
 }
 
-func TestATestAsksOnce(t *testing.T) {
+func TestATestThatGetsItsSeedTwiceFails(t *testing.T) {
 	r := &recorder{TB: t, name: "TestX"}
 	Seed(r)
 	Rand(r)

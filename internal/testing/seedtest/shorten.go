@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// plays is how often [Shorten] plays a history at most, so that a failure is told in time.
+// plays is how often [Shorten] plays a history at most, so that a failure is reported in time.
 const plays = 400
 
 // Play plays a history of steps. If it fails, Play leaves steps out, fails the test, and prints the

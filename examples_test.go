@@ -149,11 +149,11 @@ func Example_faults() {
 	ctx := context.Background()
 	c.Inject(fakecluster.Fault{Verb: "create", Resource: "crontabs.stable.example.com", Times: 1, Effect: fakecluster.CutAfterCommit()})
 	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
-	fmt.Println("the client knows nothing:", err != nil)
+	fmt.Println("the client gets an error:", err != nil)
 	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
 	fmt.Println(err)
 	// Output:
-	// the client knows nothing: true
+	// the client gets an error: true
 	// crontabs.stable.example.com "a" already exists
 }
 

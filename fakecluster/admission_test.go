@@ -83,7 +83,7 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 	})
 }
 
-func TestWhatAdmissionFunctionsPutIntoAnObjectIsJSON(t *testing.T) {
+func TestObjectsOfAdmissionFunctionsAreJSON(t *testing.T) {
 	var put any
 	c := defined(t, fakecluster.InProcess(), fakecluster.WithAdmission(
 		func(_ context.Context, r *fakecluster.AdmissionRequest) error {
@@ -122,25 +122,25 @@ func managersOf(u *unstructured.Unstructured) (names []string) {
 
 func TestAdmissionFunctionsWorkInABubbleInOrderAndWarn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked []string
+		var called []string
 		ask := func(who string) fakecluster.AdmissionFunc {
 			return func(ctx context.Context, r *fakecluster.AdmissionRequest) error {
-				asked = append(asked, fmt.Sprintf("%s %s %s", who, r.Operation, r.Name))
+				called = append(called, fmt.Sprintf("%s %s %s", who, r.Operation, r.Name))
 				warning.AddWarning(ctx, "", who)
 				return nil
 			}
 		}
 		c := defined(t, fakecluster.InProcess(), fakecluster.WithAdmission(ask("m1"), ask("v1")),
 			fakecluster.WithAdmission(nil, ask("v2")), fakecluster.WithAdmission(ask("m3"), nil))
-		asked = nil
+		called = nil
 		create(t, inDefault(c), cronTab("a"))
-		equal(t, "asked", asked, []string{"m1 CREATE a", "m3 CREATE a", "v1 CREATE a", "v2 CREATE a"})
+		equal(t, "called", called, []string{"m1 CREATE a", "m3 CREATE a", "v1 CREATE a", "v2 CREATE a"})
 	})
 }
 
 // Several writers set the status of one object while a function puts something into it that
 // pruning alters. The spec, which they leave as it is, is one that they share.
-func TestWhatAFunctionPutsInIsPrunedApartFromWhatIsShared(t *testing.T) {
+func TestFieldsFromAnAdmissionFunctionArePrunedWithoutChangingSharedObjects(t *testing.T) {
 	const definition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "pods.example.com"},
 		"spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "pods", "kind": "Pod"}, "versions": [{
 			"name": "v1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {"type": "object", "properties": {
@@ -183,9 +183,9 @@ func TestWhatAFunctionPutsInIsPrunedApartFromWhatIsShared(t *testing.T) {
 	}
 }
 
-// The cluster's own writes try again if somebody else was faster. An admission that answers as if it
+// The cluster's own writes are repeated after a conflict. An admission that answers as if it
 // were so always would make them try for ever.
-func TestAdmissionThatSaysANameIsTakenIsNotAskedForEver(t *testing.T) {
+func TestAdmissionThatAnswersAlreadyExistsIsNotRetriedForEver(t *testing.T) {
 	refused := map[string]int{}
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.NamespaceController, fakecluster.ServiceAccountController),
 		fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {

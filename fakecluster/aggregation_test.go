@@ -33,8 +33,8 @@ var (
 
 // metricsServer serves metrics.example.com/v1, with one resource.
 type metricsServer struct {
-	down  atomic.Bool
-	asked atomic.Pointer[http.Header] // of the last request for an object
+	down       atomic.Bool
+	lastHeader atomic.Pointer[http.Header] // of the last request for an object
 }
 
 func (m *metricsServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -59,7 +59,7 @@ func (m *metricsServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		<-req.Context().Done()
 	case strings.HasPrefix(path, "/apis/metrics.example.com/v1/nodemetrics/"):
-		m.asked.Store(&req.Header)
+		m.lastHeader.Store(&req.Header)
 		answer(object, strings.TrimPrefix(path, "/apis/metrics.example.com/v1/nodemetrics/"))
 	case path == "/openapi/v2":
 		answer(`{"swagger":"2.0","info":{"title":"metrics","version":"v1"},"paths":{
@@ -101,8 +101,8 @@ func available(t *testing.T, c *fakecluster.Cluster, name string) string {
 	return ""
 }
 
-// ask sends a request as a client does, and returns the code and the body.
-func ask(t *testing.T, c *fakecluster.Cluster, path string, header ...string) (int, string) {
+// send sends a request as a client does, and returns the code and the body.
+func send(t *testing.T, c *fakecluster.Cluster, path string, header ...string) (int, string) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(c.RESTConfig())
 	if err != nil {
@@ -127,7 +127,7 @@ func ask(t *testing.T, c *fakecluster.Cluster, path string, header ...string) (i
 	return resp.StatusCode, string(body)
 }
 
-func TestAnotherServerServesAVersion(t *testing.T) {
+func TestAnAggregatedServerServesAVersion(t *testing.T) {
 	for name, opts := range map[string][]fakecluster.Option{"http": nil, "in process": {fakecluster.InProcess()}} {
 		t.Run(name, func(t *testing.T) {
 			m := &metricsServer{}
@@ -143,7 +143,7 @@ func TestAnotherServerServesAVersion(t *testing.T) {
 				t.Error(diff)
 			}
 			var users []string
-			for name, values := range *m.asked.Load() {
+			for name, values := range *m.lastHeader.Load() {
 				if strings.HasPrefix(name, "X-Remote-") || name == "Authorization" {
 					users = append(users, fmt.Sprint(name, values))
 				}
@@ -167,23 +167,23 @@ func TestAnotherServerServesAVersion(t *testing.T) {
 			w.Stop()
 			stop()
 
-			if code, body := ask(t, c, "/apis/metrics.example.com/v1/unknown"); code != 404 || body != "404 page not found\n" {
+			if code, body := send(t, c, "/apis/metrics.example.com/v1/unknown"); code != 404 || body != "404 page not found\n" {
 				t.Errorf("what the server does not serve: %d %q", code, body)
 			}
 		})
 	}
 }
 
-func TestDiscoveryAndOpenAPIAreOfAllServers(t *testing.T) {
+func TestDiscoveryAndOpenAPIMergeAllServers(t *testing.T) {
 	c := fakecluster.Start(t, withMetrics(&metricsServer{})...)
-	_, plain := ask(t, c, "/apis")
-	_, group := ask(t, c, "/apis/metrics.example.com")
-	_, aggregated := ask(t, c, "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-	_, index := ask(t, c, "/")
-	_, v2 := ask(t, c, "/openapi/v2")
-	_, v3 := ask(t, c, "/openapi/v3")
-	_, document := ask(t, c, "/openapi/v3/apis/metrics.example.com/v1")
-	_, core := ask(t, c, "/openapi/v3/api/v1")
+	_, plain := send(t, c, "/apis")
+	_, group := send(t, c, "/apis/metrics.example.com")
+	_, aggregated := send(t, c, "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+	_, index := send(t, c, "/")
+	_, v2 := send(t, c, "/openapi/v2")
+	_, v3 := send(t, c, "/openapi/v3")
+	_, document := send(t, c, "/openapi/v3/apis/metrics.example.com/v1")
+	_, core := send(t, c, "/openapi/v3/api/v1")
 	for _, test := range []struct{ text, path, want string }{
 		{plain, "groups.0.name", `"apiregistration.k8s.io"`},
 		{plain, "groups.@reverse.0.name", `"metrics.example.com"`},
@@ -213,7 +213,7 @@ func TestDiscoveryAndOpenAPIAreOfAllServers(t *testing.T) {
 	}
 }
 
-// What the condition says and what clients get, if the server cannot be reached.
+// The condition and the responses to clients, if the server cannot be reached.
 func TestAServerThatCannotBeReachedIsUnavailable(t *testing.T) {
 	m := &metricsServer{}
 	m.down.Store(true)
@@ -223,20 +223,20 @@ func TestAServerThatCannotBeReachedIsUnavailable(t *testing.T) {
 		if got := available(t, c, name); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
-		if code, body := ask(t, c, path); code != 503 || body != "service unavailable\n" {
+		if code, body := send(t, c, path); code != 503 || body != "service unavailable\n" {
 			t.Errorf("%s: %d %q", path, code, body)
 		}
 	}
 	root := c.ServiceURL("kube-system", "metrics", 443) + "/apis/metrics.example.com/v1"
 	unavailable("v1.metrics.example.com", "/apis/metrics.example.com/v1", "False FailedDiscoveryCheck: failing or missing response from "+root+": bad status from "+root+": 500")
-	_, document := ask(t, c, "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+	_, document := send(t, c, "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 	if got := gjson.Get(document, `items.#(metadata.name=="metrics.example.com").versions`).Raw; got != `[{"version":"v1","freshness":"Stale"}]` {
 		t.Error(got)
 	}
 
-	// A request asks again.
+	// A request checks again.
 	m.down.Store(false)
-	if code, body := ask(t, c, "/apis/metrics.example.com/v1/nodemetrics/a"); code != 200 {
+	if code, body := send(t, c, "/apis/metrics.example.com/v1/nodemetrics/a"); code != 200 {
 		t.Errorf("the server is up: %d %s", code, body)
 	}
 	if got := available(t, c, "v1.metrics.example.com"); got != "True Passed: all checks passed" {
@@ -452,7 +452,7 @@ func TestDefinitionsHaveAPIServices(t *testing.T) {
 	if diff := cmp.Diff([]string{"v1.example.com"}, names()); diff != "" {
 		t.Error(diff)
 	}
-	_, group := ask(t, c, "/apis/example.com")
+	_, group := send(t, c, "/apis/example.com")
 	if got := gjson.Get(group, "versions.#.version").Raw; got != `["v1","v2"]` {
 		t.Errorf("the versions by priority: %s", got)
 	}
@@ -481,10 +481,10 @@ func TestDefinitionsHaveAPIServices(t *testing.T) {
 	if err := client.Delete(t.Context(), "v1.apps", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if code, _ := ask(t, c, "/apis/apps"); code != 200 {
+	if code, _ := send(t, c, "/apis/apps"); code != 200 {
 		t.Errorf("a group without APIServices: %d", code)
 	}
-	if _, plain := ask(t, c, "/apis"); gjson.Get(plain, `groups.#(name=="apps")`).Exists() {
+	if _, plain := send(t, c, "/apis"); gjson.Get(plain, `groups.#(name=="apps")`).Exists() {
 		t.Error("a group without APIServices is among the groups")
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-func TestTheAuditTrailTellsWhoAskedForWhatAndWhatWebhooksSaid(t *testing.T) {
+func TestAuditEventsHaveTheUserTheObjectAndTheWebhooks(t *testing.T) {
 	mutator := &hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`)}
 	c := withHook(t, mutator, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelRequest))
 	configure(t, c, hookConfiguration(t, c, mutating, "m", nil))
@@ -74,7 +74,7 @@ func TestTheAuditTrailTellsWhoAskedForWhatAndWhatWebhooksSaid(t *testing.T) {
 	})
 }
 
-func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T) {
+func TestAuditLevelsOwnWritesAndDeprecation(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		crd := cronTabDefinition()
 		crd.Spec.Versions[0].Deprecated = true
@@ -138,7 +138,7 @@ func TestTheAuditTrailHasItsLevelsTheServersOwnWritesAndDeprecation(t *testing.T
 
 // When a client has read an answer to its end, the audit trail has the event of the request. This
 // holds for answers of any size, over HTTP and in process.
-func TestTheEventOfARequestIsThereBeforeTheEndOfItsAnswer(t *testing.T) {
+func TestTheAuditEventExistsBeforeTheResponseEnds(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, append(way, fakecluster.WithAudit(auditv1.LevelMetadata))...)
 		configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
@@ -164,7 +164,7 @@ func TestTheEventOfARequestIsThereBeforeTheEndOfItsAnswer(t *testing.T) {
 	})
 }
 
-func TestAWriteOfADefinitionHasItsObjectInTheEvent(t *testing.T) {
+func TestTheAuditEventOfADefinitionHasItsObject(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelRequest))
 	definitions := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions()
 	byVerb := func() map[string]auditv1.Event {
@@ -198,7 +198,7 @@ func TestAWriteOfADefinitionHasItsObjectInTheEvent(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsInItsEventAsJSONWhateverItsForm(t *testing.T) {
+func TestAuditEventsHaveResponsesAsJSON(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithAudit(auditv1.LevelRequestResponse))
 	configMaps := c.Dynamic().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
 	_, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object{
@@ -259,7 +259,7 @@ func TestTheAuditTrailIsBounded(t *testing.T) {
 	equal(t, "number of large events", len(large.Audit()), 63)
 }
 
-func TestTheAuditTrailTellsOfThoseWhoMayNot(t *testing.T) {
+func TestAuditEventsOfForbiddenRequests(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata))
 	config := c.RESTConfig()
 	config.BearerToken = "guessed"
@@ -273,7 +273,7 @@ func TestTheAuditTrailTellsOfThoseWhoMayNot(t *testing.T) {
 		[]any{"get", "", "a", int32(401), metav1.StatusReasonUnauthorized, 0})
 }
 
-func TestTheAuditTrailTellsWhatTookLong(t *testing.T) {
+func TestAuditEventsHaveLatencies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took := 200 * time.Millisecond
 		decide := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -288,13 +288,13 @@ func TestTheAuditTrailTellsWhatTookLong(t *testing.T) {
 			_, err := dynamic.NewForConfigOrDie(config).Resource(namespaces).List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 			events := c.Audit()
-			told := map[string]string{}
+			annotations := map[string]string{}
 			for name, value := range events[len(events)-1].Annotations {
 				if layer, ok := strings.CutPrefix(name, "apiserver.latency.k8s.io/"); ok {
-					told[layer] = value
+					annotations[layer] = value
 				}
 			}
-			return told
+			return annotations
 		}
 		equal(t, "three decisions of 200 ms", list(), map[string]string{"impersonation": "400ms", "authorization": "200ms", "total": "600ms"})
 		took = 150 * time.Millisecond

@@ -9,14 +9,14 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// A bookmark has a resourceVersion and no generation, in whatever form it is asked for.
-func TestABookmarkHasNoGeneration(t *testing.T) {
+// A bookmark has a resourceVersion and no generation, in every form.
+func TestABookmarkDoesNotHaveAGeneration(t *testing.T) {
 	const one = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	for form, at := range map[string]string{"application/json": "object.metadata", one: "object.metadata", "application/json;as=Table;v=v1;g=meta.k8s.io": "object.rows.0.object.metadata"} {
 		for _, path := range []string{"/apis/example.com/v1/gadgets", "/apis/apps/v1/deployments"} {
 			synctest.Test(t, func(t *testing.T) {
 				c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(definitionIn("v1")))
-				_, event := ask(t, c, path+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1", "Accept", form)
+				_, event := send(t, c, path+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1", "Accept", form)
 				if kind := gjson.Get(event, "type").Str; kind != "BOOKMARK" {
 					t.Fatalf("%s as %s: %s", path, form, event)
 				}

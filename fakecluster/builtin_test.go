@@ -70,8 +70,8 @@ func TestADeploymentIsDefaultedScaledAndValidated(t *testing.T) {
 	}
 }
 
-// TestAnApplyStartsFromNothing: what an apply leaves out is defaulted, and no manager owns it.
-func TestAnApplyStartsFromNothing(t *testing.T) {
+// Fields that an apply leaves out are defaulted, and no manager owns them.
+func TestAnApplyThatCreatesOwnsOnlyItsFields(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(fakecluster.Start(t, fakecluster.InProcess()).RESTConfig()).AppsV1().Deployments("default")
 	configuration := appsv1apply.Deployment("web", "default").WithSpec(appsv1apply.DeploymentSpec().
 		WithSelector(metav1apply.LabelSelector().WithMatchLabels(map[string]string{"app": "web"})).
@@ -131,7 +131,7 @@ func TestOneObjectIsSeenThroughSeveralGroupsAndVersions(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsRefusedInWords(t *testing.T) {
+func TestUnsupportedRequestsAreRefusedWithAReason(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{

@@ -66,19 +66,19 @@ func TestCloseLeavesNothing(t *testing.T) {
 					t.Errorf("the watch said at last: %v", left)
 				}
 			}
-			if left := settled(func() string { return leaktest.Goroutines(ticker) }, before); left != "" {
+			if left := lastDifference(func() string { return leaktest.Goroutines(ticker) }, before); left != "" {
 				t.Errorf("goroutines left behind:\n%s", left)
 			}
-			if left := settled(func() string { return openSockets(t) }, sockets); left != "" {
+			if left := lastDifference(func() string { return openSockets(t) }, sockets); left != "" {
 				t.Errorf("sockets left open:\n%s", left)
 			}
 		})
 	}
 }
 
-// settled calls what until it returns no new line. Goroutines that have been told to end may take a
+// lastDifference calls what until it returns no new line. Goroutines whose context has ended may take a
 // moment.
-func settled(what func() string, before string) (left string) {
+func lastDifference(what func() string, before string) (left string) {
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		left = what()
 		if len(left) <= len(before) {
@@ -151,7 +151,7 @@ func TestClosedClusterCannotFork(t *testing.T) {
 
 // A function that ignores its context cannot be interrupted. Close ends its request all the same, and returns
 // after five seconds with an error that names it.
-func TestCloseWaitsFiveSecondsForWhatCannotBeInterrupted(t *testing.T) {
+func TestCloseWaitsFiveSecondsForRequestsThatDoNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		c, err := fakecluster.New(fakecluster.InProcess(), waitsFor(release))
@@ -194,7 +194,7 @@ func TestCloseEndsARequestThatCannotBeInterrupted(t *testing.T) {
 	})
 }
 
-// waitsFor calls a function for creates of CronTabs that ignores its context. It says that it is called, and waits.
+// waitsFor calls a function for creates of CronTabs that ignores its context. It reports its call, and waits.
 func waitsFor(release <-chan struct{}, called ...chan<- struct{}) fakecluster.Option {
 	return fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
 		if r.Kind.Kind == "CronTab" {

@@ -84,7 +84,7 @@ func TestTheHistoryIsCompactedByTime(t *testing.T) {
 	}
 }
 
-func TestByDefaultTheHistoryStays(t *testing.T) {
+func TestByDefaultTheHistoryIsNotCompacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess())
 		configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
@@ -160,7 +160,7 @@ func TestCompactionsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A cluster that ends just when it compacts ends well, and what it publishes says how often it does.
+// A cluster that ends just when it compacts ends well, and what it publishes shows how often it does.
 func TestCompactionsEndWithTheCluster(t *testing.T) {
 	for range 20 {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCompactionInterval(time.Microsecond))

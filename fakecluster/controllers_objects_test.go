@@ -75,7 +75,7 @@ func TestControllersActInTheirOrderAndAsThemselves(t *testing.T) {
 	}, "\n"))
 }
 
-// What a dry run would do has no consequences.
+// Controllers do not act on a dry run.
 func TestControllersDoNotFollowADryRun(t *testing.T) {
 	_, k := kept(t, fakecluster.WithControllers(fakecluster.AllControllers()...))
 	before := made[*corev1.ServiceAccountList](t)(k.CoreV1().ServiceAccounts("").List(t.Context(), metav1.ListOptions{})).ResourceVersion
@@ -135,8 +135,8 @@ func slicesOf(t *testing.T, k kubernetes.Interface) []discoveryv1.EndpointSlice 
 	return made[*discoveryv1.EndpointSliceList](t)(k.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})).Items
 }
 
-// Whoever of the writers comes last has seen what all have written.
-func TestControllersAgreeWithWhatConcurrentWritersLeave(t *testing.T) {
+// The last of the writers has seen the writes of all others.
+func TestControllersConvergeAfterConcurrentWrites(t *testing.T) {
 	_, k := kept(t, fakecluster.WithControllers(fakecluster.AllControllers()...))
 	made[*corev1.Node](t)(k.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}))
 	made[*policyv1.PodDisruptionBudget](t)(k.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"},
@@ -214,7 +214,7 @@ func later(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestAFinishedJobGoesWhenItsTimeIsOver(t *testing.T) {
+func TestAFinishedJobIsDeletedAfterItsTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, k := kept(t, fakecluster.WithControllers(fakecluster.TTLAfterFinished, fakecluster.GarbageCollector))
 		finished(t, k, "a")
@@ -236,7 +236,7 @@ func TestAFinishedJobGoesWhenItsTimeIsOver(t *testing.T) {
 }
 
 // By a clock of the test's own, the next write finds what is due.
-func TestAFinishedJobGoesByTheClockOfTheCluster(t *testing.T) {
+func TestTheTTLOfAJobUsesTheClockOfTheCluster(t *testing.T) {
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	_, k := kept(t, fakecluster.WithClock(clock), fakecluster.WithControllers(fakecluster.TTLAfterFinished, fakecluster.GarbageCollector))
@@ -262,7 +262,7 @@ func TestNothingIsDueAfterClose(t *testing.T) {
 	})
 }
 
-func TestOldCertificateSigningRequestsGo(t *testing.T) {
+func TestOldCertificateSigningRequestsAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := kept(t, fakecluster.WithControllers(fakecluster.CSRCleaner))
 		requests := k.CertificatesV1().CertificateSigningRequests()
@@ -320,9 +320,9 @@ func TestOldCertificateSigningRequestsGo(t *testing.T) {
 	})
 }
 
-// An eviction promises that the Pod will be deleted. If somebody prevents that, the budget
+// An eviction promises that the Pod will be deleted. If it is not deleted, the budget
 // counts the Pod again after two minutes.
-func TestABudgetForgetsAPodThatWasNotDeleted(t *testing.T) {
+func TestABudgetReleasesADisruptedPodThatWasNotDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := kept(t, fakecluster.WithControllers(fakecluster.DisruptionController))
 		readyPod(t.Context(), t, k, "a", 1)
@@ -366,7 +366,7 @@ func TestAPodIsNoLongerATargetOfDisruptionIfItWasNotDeleted(t *testing.T) {
 
 // A controller outside of the cluster may create the account of a namespace a little later. Other accounts
 // are not waited for.
-func TestAPodWaitsForTheAccountOfItsNamespace(t *testing.T) {
+func TestAPodWaitsForTheServiceAccountOfItsNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := kept(t, fakecluster.WithAdmissionPlugins("ServiceAccount"))
 		defer synctest.Wait() // for the answer about the account, which may come after the Pod's
@@ -394,7 +394,7 @@ func TestAPodWaitsForTheAccountOfItsNamespace(t *testing.T) {
 	})
 }
 
-// The plugin goes by its controller, unless somebody says otherwise.
+// The plugin is on if its controller acts, unless an option overrides it.
 func TestTheServiceAccountPluginIsTurnedOnAndOffByName(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-func TestOnlyTheControllersActThatAreNamed(t *testing.T) {
+func TestOnlyNamedControllersAct(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
 		options                     []fakecluster.Option
@@ -44,7 +44,7 @@ func withCollection() fakecluster.Option {
 	return fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
 }
 
-func TestAControllerThatThereIsNotIsAnError(t *testing.T) {
+func TestAnUnknownControllerIsAnError(t *testing.T) {
 	_, err := fakecluster.New(fakecluster.WithControllers("deployment-controller"))
 	fails(t, "New", err, `WithControllers: fakecluster has no controller "deployment-controller"; it has namespace-controller, `+
 		`garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, resourcequota-controller, `+

@@ -161,7 +161,7 @@ func TestAConversionWithoutItsDefinitionIsRefused(t *testing.T) {
 		"WithConversion: crontabs.example.com has no handler")
 }
 
-func TestAConversionFuncRefusesWhatIsNoReview(t *testing.T) {
+func TestAConversionFuncRefusesOtherBodiesThanReviews(t *testing.T) {
 	for body, want := range map[string]string{
 		"no":                        "invalid character 'o' in literal null (expecting 'u')\n",
 		`{}`:                        "a ConversionReview without a request\n",
@@ -211,7 +211,7 @@ func TestAConversionThatHangsEndsAtItsTimeoutOrWithTheCluster(t *testing.T) {
 }
 
 // A request does not wait longer for its conversion than its client does.
-func TestAConversionThatHangsDoesNotDelayTheAnswer(t *testing.T) {
+func TestAHangingConversionDoesNotDelayTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithConversion("crontabs.example.com",
 			fakecluster.ConversionFunc(func(context.Context, *unstructured.Unstructured, string) error {
@@ -242,7 +242,7 @@ func TestAConversionThatHangsDoesNotDelayTheAnswer(t *testing.T) {
 	})
 }
 
-// A webhook that is busy is asked again, after the time that it wants.
+// A call of a busy webhook is repeated, after the time of its Retry-After.
 func TestAConversionWaitsForABusyWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

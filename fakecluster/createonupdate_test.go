@@ -14,7 +14,7 @@ import (
 
 // For a kind that updates may create, an update of a missing object creates it. This holds also if
 // another client deletes the object while the update is under way.
-func TestAnUpdateCreatesWhatIsDeletedMeanwhile(t *testing.T) {
+func TestAnUpdateCreatesAnObjectThatIsDeletedMeanwhile(t *testing.T) {
 	var events kubernetes.Interface
 	deleted := 0
 	cluster := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAdmission(func(ctx context.Context, r *fakecluster.AdmissionRequest) error {

@@ -115,7 +115,7 @@ func TestDefinitionCreatedAgainStartsEmpty(t *testing.T) {
 	equal(t, "generation of an object of that name", create(t, inDefault(c), cronTab("a")).GetGeneration(), int64(1))
 }
 
-// rival is a definition in the group of the CronTab that wants none of its names.
+// rival is a definition in the group of the CronTab with other names.
 func rival(plural string, wants func(*apiextensionsv1.CustomResourceDefinitionNames)) *apiextensionsv1.CustomResourceDefinition {
 	crd := cronTabDefinition()
 	kind := strings.ToUpper(plural[:1]) + plural[1:]
@@ -129,7 +129,7 @@ func rival(plural string, wants func(*apiextensionsv1.CustomResourceDefinitionNa
 
 type wanted = apiextensionsv1.CustomResourceDefinitionNames
 
-func TestNamesConflictsAreSettledWhenTheFirstGoes(t *testing.T) {
+func TestNamesAreAcceptedWhenTheConflictingDefinitionIsDeleted(t *testing.T) {
 	for _, c := range []struct {
 		rule     string
 		wants    func(*wanted)
@@ -186,7 +186,7 @@ func TestNamesOfOtherGroupsDoNotConflict(t *testing.T) {
 	equal(t, "names accepted", condition(getDefinition(t, c, other.Name), apiextensionsv1.NamesAccepted), accepted)
 }
 
-func TestOneOfManyRivalsHasTheName(t *testing.T) {
+func TestOneOfManyConflictingDefinitionsGetsTheName(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	crds := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions()
 	const rivals = 20

@@ -38,7 +38,7 @@ func ExampleFail() {
 	// <nil>
 }
 
-// An update fails although nobody else has written the object.
+// An update fails although no other client has written the object.
 func ExampleConflict() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -77,7 +77,7 @@ func ExampleUnavailable() {
 	// <nil>
 }
 
-// The answer says that the request took too long, and nothing has been written.
+// The response is a timeout, and nothing has been written.
 func ExampleTimeout() {
 	struck(fakecluster.Timeout())
 	// Output:
@@ -93,7 +93,7 @@ func ExampleCutBeforeCommit() {
 	// <nil>
 }
 
-// A policy that nobody knew of refuses a valid object.
+// An unexpected policy refuses a valid object.
 func ExampleRefuseAdmission() {
 	struck(fakecluster.RefuseAdmission("no changes on Fridays"))
 	// Output:
@@ -127,7 +127,7 @@ func ExampleDropWatch() {
 	// the watch has ended
 }
 
-// A watch learns of a change later than whoever asks.
+// A watch delivers a change later than a get shows it.
 func ExampleDelayWatch() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -175,7 +175,7 @@ webhooks:
 	// Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post "https://checks.default.svc:443/?timeout=10s": dial tcp checks.default.svc:443: connect: connection refused
 }
 
-// Nobody converts: objects are served in the version in which they are stored, and in no other.
+// Objects are not converted: they are served in the version in which they are stored, and in no other.
 func ExampleFailConversion() {
 	convert := func(context.Context, *unstructured.Unstructured, string) error { return nil }
 	c := start(fakecluster.InProcess(), fakecluster.WithCRDPaths("testdata/versions"),

@@ -21,7 +21,7 @@ func settings(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": value}}
 }
 
-// The first two updates fail as if somebody else had been faster. A client that tries again as
+// The first two updates fail as if another client had been faster. A client that tries again as
 // it should does not mind.
 func ExampleCluster_Inject() {
 	c := start(fakecluster.InProcess())
@@ -44,7 +44,7 @@ func ExampleCluster_Inject() {
 	// 3 attempts, 2 conflicts, error: <nil>
 }
 
-// The connection breaks after the write. Who tries again has to know that it may have been made.
+// The connection breaks after the write. A client that repeats it must expect that the first one succeeded.
 func ExampleCutAfterCommit() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -61,7 +61,7 @@ func ExampleCutAfterCommit() {
 	// already there: true
 }
 
-// A cache that lags by one revision does not know what has just been created.
+// A cache that lags by one revision does not have an object that has just been created.
 func ExampleStaleRead() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -87,7 +87,7 @@ func ExampleStaleRead() {
 	// <nil>
 }
 
-// The history is compacted, and a watch that runs is told so: the client has to list anew.
+// The history is compacted, and a running watch ends with 410: the client has to list anew.
 func ExampleExpireWatch() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -138,7 +138,7 @@ func ExampleFault_latency() {
 	// gave up: true
 }
 
-// A test says when a client learns what. Here a watch of ConfigMaps learns of both changes after a
+// A test decides when a client gets which event. Here a watch of ConfigMaps gets both changes after a
 // watch of Namespaces has learned of its own.
 func ExampleCluster_Hold() {
 	c := start(fakecluster.InProcess())

@@ -27,7 +27,7 @@ func configMapsAs(c *fakecluster.Cluster, program string) corev1client.ConfigMap
 	return kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
 }
 
-// Two programs work on one object, and the history of requests says who was too late.
+// Two programs work on one object, and the history of requests shows which one was too late.
 func ExampleCluster_Requests() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -111,7 +111,7 @@ func ExampleCluster_ObjectAt() {
 	// after the update map[color:blue]
 }
 
-// A test that has no object at hand names it.
+// A test without the object can name it.
 func ExampleNamed() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -136,12 +136,12 @@ func ExampleCluster_Settle() {
 			if err := c.Settle(t.Context()); err != nil {
 				t.Fatal(err) // an object that is written without end, and who writes it
 			}
-			// … now everything is as the operator wants it …
+			// … now the operator has nothing left to do …
 		})
 	}
 }
 
-// What has a program asked for, and how often?
+// Which requests has a program sent, and how often?
 func ExampleCluster_Stats() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()

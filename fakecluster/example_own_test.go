@@ -23,7 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Tokens of the test's own, as a webhook for tokens would know them on a real server.
+// Tokens of the test's own, as a token webhook would accept them on a real server.
 func ExampleWithAuthenticator() {
 	known := authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		if req.Header.Get("Authorization") != "Bearer of-jane" {
@@ -43,7 +43,7 @@ func ExampleWithAuthenticator() {
 	// of-nobody Unauthorized
 }
 
-// A rule that no Role can say: nobody but the administrator changes anything at the weekend.
+// A rule that no Role can express: only the administrator changes anything at the weekend.
 func ExampleWithAuthorizer() {
 	saturday := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 	rule := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -85,7 +85,7 @@ type widget struct {
 // DeepCopyObject implements runtime.Object; operators have it written by controller-gen.
 func (w *widget) DeepCopyObject() runtime.Object { c := *w; return &c }
 
-// The scheme of an operator says which kinds its own types are.
+// The scheme of an operator maps its own types to kinds.
 func ExampleWithScheme() {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "stable.example.com", Version: "v1", Kind: "CronTab"}, &widget{})

@@ -247,7 +247,7 @@ func ExampleWithAdmission() {
 	// configmaps "settings" is forbidden: settings stay
 }
 
-// The audit trail says who asked for what, and what became of it.
+// The audit trail has each request with its user and its result.
 func ExampleWithAudit() {
 	c := start(fakecluster.WithAudit(auditv1.LevelMetadata))
 	defer c.Close()
@@ -302,7 +302,7 @@ func ExampleCluster_ConfigFor() {
 	// secrets "password" not found
 }
 
-// The operator is allowed everything, and then the cluster says which rules it needs. In a test,
+// The operator is allowed everything, and then the cluster lists the rules that it needs. In a test,
 // CheckRole compares them with the manifests in config/rbac.
 func ExampleCluster_Access() {
 	c := start()
@@ -521,7 +521,7 @@ func ExampleWithTLS() {
 	// 1 37 <nil>
 }
 
-// The cluster says where the webhook server of the manifests has to listen. In a real test
+// The cluster returns where the webhook server of the manifests has to listen. In a real test
 // that is the server of controller-runtime:
 //
 //	webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, CertDir: s.CertDir})
@@ -624,7 +624,7 @@ func ExampleCluster_Kubeconfig() {
 	// true
 }
 
-// The mapper knows a kind as soon as its definition has been created.
+// The mapper finds a kind as soon as its definition has been created.
 func ExampleCluster_RESTMapper() {
 	c := start(fakecluster.WithCRDPaths("testdata/crd"))
 	defer c.Close()

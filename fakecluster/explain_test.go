@@ -32,7 +32,7 @@ func explainedBy(t *testing.T, c *fakecluster.Cluster, w fakecluster.Write) insp
 	return e
 }
 
-// says checks what an explanation says, without its first line.
+// says checks the text of an explanation, without its first line.
 func says(t *testing.T, e inspect.Explanation, want ...string) {
 	t.Helper()
 	_, got, _ := strings.Cut(strings.TrimSuffix(e.String(), "\n"), "\n")
@@ -41,7 +41,7 @@ func says(t *testing.T, e inspect.Explanation, want ...string) {
 	}
 }
 
-// reviews answers AdmissionReviews with what answer says.
+// reviews answers AdmissionReviews with the responses of answer.
 func reviews(answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -262,7 +262,7 @@ func TestExplainAStaleUpdate(t *testing.T) {
 		"      spec.most: 20 → 30")
 }
 
-// Each way to write tells the same of an object.
+// Each way to write has the same explanation of an object.
 func TestExplainEachVerb(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(manifest(ratios)))
 	mustExplain(t, c, fmt.Sprintf(ratio, "", 2, 20))
@@ -305,7 +305,7 @@ func TestExplainEachVerb(t *testing.T) {
 	}
 }
 
-func TestExplainRefusesWhatCannotBeSent(t *testing.T) {
+func TestExplainRefusesInvalidWrites(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(manifest(ratios)))
 	obj := manifest(fmt.Sprintf(ratio, "", 1, 2))
 	for _, tt := range []struct {
@@ -327,7 +327,7 @@ func TestExplainRefusesWhatCannotBeSent(t *testing.T) {
 	}
 }
 
-// Any client may ask by a header.
+// Any client may request an explanation by a header.
 func TestExplainHeader(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithObjects(manifest(ratios)))
 	client, err := clientrest.HTTPClientFor(c.RESTConfig())

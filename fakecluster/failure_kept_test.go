@@ -21,9 +21,9 @@ import (
 
 // section is a part of the log of a failed test, without its title.
 func section(log, title string) string {
-	_, told, _ := strings.Cut(log, "\n  "+title+"\n")
+	_, section, _ := strings.Cut(log, "\n  "+title+"\n")
 	var lines []string
-	for line := range strings.Lines(told) {
+	for line := range strings.Lines(section) {
 		if !strings.HasPrefix(line, "    ") {
 			break
 		}
@@ -50,8 +50,8 @@ func failedOperator(t *testing.T, do func(t *testing.T, c *fakecluster.Cluster))
 }
 
 // A status that is written to the object itself is lost without an error. A client in Go sends the zero
-// values of a status, too, and nobody misses those.
-func TestAFailedTestTellsOfAStatusThatWasNotKept(t *testing.T) {
+// values of a status, too, which do not matter.
+func TestAFailedTestLogsADroppedStatus(t *testing.T) {
 	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
 		crons := as(c, c.RESTConfig(), "operator")
 		with := func(name string, status object) *unstructured.Unstructured {
@@ -90,13 +90,13 @@ func TestAFailedTestTellsOfAStatusThatWasNotKept(t *testing.T) {
 		must(t, err)
 	})
 	const crons = "its status, which crontabs take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update"
-	equal(t, "told", section(log, "sent, but not kept:"), "+0s fakecluster.test update deployments.apps default/web: "+strings.Replace(crons, "crontabs", "deployments", 1)+"\n"+
+	equal(t, "section", section(log, "sent, but not kept:"), "+0s fakecluster.test update deployments.apps default/web: "+strings.Replace(crons, "crontabs", "deployments", 1)+"\n"+
 		"+0s operator patch crontabs.stable.example.com default/zero: "+crons+"\n"+
 		"+0s operator update crontabs.stable.example.com default/updated (2 times): "+crons+"\n"+
 		"+0s operator create crontabs.stable.example.com in default: "+crons)
 }
 
-func TestAFailedTestTellsOfWarnings(t *testing.T) {
+func TestAFailedTestLogsWarnings(t *testing.T) {
 	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
 		crons := as(c, c.RESTConfig(), "operator")
 		for _, name := range []string{"a", "b"} {
@@ -105,12 +105,12 @@ func TestAFailedTestTellsOfWarnings(t *testing.T) {
 			create(t, crons, obj)
 		}
 	})
-	equal(t, "told", section(log, "warnings of the server (an unknown field is not kept):"),
+	equal(t, "section", section(log, "warnings of the server (an unknown field is not kept):"),
 		`+0s operator create crontabs.stable.example.com in default (2 times): unknown field "spec.imgae"`)
 }
 
-// A conflict is told with what came before it. An operator that keeps a copy sends one revision each time.
-func TestAFailedTestTellsWhatCameBeforeAConflict(t *testing.T) {
+// A conflict is logged with the write before it. An operator that keeps a copy sends one revision each time.
+func TestAFailedTestLogsTheWriteBeforeAConflict(t *testing.T) {
 	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
 		user, operator := as(c, c.RESTConfig(), "cron.test"), as(c, c.ConfigFor("jane", "system:masters"), "cron.test")
 		first := create(t, user, cronTab("a"))
@@ -128,13 +128,13 @@ func TestAFailedTestTellsWhatCameBeforeAConflict(t *testing.T) {
 		}
 	})
 	const user = "cron.test (kubernetes-admin) update"
-	equal(t, "told", regexp.MustCompile(`(Version|had) \d+`).ReplaceAllString(section(log, "conflicts, because another write came first:"), "$1 N"),
+	equal(t, "section", regexp.MustCompile(`(Version|had) \d+`).ReplaceAllString(section(log, "conflicts, because another write came first:"), "$1 N"),
 		"+0s cron.test (jane) update crontabs.stable.example.com default/a (3 times): "+
 			"it sent the resourceVersion N each time, and the object had N; in between "+user+", "+user+", "+user+" (and 2 before)")
 }
 
-// Who watches a kind for its cache is not woken by it. What nobody has to create again is not told.
-func TestAFailedTestTellsWhatWasNotCreatedAgain(t *testing.T) {
+// A watch for a cache does not enqueue the owner. Objects that need not be created again are left out.
+func TestAFailedTestLogsOwnedObjectsThatWereNotCreatedAgain(t *testing.T) {
 	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
 		cfg := c.RESTConfig()
 		cfg.UserAgent = "operator"
@@ -161,6 +161,6 @@ func TestAFailedTestTellsWhatWasNotCreatedAgain(t *testing.T) {
 		child("back", "kept", kept.GetUID())
 		must(t, crons.Delete(t.Context(), "gone", metav1.DeleteOptions{}))
 	})
-	equal(t, "told", section(log, "owned, deleted, and not created again:"),
+	equal(t, "section", section(log, "owned, deleted, and not created again:"),
 		"+1s configmaps default/lost of the CronTab kept: operator had created it, fakecluster.test has deleted it; a controller is notified only of the kinds that it Owns")
 }

@@ -28,9 +28,9 @@ func sectionOf(log, title string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A test that ends with a timeout has read the same again and again. The log says what that was, and
-// who has written it last. What has changed meanwhile, and what was read less often, is not told.
-func TestAFailedTestTellsWhatWasWaitedFor(t *testing.T) {
+// A test that ends with a timeout has read the same again and again. The log shows that, and
+// the last writer. Objects that have changed meanwhile, or were read less often, are left out.
+func TestAFailedTestLogsRepeatedReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &failing{TB: t, failed: true}
 		c := fakecluster.Start(of, fakecluster.InProcess())
@@ -76,7 +76,7 @@ func TestAFailedTestTellsWhatWasWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAFailedTestTellsWhatNeverCame(t *testing.T) {
+func TestAFailedTestLogsReadsOfMissingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &failing{TB: t, failed: true}
 		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
@@ -101,8 +101,8 @@ func TestAFailedTestTellsWhatNeverCame(t *testing.T) {
 	})
 }
 
-// A fault that leaves the answer a success is told as well: it may be why the test fails.
-func TestAFailedTestTellsWhatAFaultHasChanged(t *testing.T) {
+// A fault of a successful request is logged as well: it may be the reason why the test fails.
+func TestAFailedTestLogsFaultsOfSuccessfulRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &failing{TB: t, failed: true}
 		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))

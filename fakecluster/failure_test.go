@@ -57,11 +57,11 @@ func (f *failing) end() string {
 // mistaken is an operator as beginners write it. It keeps a ConfigMap for each CronTab, and makes five
 // mistakes:
 //
-//   - Its Role does not allow it to create the Secrets that it wants to create.
+//   - Its Role does not allow it to create its Secrets.
 //   - It writes a counter into the status each time, and each such write wakes it again.
 //   - It owns ConfigMaps, and does not watch them.
 //   - It updates the CronTab from a copy that it has read before writing to it.
-//   - Its webhook is configured for a version that nobody uses.
+//   - Its webhook is configured for a version that no client uses.
 type mistaken struct {
 	t       *testing.T
 	crons   dynamic.ResourceInterface
@@ -141,7 +141,7 @@ func allowing(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-func TestAFailedTestExplainsItself(t *testing.T) {
+func TestTheLogOfAFailedTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &failing{TB: t}
 		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
@@ -197,7 +197,7 @@ func cronsOf(cfg *clientrest.Config) dynamic.ResourceInterface {
 }
 
 // A definition that is not installed is a mistake that every beginner makes.
-func TestAFailedTestSaysWhatIsNotServed(t *testing.T) {
+func TestAFailedTestLogsWhatIsNotServed(t *testing.T) {
 	of := &failing{TB: t, failed: true}
 	c := fakecluster.Start(of, fakecluster.InProcess())
 	cfg := c.RESTConfig()
@@ -215,7 +215,7 @@ func TestAFailedTestSaysWhatIsNotServed(t *testing.T) {
 	}
 }
 
-func TestAPassedTestSaysNothing(t *testing.T) {
+func TestAPassedTestLogsNothing(t *testing.T) {
 	of := &failing{TB: t}
 	c := fakecluster.Start(of, fakecluster.InProcess())
 	_, err := cronsOf(c.RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
@@ -223,7 +223,7 @@ func TestAPassedTestSaysNothing(t *testing.T) {
 	equal(t, "the log", of.end(), "")
 }
 
-func TestAFailedTestThatAskedForNothingSaysNothing(t *testing.T) {
+func TestAFailedTestWithoutRequestsLogsNothing(t *testing.T) {
 	of := &failing{TB: t, failed: true}
 	fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 	equal(t, "the log", of.end(), "")
@@ -257,7 +257,7 @@ func TestTheLogOfAFailedTestIsShort(t *testing.T) {
 
 // What a controller recovers from belongs to the clusters of its time: those in its bubble, or those
 // outside of bubbles.
-func TestPanicsAreToldToTheClustersOfTheirTime(t *testing.T) {
+func TestPanicsAreLoggedByTheClustersOfTheirTime(t *testing.T) {
 	panics := func() {
 		defer func() { _ = recover() }()
 		defer utilruntime.HandleCrashWithContext(klog.NewContext(t.Context(), logr.Discard()))
@@ -269,15 +269,15 @@ func TestPanicsAreToldToTheClustersOfTheirTime(t *testing.T) {
 		equal(t, "refused", apierrors.IsNotFound(err), true)
 		return of
 	}
-	told := func(of *failing) bool { return strings.Contains(of.end(), "what panicked:") }
+	logged := func(of *failing) bool { return strings.Contains(of.end(), "what panicked:") }
 
 	outside := started()
 	synctest.Test(t, func(t *testing.T) {
 		inside := started()
 		panics()
-		equal(t, "told inside", told(inside), true)
+		equal(t, "logged inside", logged(inside), true)
 	})
-	equal(t, "told outside", told(outside), false)
+	equal(t, "logged outside", logged(outside), false)
 
 	outside = started()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,20 +286,20 @@ func TestPanicsAreToldToTheClustersOfTheirTime(t *testing.T) {
 		aside := make(chan struct{})
 		go func() { defer close(aside); panics() }()
 		<-aside
-		equal(t, "told inside, an hour later", told(inside), true)
+		equal(t, "logged inside, an hour later", logged(inside), true)
 	})
 	panics()
-	equal(t, "told outside, too", told(outside), true)
+	equal(t, "logged outside, too", logged(outside), true)
 
 	ended := started()
 	log := ended.end()
 	panics()
-	equal(t, "told after its end", strings.Contains(log+ended.end(), "what panicked:"), false)
+	equal(t, "logged after its end", strings.Contains(log+ended.end(), "what panicked:"), false)
 }
 
-// What was deleted and is still there is told with what it waits for, the newest first. What is gone
-// is not told.
-func TestAFailedTestTellsWhatWaitsForNobody(t *testing.T) {
+// Objects that were deleted and still exist are logged with what they wait for, the newest first. Objects
+// that are gone are left out.
+func TestAFailedTestLogsObjectsThatWaitForFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &failing{TB: t, failed: true}
 		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithControllers())
@@ -326,9 +326,9 @@ func TestAFailedTestTellsWhatWaitsForNobody(t *testing.T) {
 		_, err = client.CoreV1().ConfigMaps("default").Patch(t.Context(), "freed", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		must(t, err)
 
-		_, told, _ := strings.Cut(of.end(), "  deleted, but still there:\n")
-		told, _, _ = strings.Cut(told, "\n  requests by client")
-		equal(t, "told", told, "    +2s configmaps default/held: its finalizers have not been removed: a.example.com/x, b.example.com/y\n"+
+		_, logged, _ := strings.Cut(of.end(), "  deleted, but still there:\n")
+		logged, _, _ = strings.Cut(logged, "\n  requests by client")
+		equal(t, "logged", logged, "    +2s configmaps default/held: its finalizers have not been removed: a.example.com/x, b.example.com/y\n"+
 			"    +1s pods default/bound: its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would\n"+
 			"    +0s namespaces old: its finalizers have not been removed: kubernetes")
 	})

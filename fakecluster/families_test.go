@@ -39,7 +39,7 @@ func TestServicesOfTwoFamilies(t *testing.T) {
 	expectText(t, "one of both families gets two", addressesOf(t, both, "two", policy(corev1.IPFamilyPolicyRequireDualStack)), "RequireDualStack IPv4=10.1.2 IPv6=fd00:")
 	expectText(t, "one may prefer both", addressesOf(t, both, "prefers", policy(corev1.IPFamilyPolicyPreferDualStack)), "PreferDualStack IPv4=10.1.2 IPv6=fd00:")
 	expectText(t, "one may ask for the second family", addressesOf(t, both, "other", corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}}), "SingleStack IPv6=fd00:")
-	// Nobody gets one of the first sixteen addresses unless they ask for it.
+	// A Service gets one of the first sixteen addresses only if it requests it.
 	expectText(t, "or for a certain address", addressesOf(t, both, "fixed", corev1.ServiceSpec{ClusterIP: "fd00::a"}), "SingleStack IPv6=fd00:")
 	expectText(t, "which is taken then", addressesOf(t, both, "again", corev1.ServiceSpec{ClusterIP: "fd00::a"}),
 		`Service "again" is invalid: spec.clusterIPs: Invalid value: ["fd00::a"]: failed to allocate IP fd00::a: provided IP is already allocated`)

@@ -77,7 +77,7 @@ func TestFaultsAnswerInTheWordsOfARealServer(t *testing.T) {
 	equal(t, "generation", get(t, inDefault(c), "a").GetGeneration(), int64(1))
 }
 
-func TestFaultsStrikeWhatTheyMatchAndNothingElse(t *testing.T) {
+func TestFaultsApplyToMatchingRequestsOnly(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	create(t, c.Dynamic().Resource(namespaces), newNamespace("other"))
 	other := c.Dynamic().Resource(cronTabs).Namespace("other")
@@ -161,7 +161,7 @@ func dryRunCreate(t *testing.T, r dynamic.ResourceInterface, u *unstructured.Uns
 }
 
 // The body of a create is read for its name, in every form.
-func TestAFaultKnowsTheNameInTheBodyOfACreate(t *testing.T) {
+func TestAFaultMatchesTheNameInTheBodyOfACreate(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	fault := c.Inject(fakecluster.Fault{Verb: "create", Resource: "configmaps", Name: "a", Effect: fakecluster.InternalError("struck")})
 	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
@@ -187,7 +187,7 @@ func TestAFaultKnowsTheNameInTheBodyOfACreate(t *testing.T) {
 	}
 }
 
-func TestAFaultStrikesSomeTimesAfterSomeRequests(t *testing.T) {
+func TestAFaultAppliesTimesAfterRequests(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	get := func() error { _, err := inDefault(c).List(t.Context(), metav1.ListOptions{}); return err }
 	fault := c.Inject(fakecluster.Fault{Verb: "list", After: 2, Times: 3, Effect: fakecluster.InternalError("x")})
@@ -205,7 +205,7 @@ func TestAFaultStrikesSomeTimesAfterSomeRequests(t *testing.T) {
 	equal(t, "fired", always.Fired(), 1)
 }
 
-// struckBy plays fifty reads on a cluster with a seed, and tells which are struck.
+// struckBy plays fifty reads on a cluster with a seed, and returns those with the fault.
 func struckBy(t *testing.T, seed uint64) string {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithSeed(seed))
 	c.Inject(fakecluster.Fault{Verb: "get", Probability: 0.3, Effect: fakecluster.InternalError("x")})
@@ -217,7 +217,7 @@ func struckBy(t *testing.T, seed uint64) string {
 	return b.String()
 }
 
-func TestTheSeedSaysWhichRequestsAreStruck(t *testing.T) {
+func TestTheSeedSelectsTheRequestsOfAFault(t *testing.T) {
 	first := struckBy(t, 7)
 	equal(t, "the same seed", struckBy(t, 7), first)
 	if other := struckBy(t, 8); other == first {
@@ -228,7 +228,7 @@ func TestTheSeedSaysWhichRequestsAreStruck(t *testing.T) {
 	}
 }
 
-func TestLatencyIsOfTheBubblesTime(t *testing.T) {
+func TestLatencyUsesTheTimeOfTheBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
 		slow := c.Inject(fakecluster.Fault{Verb: "list", Latency: 20 * time.Second})
@@ -277,7 +277,7 @@ func TestAConnectionIsCutBeforeOrAfterTheCommit(t *testing.T) {
 
 // A dry run commits nothing, and so its connection is not cut: not one whose options stand in the body of
 // a delete or of an eviction, in any form. Options in the body of a delete count instead of the query's.
-func TestDryRunsAreNotCutWhereverTheySaySo(t *testing.T) {
+func TestDryRunsAreNotCut(t *testing.T) {
 	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		c := fakecluster.Start(t, fakecluster.InProcess())
 		config := c.RESTConfig()
@@ -294,7 +294,7 @@ func TestDryRunsAreNotCutWhereverTheySaySo(t *testing.T) {
 			return client.Pods("default").EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "c"}, DeleteOptions: options})
 		}
 		inQuery := func() error {
-			// The body is not empty, and it is no dry run.
+			// The body is not empty, and it is not a dry run.
 			return client.RESTClient().Delete().Namespace("default").Resource("pods").Name("b").Param("dryRun", "All").
 				Body(&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}).Do(t.Context()).Error()
 		}
@@ -382,7 +382,7 @@ func TestReadsAreStale(t *testing.T) {
 		}
 		equal(t, fmt.Sprintf("get %d revisions ago", tt.lag), got, tt.exists)
 
-		// Whoever asks for a revision gets it.
+		// A read of a revision gets it.
 		u, err := crontabs.Get(t.Context(), "a", metav1.GetOptions{ResourceVersion: now.GetResourceVersion()})
 		must(t, err)
 		equal(t, "not older than", image(u), "new")
@@ -404,7 +404,7 @@ func TestReadsAreStale(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatFailsIsThatOfItsNameOnly(t *testing.T) {
+func TestFailWebhookAffectsTheNamedWebhookOnly(t *testing.T) {
 	h := &hook{answer: allow}
 	c := withHook(t, h, fakecluster.InProcess())
 	ignore := admissionregistrationv1.Ignore
@@ -669,7 +669,7 @@ func TestFaultsOfAClusterWithoutATestAreErrors(t *testing.T) {
 	fails(t, "close again", c.Close(), "<nil>")
 }
 
-func TestTheHistorySaysWhatFaultsHaveDone(t *testing.T) {
+func TestTheHistoryShowsFaults(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	before := len(c.Requests())
 	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.CutAfterCommit()})
@@ -695,7 +695,7 @@ func TestTheHistorySaysWhatFaultsHaveDone(t *testing.T) {
 	})
 }
 
-// A fault that strikes a watch, or a call of a webhook, is known of the request as well.
+// A fault of a watch, or of a call of a webhook, is part of the request's history as well.
 func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
 	c := withHook(t, &hook{answer: allow}, fakecluster.InProcess())
 	configure(t, c, hookConfiguration(t, c, validating, "strict", nil))
@@ -732,7 +732,7 @@ func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
 	faultsOf("creates", `latency of 1ms, FailWebhook("")`, "")
 }
 
-func TestAForkInheritsNoFaults(t *testing.T) {
+func TestAForkDoesNotInheritFaults(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.Unavailable()})
 	f := c.Fork(t)
@@ -766,7 +766,7 @@ func TestTooManyRequestsSayWhenToComeAgain(t *testing.T) {
 }
 
 // A read that is answered from the present has not been struck: the fault waits for one that is not.
-func TestAReadThatCannotBeStaleIsNotStruck(t *testing.T) {
+func TestAFaultDoesNotApplyToAReadThatCannotBeStale(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	maps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
 	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {

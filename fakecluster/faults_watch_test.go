@@ -60,7 +60,7 @@ func TestAWatchIsDropped(t *testing.T) {
 		create(t, inDefault(c), cronTab("c"))
 		equal(t, "the first goes on", events(t, first, 2), []string{"ADDED b", "ADDED c"})
 		equal(t, "the second has one more event", events(t, second, 1), []string{"ADDED b"})
-		// Over HTTP/2 client-go tells of a stream that breaks.
+		// Over HTTP/2 client-go reports a stream that breaks.
 		if left := ended(t, second); len(left) > 0 && left[0].Type != watch.Error {
 			t.Errorf("after the cut: %v", left)
 		}
@@ -70,7 +70,7 @@ func TestAWatchIsDropped(t *testing.T) {
 }
 
 // The client sees a connection that ends in the middle, not a watch that is over.
-func TestADroppedWatchIsNoEndOfFile(t *testing.T) {
+func TestADroppedWatchIsNotAnEndOfFile(t *testing.T) {
 	c := defined(t)
 	resp, err := newWire(t, c).Open(t.Context(), "GET", "/apis/stable.example.com/v1/crontabs?watch=1", "", "", "")
 	must(t, err)
@@ -216,8 +216,8 @@ func TestTheHistoryIsCompactedOnDemand(t *testing.T) {
 	fails(t, "closed", c.Compact(), "the store is closed")
 }
 
-// An informer survives all of it, and knows the truth in the end.
-func TestAnInformerSurvivesWhateverHappensToItsWatches(t *testing.T) {
+// An informer survives all of it, and has the current state in the end.
+func TestAnInformerSurvivesFaultsOfItsWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess(), fakecluster.WithSeed(1))
 		informer := dynamicinformer.NewDynamicSharedInformerFactory(c.Dynamic(), 0).ForResource(cronTabs).Informer()

@@ -129,7 +129,7 @@ func owners(u *unstructured.Unstructured) []string {
 	return all
 }
 
-func TestWhatIsRefusedIsTriedAgainByTheNextRelatedWrite(t *testing.T) {
+func TestARefusedStepOfTheCollectorIsRepeatedAtTheNextRelatedWrite(t *testing.T) {
 	start := func(t *testing.T) (c *fakecluster.Cluster, cms dynamic.ResourceInterface, a, b *unstructured.Unstructured) {
 		c = fakecluster.Start(t, fakecluster.InProcess(), withCollection())
 		define(t, c, lockable())

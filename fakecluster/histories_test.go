@@ -28,8 +28,8 @@ import (
 
 // Random histories in which everything is mixed: definitions and namespaces come and go, objects
 // with finalizers, collections, forks, compaction, faults, watches that begin in each way and
-// resume, exact lists and pages that go on later. After each operation everything that somebody
-// sees is held to lists of the present, so that the operation that breaks something is known. A
+// resume, exact lists and pages that go on later. After each operation everything that a client
+// sees is compared with lists of the present, so that the operation that breaks something is found. A
 // failure is played again with fewer and fewer operations, and the shortest history is printed.
 func TestHistoriesOfEverything(t *testing.T) {
 	random := seedtest.Rand(t)
@@ -86,7 +86,7 @@ func someOperation(random *rand.Rand) operation {
 }
 
 // playHistory plays operations on a cluster of their own, in a bubble: when everything waits, all
-// watchers have been told.
+// watchers have received it.
 func playHistory(t *testing.T, ops []operation) (failed error) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := fakecluster.New(fakecluster.InProcess(), fakecluster.WithSeed(1))
@@ -131,11 +131,11 @@ type mixed struct {
 	truth    map[string]sight // by kind; without an entry it is not served
 	past     []pastSight
 	pages    []pastSight
-	// compacted is the revision at which the past was last forgotten.
+	// compacted is the revision of the last compaction.
 	compacted int
 	number    int
 
-	expiring []*fakecluster.Injection // faults that end a watch with 410, and forget the past
+	expiring []*fakecluster.Injection // faults that end a watch with 410, and compact the history
 	fired    int                      // how often these had struck when compacted was set
 	expired  int                      // watches that have ended with 410 for no other reason
 }
@@ -307,8 +307,8 @@ func (m *mixed) put(kind string, fault fakecluster.Fault) *fakecluster.Injection
 	return m.cluster.Inject(fault)
 }
 
-// forgotten returns the revision at which the past was last forgotten, and how often watches have been ended with 410.
-func (m *mixed) forgotten() (compacted, fired int) {
+// compactedAt returns the revision of the last compaction, and how often watches have been ended with 410.
+func (m *mixed) compactedAt() (compacted, fired int) {
 	for _, i := range m.expiring {
 		fired += i.Fired()
 	}
@@ -363,7 +363,7 @@ func keyOf(object []byte) (key, namespace string) {
 	var o struct {
 		Metadata struct{ Namespace, Name string }
 	}
-	_ = json.Unmarshal(object, &o) // what is no object has no name, which differs from all
+	_ = json.Unmarshal(object, &o) // a text that is not an object does not have a name, which differs from all
 	return o.Metadata.Namespace + "/" + o.Metadata.Name, o.Metadata.Namespace
 }
 
@@ -375,7 +375,7 @@ func revisionIn(object []byte) string {
 	return o.Metadata.ResourceVersion
 }
 
-// check looks at everything, and compares what watchers know with what is there.
+// check compares the states of all watchers with the current objects.
 func (m *mixed) check() error {
 	truth := map[string]sight{}
 	for _, kind := range mixedKinds {
@@ -418,11 +418,11 @@ func (m *mixed) check() error {
 	return nil
 }
 
-// judge says whether a refusal of what is past is right. It must be refused if the definition is
-// another one, and may be if the past has been forgotten.
-func (m *mixed) judge(what, kind string, was sight, code int) (over bool, err error) {
+// checkRefusal reports whether a refusal of a past revision is right. It must be refused if the definition is
+// another one, and may be if the revision has been compacted.
+func (m *mixed) checkRefusal(what, kind string, was sight, code int) (over bool, err error) {
 	now, served := m.truth[kind]
-	compacted, _ := m.forgotten()
+	compacted, _ := m.compactedAt()
 	switch {
 	case !served:
 		if code != http.StatusNotFound {
@@ -437,7 +437,7 @@ func (m *mixed) judge(what, kind string, was sight, code int) (over bool, err er
 	case code == http.StatusGone && was.revision < compacted:
 		return true, nil
 	case code != http.StatusOK:
-		return true, fmt.Errorf("%s of %s at %d (now %d, forgotten before %d): %d", what, kind, was.revision, now.revision, compacted, code)
+		return true, fmt.Errorf("%s of %s at %d (now %d, compacted before %d): %d", what, kind, was.revision, now.revision, compacted, code)
 	}
 	return false, nil
 }
@@ -449,7 +449,7 @@ func (m *mixed) exact(op operation) {
 	}
 	was := m.past[(op.choice*31+op.who*7+op.where)%len(m.past)]
 	s, code, _ := m.list(was.kind, fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=Exact", was.revision))
-	if over, err := m.judge("an exact list", was.kind, was.sight, code); over {
+	if over, err := m.checkRefusal("an exact list", was.kind, was.sight, code); over {
 		m.failed = errors.Join(m.failed, err)
 	} else if d := cmp.Diff(was.objects, s.objects); d != "" || s.revision != was.revision {
 		m.failed = fmt.Errorf("an exact list of %s at %d is at %d, and not what was there (-was +listed):\n%s", was.kind, was.revision, s.revision, d)
@@ -475,7 +475,7 @@ func (m *mixed) goOn(op operation) {
 	p := m.pages[i]
 	m.pages = slices.Delete(m.pages, i, i+1)
 	s, code, _ := m.list(p.kind, "?limit=500&continue="+url.QueryEscape(p.token))
-	if over, err := m.judge("the rest of a list", p.kind, p.sight, code); over {
+	if over, err := m.checkRefusal("the rest of a list", p.kind, p.sight, code); over {
 		m.failed = errors.Join(m.failed, err)
 	} else if d := cmp.Diff(p.order, s.order); d != "" || s.revision != p.revision {
 		m.failed = fmt.Errorf("the rest of a list of %s at %d is at %d, and not what was there (-was +listed):\n%s", p.kind, p.revision, s.revision, d)
@@ -574,19 +574,19 @@ func (w *mixedWatcher) look() error {
 		w.cancel = nil
 	}
 	if expired {
-		compacted, fired := w.of.forgotten()
+		compacted, fired := w.of.compactedAt()
 		if w.at.uid == now.uid && w.at.revision >= compacted && served {
 			w.of.expired++
 		}
 		if w.of.expired > fired {
-			return fmt.Errorf("410 at %d, though nothing has been forgotten since %d, and %d watches were to end so", w.at.revision, compacted, fired)
+			return fmt.Errorf("410 at %d, though nothing has been compacted since %d, and %d watches were to end so", w.at.revision, compacted, fired)
 		}
 		w.begun = false
 	}
 	return w.resume(now, served)
 }
 
-// visible is what the watcher should know of a kind.
+// visible is what the watcher should have of a kind.
 func (w *mixedWatcher) visible(s sight) map[string]string {
 	seen := map[string]string{}
 	for key, revision := range s.objects {
@@ -631,7 +631,7 @@ func (w *mixedWatcher) resume(now sight, served bool) error {
 		case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable, code == http.StatusInternalServerError && bytes.Contains(text, []byte("on purpose")):
 			return nil // a fault; it tries again
 		}
-		_, err := w.of.judge("a watch", w.kind, w.at, resp.StatusCode)
+		_, err := w.of.checkRefusal("a watch", w.kind, w.at, resp.StatusCode)
 		if resp.StatusCode == http.StatusGone {
 			w.begun = false
 		}

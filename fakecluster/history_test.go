@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-func TestHistoryTellsWhoChangedWhat(t *testing.T) {
+func TestHistoryHasWritersAndChanges(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }))
 	as := func(name string) *kubernetes.Clientset {

@@ -33,7 +33,7 @@ func texts(deliveries []fakecluster.Delivery) []string {
 	return all
 }
 
-func TestATestSaysWhoLearnsWhat(t *testing.T) {
+func TestHeldEventsAreDeliveredInTheOrderOfTheTest(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := defined(t, way...)
 		start := list(t, inDefault(c)).GetResourceVersion()
@@ -107,7 +107,7 @@ func follower(ctx context.Context, t *testing.T, c *fakecluster.Cluster, depth i
 	}()
 }
 
-func TestTicksUntilAControllerSettlesAreCounted(t *testing.T) {
+func TestSettleReturnsTheNumberOfTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
 		follower(t.Context(), t, c, 5)
@@ -121,7 +121,7 @@ func TestTicksUntilAControllerSettlesAreCounted(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithAHoldFailsTheTest(t *testing.T) {
+func TestMistakesWithAHoldFailTheTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		message := fatal(t, func(t testing.TB) {
 			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
@@ -155,14 +155,14 @@ func TestWhatIsWrongWithAHoldFailsTheTest(t *testing.T) {
 	}
 }
 
-// No lock is held while a conversion webhook is asked whether a watch shows an event: the webhook may do
+// No lock is held while a conversion webhook is called to decide whether a watch shows an event: the webhook may do
 // what takes every lock there is.
 func TestAWebhookMayUseTheClusterWhileEventsAreHeld(t *testing.T) {
 	var c *fakecluster.Cluster
-	var asked, stuck atomic.Int32
+	var called, stuck atomic.Int32
 	c = fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook),
 		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(func(ctx context.Context, u *unstructured.Unstructured, apiVersion string) error {
-			if asked.Add(1) > 1 {
+			if called.Add(1) > 1 {
 				return parts(ctx, u, apiVersion)
 			}
 			done := make(chan error, 1)
@@ -189,7 +189,7 @@ func TestAWebhookMayUseTheClusterWhileEventsAreHeld(t *testing.T) {
 	equal(t, "pending", len(hold.Pending()), 1)
 	equal(t, "delivered", hold.Deliver(10), 1)
 	equal(t, "event", events(t, w, 1), []string{"ADDED x"})
-	equal(t, "asked, and stuck", []any{asked.Load() > 0, stuck.Load()}, []any{true, int32(0)})
+	equal(t, "called, and stuck", []any{called.Load() > 0, stuck.Load()}, []any{true, int32(0)})
 }
 
 func TestAForkIsNotHeld(t *testing.T) {
@@ -201,8 +201,8 @@ func TestAForkIsNotHeld(t *testing.T) {
 	equal(t, "in the fork", events(t, w, 1), []string{"ADDED a"})
 }
 
-// A test that waits for events to hold back need not ask for them again and again.
-func TestAHoldTellsThatThereIsMore(t *testing.T) {
+// A test that waits for held events need not poll.
+func TestMoreReturnsWhenEventsArePending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess())
 		maps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")

@@ -71,7 +71,7 @@ func TestImpersonationByOddHeaders(t *testing.T) {
 }
 
 // A real server has answered these requests in the same way.
-func TestARefusalToImpersonateNamesTheVerbByWhichTheUserWasLastAllowed(t *testing.T) {
+func TestARefusedImpersonationNamesTheVerbOfTheLastAllowedOne(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	admin := clientOf(t, c.RESTConfig())
 	as := func(name string, groups ...string) (authenticationv1.UserInfo, error) {

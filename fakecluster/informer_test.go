@@ -97,16 +97,16 @@ func (b cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// asked returns the requests since the last call.
-func (n *network) asked() []string {
+// takeRequests returns the requests since the last call.
+func (n *network) takeRequests() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	asked := n.requests
+	requests := n.requests
 	n.requests = nil
-	return asked
+	return requests
 }
 
-// informed is an informer of CronTabs that tells what it hears.
+// informed is an informer of CronTabs that reports its events.
 type informed struct {
 	network *network
 	heard   chan string
@@ -194,7 +194,7 @@ func testInformer(t *testing.T, options ...fakecluster.Option) {
 	i.hears(t, "first", fmt.Sprint("add a my-awesome-cron-image ", r+1), fmt.Sprint("add b my-awesome-cron-image ", r+2))
 	a = change(t, crontabs, a, "1")
 	i.hears(t, "watch", fmt.Sprint("update a 1 ", r+3))
-	equal(t, "requests of a first list and watch", i.network.asked(), []string{`streaming list from ""`})
+	equal(t, "requests of a first list and watch", i.network.takeRequests(), []string{`streaming list from ""`})
 
 	i.network.cut()
 	a = change(t, crontabs, a, "2")
@@ -202,16 +202,16 @@ func testInformer(t *testing.T, options ...fakecluster.Option) {
 	create(t, crontabs, cronTab("c"))
 	i.network.mend()
 	i.hears(t, "resumed", fmt.Sprint("update a 2 ", r+4), fmt.Sprint("delete b my-awesome-cron-image ", r+5), fmt.Sprint("add c my-awesome-cron-image ", r+6))
-	equal(t, "requests of a resume", i.network.asked(), []string{fmt.Sprintf(`watch from "%d"`, r+3)})
+	equal(t, "requests of a resume", i.network.takeRequests(), []string{fmt.Sprintf(`watch from "%d"`, r+3)})
 
 	i.network.cut()
 	for n := range kept {
 		a = change(t, crontabs, a, fmt.Sprint(n))
 	}
-	remove(t, crontabs, "c") // the eleventh change: the first is forgotten
+	remove(t, crontabs, "c") // the eleventh change: the first is compacted
 	i.network.mend()
 	i.hears(t, "relisted", fmt.Sprint("update a 9 ", r+16), fmt.Sprint("delete (found by a relist) c my-awesome-cron-image ", r+6))
-	equal(t, "requests of a relist", i.network.asked(), []string{fmt.Sprintf(`watch from "%d"`, r+6), fmt.Sprintf(`streaming list from "%d"`, r+6)})
+	equal(t, "requests of a relist", i.network.takeRequests(), []string{fmt.Sprintf(`watch from "%d"`, r+6), fmt.Sprintf(`streaming list from "%d"`, r+6)})
 
 	change(t, crontabs, a, "last")
 	i.hears(t, "watch after the relist", fmt.Sprint("update a last ", r+18))

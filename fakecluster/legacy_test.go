@@ -147,7 +147,7 @@ func (h hostAndPort) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-func TestAConversionWebhookIsSentReviewsInV1beta1UnlessItSaysMore(t *testing.T) {
+func TestAConversionWebhookGetsReviewsInV1beta1ByDefault(t *testing.T) {
 	webhook := hostAndPort{make(chan string, 10)}
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithLegacyAPIs(),
 		fakecluster.WithCRDPaths("../scenarios/legacy/my-versioned-crontab-with-conversion.yaml"),

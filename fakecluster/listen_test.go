@@ -162,7 +162,7 @@ func TestLimits(t *testing.T) {
 		if res, _ := askOver(t, c, conn, r, "/api/v1/namespaces"); res.StatusCode != 200 {
 			t.Errorf("a list: code %d", res.StatusCode)
 		}
-		// client-go asks again as it is told to.
+		// client-go repeats the request after Retry-After.
 		watches[0].Stop()
 		w, err := c.Dynamic().Resource(namespaces).Watch(t.Context(), metav1.ListOptions{})
 		must(t, err)
@@ -173,7 +173,7 @@ func TestLimits(t *testing.T) {
 }
 
 // TestAPageInABrowserCannotUseACluster sends what a page could send. A page cannot send
-// Authorization to another site: the browser would ask the site first, which refuses.
+// Authorization to another site: the browser would send a preflight request first, which is refused.
 func TestAPageInABrowserCannotUseACluster(t *testing.T) {
 	c := fakecluster.Start(t)
 	own := strings.TrimPrefix(c.URL(), "http://")

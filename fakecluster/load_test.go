@@ -215,7 +215,7 @@ func TestWithObjectsNamesWhatItCannotCreate(t *testing.T) {
 	equal(t, "Start", got, `fakecluster: object 0, CronTab "a": no matches for kind "CronTab" in version "stable.example.com/v1"`)
 }
 
-// unknown is a type that no scheme knows.
+// unknown is a type that is in no scheme.
 type unknown struct{ metav1.TypeMeta }
 
 func (u *unknown) DeepCopyObject() runtime.Object { return &unknown{u.TypeMeta} }

@@ -45,7 +45,7 @@ webhooks:
 	must(t, err)
 	equal(t, "webhooks", len(hooks.Items), 1)
 
-	// WithCRDPaths leaves what is no definition alone.
+	// WithCRDPaths ignores other kinds than definitions.
 	c = fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("crd.yaml"))
 	list(t, c.Dynamic().Resource(cronTabs))
 	bystanders, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=bystander"})
@@ -71,7 +71,7 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 	}
 }
 
-func TestWithPortSaysWhereToListen(t *testing.T) {
+func TestWithPortSelectsThePort(t *testing.T) {
 	equal(t, "in process", refused(t, fakecluster.InProcess(), fakecluster.WithPort(1234)), "InProcess and WithPort exclude each other: without a socket there is no port")
 	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: there is no port 0")
 	equal(t, "twice", refused(t, fakecluster.WithPort(1), fakecluster.WithPort(2)), "WithPort is given 2 times: which one counts?")

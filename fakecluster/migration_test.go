@@ -19,7 +19,7 @@ import (
 
 // A migration that waits when its cluster is forked continues in the fork. In the original cluster
 // it goes on waiting.
-func TestAForkTakesUpAMigration(t *testing.T) {
+func TestAForkContinuesAMigration(t *testing.T) {
 	c, webhook := converted(t)
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a"},
@@ -72,7 +72,7 @@ func TestAForkTakesUpAMigration(t *testing.T) {
 	}
 }
 
-// The store has migrations in v1beta1, which is served only if somebody asks for it.
+// The store has migrations in v1beta1, which is served only on request.
 func TestAMigrationIsCarriedOutWhateverVersionsAreServed(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithRuntimeConfig("storagemigration.k8s.io/v1beta1=true"))
 	for _, version := range []string{"v1", "v1beta1"} {

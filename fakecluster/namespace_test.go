@@ -22,7 +22,7 @@ func namespaceStatus(t testing.TB, u *unstructured.Unstructured) corev1.Namespac
 	return ns.Status
 }
 
-func TestNamespacesAreThereFromTheStart(t *testing.T) {
+func TestNamespacesExistFromTheStart(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	all := list(t, c.Dynamic().Resource(namespaces))
 	equal(t, "namespaces", names(all), []string{"default", "kube-node-lease", "kube-public", "kube-system"})

@@ -73,7 +73,7 @@ func TestStartFailsTheTestWithTheReason(t *testing.T) {
 	equal(t, "message", got, "fakecluster: CRD path: stat nowhere: no such file or directory")
 }
 
-func TestOptionsThatContradictOrMakeNoSenseAreRefused(t *testing.T) {
+func TestContradictoryOrInvalidOptionsAreRefused(t *testing.T) {
 	for rule, opts := range map[string][]fakecluster.Option{
 		"InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt": {fakecluster.WithTLS(), fakecluster.InProcess()},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:-1 HistoryBytes:0}": {
@@ -294,7 +294,7 @@ type tenant struct {
 
 func (t *tenant) DeepCopyObject() k8sruntime.Object { c := *t; return &c }
 
-func TestWithSchemeKnowsTheKindsOfTypedObjects(t *testing.T) {
+func TestWithSchemeHasTheKindsOfTypedObjects(t *testing.T) {
 	widget := &tenant{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	widget.Spec.Replicas = 3
 	scheme := k8sruntime.NewScheme()
@@ -331,7 +331,7 @@ func TestWithClockStampsWithTheTestsTime(t *testing.T) {
 }
 
 // Times that objects cannot have are refused at the start and later, and those that they can have are stored and read.
-func TestAClockSaysTimesThatObjectsCanHave(t *testing.T) {
+func TestAClockReturnsTimesThatObjectsCanHave(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 12, 31, 23, 59, 59, 0, time.UTC) }
 	const outside = " is outside of the years 0 to 9999, which the times of objects have to be in"
 	wrong := map[time.Time]string{

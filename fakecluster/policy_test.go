@@ -55,7 +55,7 @@ func policyBinding(policy string, actions ...admissionregistrationv1.ValidationA
 	}
 }
 
-func TestTheAuditTrailTellsWhatPoliciesSaid(t *testing.T) {
+func TestAuditEventsHaveTheResultsOfPolicies(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAudit(auditv1.LevelMetadata), fakecluster.WithLegacyAPIs(), fakecluster.WithObjects(
 		configMapPolicy("p", admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			Validations:      []admissionregistrationv1.Validation{{Expression: "true"}, {Expression: "false", Message: "no"}},

@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// protobufClient is a client that sends and wants protobuf.
+// protobufClient is a client that sends and accepts protobuf.
 func protobufClient(t *testing.T, c *fakecluster.Cluster) *kubernetes.Clientset {
 	t.Helper()
 	config := c.RESTConfig()
@@ -75,7 +75,7 @@ func TestTextThatIsNotUTF8IsReplaced(t *testing.T) {
 			check("get as JSON", read, err)
 			for _, path := range []string{"/api/v1/namespaces/default/configmaps", "/api/v1/namespaces/default/configmaps/a"} {
 				for _, accept := range []string{"application/yaml", "application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"} {
-					if code, body := ask(t, c, path, "Accept", accept); code != 200 {
+					if code, body := send(t, c, path, "Accept", accept); code != 200 {
 						t.Errorf("%s as %s: %d %s", path, accept, code, body)
 					}
 				}

@@ -60,7 +60,7 @@ func resources(of ...string) corev1.ResourceList {
 	return list
 }
 
-// uses checks what a quota of the namespace default says is used.
+// uses checks status.used of a quota in the namespace default.
 func (l limited) uses(what, name string, want ...string) {
 	l.Helper()
 	q, err := l.CoreV1().ResourceQuotas("default").Get(l.Context(), name, metav1.GetOptions{})
@@ -205,7 +205,7 @@ func TestAQuotaThatIsCreatedAmongWritesIsRight(t *testing.T) {
 	}
 }
 
-func TestAQuotaIsReleasedOnEveryWayOut(t *testing.T) {
+func TestAQuotaIsReleasedByEveryKindOfDelete(t *testing.T) {
 	background := metav1.DeletePropagationBackground
 	for name, c := range map[string]struct {
 		hard []string
@@ -304,7 +304,7 @@ func TestANamespaceThatIsEmptiedReleasesItsQuotas(t *testing.T) {
 	equal(t, "the namespace is gone", apierrors.IsNotFound(err), true)
 }
 
-func TestAWriteThatIsRefusedOrDryUsesNothing(t *testing.T) {
+func TestARefusedWriteOrDryRunUsesNothing(t *testing.T) {
 	refuses := errors.New("no")
 	l := startLimited(t, fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
 		if r.Name == "unwanted" {
@@ -360,7 +360,7 @@ func TestUpdatesAreChargedTheDifference(t *testing.T) {
 	l.uses("after the refusal", "quota", "services.nodeports=2", "services.loadbalancers=1")
 }
 
-func TestScopesSayWhichPodsAQuotaIsFor(t *testing.T) {
+func TestScopesSelectThePodsOfAQuota(t *testing.T) {
 	l := startLimited(t)
 	_, err := l.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{})
 	must(t, err)
@@ -392,7 +392,7 @@ func TestScopesSayWhichPodsAQuotaIsFor(t *testing.T) {
 	uses("an update that moves a pod into a scope", 1, 1, 1, 1)
 }
 
-func TestAQuotaMeasuresWhatIsThere(t *testing.T) {
+func TestAQuotaCountsExistingObjects(t *testing.T) {
 	l := startLimited(t)
 	must(t, l.configMap("a"))
 	must(t, l.pod(pod("p", "300m")))
@@ -430,7 +430,7 @@ func TestADeleteReleasesAQuotaInTheSameCommit(t *testing.T) {
 	l.uses("not concerned", "other", "secrets=0")
 }
 
-func TestAQuotaThatSomebodyHasWrittenToIsMeasured(t *testing.T) {
+func TestAQuotaIsRecountedAfterAWriteToIt(t *testing.T) {
 	for name, write := range map[string]func(limited) error{
 		"a wrong status": func(l limited) error {
 			_, err := l.CoreV1().ResourceQuotas("default").Patch(l.Context(), "quota", types.MergePatchType, []byte(`{"status":{"used":{"configmaps":"4"}}}`), metav1.PatchOptions{}, "status")
@@ -577,14 +577,14 @@ func TestWhoWritesTheStatusOfAQuota(t *testing.T) {
 	l.limit("quota", "configmaps=2")
 	must(t, l.configMap("a"))
 	must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	var told []string
+	var events []string
 	for _, e := range l.Audit() {
 		if e.Verb == "update" && e.ObjectRef.Resource == "resourcequotas" {
-			told = append(told, fmt.Sprintf("%s %s %d", e.User.Username, e.RequestURI, e.ResponseStatus.Code))
+			events = append(events, fmt.Sprintf("%s %s %d", e.User.Username, e.RequestURI, e.ResponseStatus.Code))
 		}
 	}
 	const uri = "/api/v1/namespaces/default/resourcequotas/quota/status 200"
-	equal(t, "audit events", told, []string{
+	equal(t, "audit events", events, []string{
 		"system:serviceaccount:kube-system:resourcequota-controller " + uri,
 		"system:apiserver " + uri,
 		"system:serviceaccount:kube-system:resourcequota-controller " + uri,

@@ -45,7 +45,7 @@ func manySamples(b *testing.B, n int, way ...fakecluster.Option) consistency.Wir
 	return w
 }
 
-// drain reads an answer and tells how long it took to begin, and its size.
+// drain reads a response and returns the time until its first byte, and its size.
 func drain(ctx context.Context, w consistency.Wire, path, accept string) (first time.Duration, size int64, err error) {
 	begin := time.Now()
 	resp, err := w.Open(ctx, http.MethodGet, path, "", accept, "")

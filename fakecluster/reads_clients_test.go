@@ -73,7 +73,7 @@ type following struct {
 	away time.Duration // how long the cluster is out of the client's reach after each break
 	// faults puts those of the client in force.
 	faults   func(*fakecluster.Cluster)
-	expiring bool // the past is forgotten, and watches of the client end with 410
+	expiring bool // the history is compacted, and watches of the client end with 410
 	options  []fakecluster.Option
 }
 
@@ -87,7 +87,7 @@ func writing(seed uint64, faults bool) *consistency.Writers {
 	}}
 }
 
-// follow starts a client with begin, and runs writers until the client has been told of the last write.
+// follow starts a client with begin, and runs writers until the client has received the last write.
 func (f *following) follow(t testing.TB, writers *consistency.Writers, begin func(testing.TB, *following) (stop func())) *consistency.History {
 	t.Helper()
 	c, err := fakecluster.New(append(f.options, fakecluster.InProcess(), fakecluster.WithSeed(writers.Seed))...)
@@ -166,7 +166,7 @@ func informing(informer func(*clientrest.Config) (cache.SharedIndexInformer, err
 
 // While the history reaches back far enough, an informer lists once. Then it hears every
 // event once, in order, however often its watch breaks.
-func TestInformersHearEveryEventOnceThroughBrokenWatches(t *testing.T) {
+func TestInformersReceiveEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.name, func(t *testing.T) {
 			var f *following
@@ -244,7 +244,7 @@ func retrying(failed *watch.Event) func(testing.TB, *following) func() {
 	}
 }
 
-func TestRetryWatcherHearsEveryEventOnceThroughBrokenWatches(t *testing.T) {
+func TestRetryWatcherReceivesEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for name, form := range map[string]following{
 		"broken": {},
 		"with faults": {faults: func(c *fakecluster.Cluster) {

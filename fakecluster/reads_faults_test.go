@@ -56,7 +56,7 @@ func faultsOfWrites(c *fakecluster.Cluster, agent string) []*fakecluster.Injecti
 	)
 }
 
-// faultsOfReads makes lists of an agent stale, and all that faultsOfFreshReads does. What the agent is told stays
+// faultsOfReads makes lists of an agent stale, and all that faultsOfFreshReads does. What the agent receives stays
 // whole, in order and without gaps, as long as it lists once.
 func faultsOfReads(c *fakecluster.Cluster, agent string) []*fakecluster.Injection {
 	return append(injectAll(c, agent, fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(2)}), faultsOfFreshReads(c, agent)...)
@@ -79,8 +79,8 @@ func faultsOfFreshReads(c *fakecluster.Cluster, agent string) []*fakecluster.Inj
 }
 
 // expireWatches compacts the history now and then, and ends a watch of the agent with 410, until calm is called. By the
-// clock of a bubble there is less than a pause in between. It does so when everybody has been told of all
-// that was written, so that watches which nobody ends go on. It ends one of the given number of watches that
+// clock of a bubble there is less than a pause in between. It does so when all watchers have received all
+// writes, so that the other watches go on. It ends one of the given number of watches that
 // began first.
 func expireWatches(t testing.TB, c *fakecluster.Cluster, seed uint64, pause time.Duration, agent string, watches int) (calm func()) {
 	ctx, stop := context.WithCancel(t.Context())

@@ -70,7 +70,7 @@ func newPastAndPresent(t *testing.T) *pastAndPresent {
 
 const cronTabsPath = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
-// list asks for a list. The last token that came is known as "next".
+// list requests a list. The last continue token that came is "next".
 func (p *pastAndPresent) list(t *testing.T, rv, match string, limit int, token string, more ...string) listed {
 	t.Helper()
 	q := url.Values{}

@@ -20,7 +20,7 @@ import (
 
 // All pages of a list show one state, whatever is written between them and while they are
 // read. With faults, first pages are stale, pages are refused and late, and the history is
-// forgotten in the middle of a list, so that it begins anew.
+// compacted in the middle of a list, so that it begins anew.
 func TestPagesAreOfOneRevisionUnderConcurrentWrites(t *testing.T) {
 	t.Run("over HTTP", func(t *testing.T) { // the scheduler decides, so that nothing can be shortened
 		pagesAreOfOneRevision(t, &consistency.Writers{Seed: seedtest.Seed(t), Count: 4, Each: 60})
@@ -124,7 +124,7 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 
 // When the revision of a continue token has been compacted, the answer is 410 and brings
 // another token. It goes on from the same key, with what is there now.
-func TestContinueAfterCompactionGoesOnInconsistently(t *testing.T) {
+func TestContinueAfterCompactionIsInconsistent(t *testing.T) {
 	c := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(3, 0))
 	p := &pastAndPresent{Wire: newWire(t, c), moments: map[string]string{}, tokens: map[string]string{"": ""}}
 	crontabs := inDefault(c)

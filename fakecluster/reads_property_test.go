@@ -20,7 +20,7 @@ import (
 // Outside of a bubble the scheduler decides in which order the requests come, so that a seed
 // repeats who asks for what, and no more. Such a failure shows the watcher that saw something else,
 // and what; it cannot be shortened by playing it again. Those in bubbles are.
-func TestWatchersSeeTheOneHistory(t *testing.T) {
+func TestAllWatchersSeeTheSameHistory(t *testing.T) {
 	concurrently := func(t *testing.T, ws *consistency.Writers, options ...fakecluster.Option) {
 		ws.Seed = seedtest.Seed(t)
 		saw := watchersSeeTheOneHistory(t, ws, false, options...)
@@ -108,7 +108,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 			w, v.Faults = resuming, writers.Faults
 		}
 		if v.Start == consistency.FromMiddle {
-			v.Faults = writers.Faults // its revision may have been forgotten
+			v.Faults = writers.Faults // its revision may have been compacted
 		}
 		all.Go(func() {
 			var err error

@@ -59,7 +59,7 @@ func namesIn(items []json.RawMessage) string {
 // The server selects objects by an index beside their records. The result has to agree with the
 // objects: in the present, at each revision of the past, page by page, in a fork, and in the other
 // version.
-func TestSelectorsPickWhatTheObjectsSay(t *testing.T) {
+func TestSelectorsMatchFieldsAndLabels(t *testing.T) {
 	seed := seedtest.Seed(t)
 	random := seedtest.Source(seed, 0)
 	c := fakecluster.Start(t, fakecluster.InProcess())

@@ -27,18 +27,18 @@ func (c *renaming) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	asked := review["request"].(map[string]any)
+	request := review["request"].(map[string]any)
 	converted := []any{}
-	for _, o := range asked["objects"].([]any) {
+	for _, o := range request["objects"].([]any) {
 		c.converted.Add(1)
 		u := unstructured.Unstructured{Object: o.(map[string]any)}
-		u.SetAPIVersion(asked["desiredAPIVersion"].(string))
+		u.SetAPIVersion(request["desiredAPIVersion"].(string))
 		u.Object["spec"].(map[string]any)["color"] = "converted"
 		u.SetLabels(map[string]string{"converted": "to-" + u.GroupVersionKind().Version})
 		converted = append(converted, u.Object)
 	}
 	delete(review, "request")
-	review["response"] = map[string]any{"uid": asked["uid"], "result": map[string]any{"status": "Success"}, "convertedObjects": converted}
+	review["response"] = map[string]any{"uid": request["uid"], "result": map[string]any{"status": "Success"}, "convertedObjects": converted}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(review)
 }
@@ -62,7 +62,7 @@ func renamed(t *testing.T) (consistency.Wire, *renaming) {
 }
 
 // A label selector selects by the labels of the requested version.
-func TestLabelsThatAWebhookConvertsAreSelectedBy(t *testing.T) {
+func TestSelectorsUseConvertedLabels(t *testing.T) {
 	w, _ := renamed(t)
 	_, start, _ := w.Items(t, consistency.Path+"/samples")
 	body := `{"apiVersion":"reads.example.com/v1","kind":"Sample","metadata":{"name":"o-1","labels":{"stored":"yes"}},"spec":{"color":"red"}}`

@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// The error of a cluster that cannot load a Secret says which, and not what it has.
+// The error of a cluster that cannot load a Secret has its name and not its data.
 func TestErrorsOfLoadingHideSecrets(t *testing.T) {
 	for manifest, want := range map[string]string{
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: hunter2}}": `Secret "a": Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 4`,
@@ -41,7 +41,7 @@ func TestErrorsOfLoadingHideSecrets(t *testing.T) {
 	}
 }
 
-// The log of a test says that a controller could not delete a Secret, and not why, if a webhook or a function has
+// The log of a test shows that a controller could not delete a Secret, and hides the reason if a webhook or a function has
 // said it.
 func TestFailuresOfControllersHideSecrets(t *testing.T) {
 	of := &failing{TB: t, failed: true}

@@ -77,7 +77,7 @@ const (
 	echoes
 )
 
-// echoing answers AdmissionReviews: it says what the object has, in one of many ways.
+// echoing answers AdmissionReviews: it repeats the object's content in one of many ways.
 func echoing(how *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -101,7 +101,7 @@ func echoing(how *atomic.Int64) http.Handler {
 			answer.AuditAnnotations = map[string]string{"object": object, secretText: "key"}
 		case echoPatch:
 			if review.Request.Kind.Kind != "Secret" {
-				break // what it copies elsewhere is no secret
+				break // what it copies elsewhere is not a secret
 			}
 			kind := admissionv1.PatchTypeJSONPatch
 			answer.PatchType, answer.Patch = &kind, []byte(`[{"op":"add","path":"/metadata/annotations","value":{"echo":"`+secretText+`"}}]`)
@@ -371,7 +371,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// Whatever a client writes, and whoever repeats what it has written: values of Secrets are in the response alone.
+// Values of Secrets are in responses only, in all kinds of writes and in all messages that repeat them.
 func TestSecretsAreInResponsesAlone(t *testing.T) {
 	logged := &lockedBuffer{}
 	state := klog.CaptureState()

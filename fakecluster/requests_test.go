@@ -36,7 +36,7 @@ func lines(c *fakecluster.Cluster) (lines []string) {
 	return lines
 }
 
-func TestRequestsSayWhoAskedForWhatAndWhatCameOfIt(t *testing.T) {
+func TestRequestsHaveTheirUserAndResult(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, append(way, fakecluster.WithObjects(cronTabDefinition()))...)
 		equal(t, "what the options asked for", len(c.Requests()), 0)
@@ -135,7 +135,7 @@ func TestRequestsAreStampedWithTheTimeOfTheBubble(t *testing.T) {
 	})
 }
 
-func TestOfManyRequestsTheNewestAreKept(t *testing.T) {
+func TestTheNewestRequestsAreKept(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client := &http.Client{Transport: c.RESTConfig().Transport}
 	ask := func(query string) {

@@ -52,7 +52,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	panic(v)
 }
 
-// checkRole is what CheckRole says.
+// checkRole returns what CheckRole reports.
 func checkRole(t *testing.T, c *fakecluster.Cluster, paths ...string) string {
 	v := &verdict{TB: t}
 	func() {
@@ -94,7 +94,7 @@ func TestTheRoleThatAnOperatorNeeds(t *testing.T) {
 	equal(t, "nothing was refused", checkRole(t, other, "testdata/rbac"), "")
 }
 
-func TestCheckRoleNamesWhatIsMissingAndWhatIsNeverUsed(t *testing.T) {
+func TestCheckRoleNamesMissingAndUnusedRules(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	operate(t, clientOf(t, c.ConfigFor("operator", "system:masters")))
 	equal(t, "the right role", checkRole(t, c, "testdata/rbac"), "")
@@ -131,7 +131,7 @@ func TestARoleAllowsNothingOutsideOfNamespaces(t *testing.T) {
 
 // A cache of client-go begins with a watch here. On a server that cannot stream the present
 // objects it lists them first, so a role of an operator has both verbs.
-func TestWhoWatchesNeedsToList(t *testing.T) {
+func TestAWatcherNeedsToList(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client := clientOf(t, c.ConfigFor("operator", "system:masters"))
 	w, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})

@@ -76,7 +76,7 @@ func TestWithRuntimeConfig(t *testing.T) {
 func TestWithRuntimeConfigTakesVersionsOfFormerReleases(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithRuntimeConfig("networking.k8s.io/v1beta1=true,policy/v1beta1=true,authentication.k8s.io/v1beta1=true,batch/v1beta1=false"))
 	for _, path := range []string{"/apis/networking.k8s.io/v1beta1", "/apis/policy/v1beta1", "/apis/authentication.k8s.io/v1beta1", "/apis/batch/v1beta1"} {
-		if code, _ := ask(t, c, path); code != 404 {
+		if code, _ := send(t, c, path); code != 404 {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
@@ -88,12 +88,12 @@ func TestWithRuntimeConfigTurnsVersionsOff(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(),
 		fakecluster.WithRuntimeConfig("apps/v1=false,autoscaling/v2=false,scheduling.k8s.io/v1=false,discovery.k8s.io/v1=false"),
 		fakecluster.WithControllers(fakecluster.AllControllers()...))
-	_, index := ask(t, c, "/")
+	_, index := send(t, c, "/")
 	for path, served := range map[string]bool{
 		"/apis/apps": false, "/apis/apps/v1": false, "/apis/scheduling.k8s.io/v1": false, "/apis/autoscaling/v2": false,
 		"/apis/autoscaling/v1": true, "/apis/batch/v1": true,
 	} {
-		if code, body := ask(t, c, path); (code == 200) != served || !served && (code != 404 || body != "404 page not found\n") && path != "/apis/autoscaling/v2" {
+		if code, body := send(t, c, path); (code == 200) != served || !served && (code != 404 || body != "404 page not found\n") && path != "/apis/autoscaling/v2" {
 			t.Errorf("%s: %d %q", path, code, body)
 		}
 		if strings.Contains(index, `"`+path+`"`) != served {

@@ -17,7 +17,7 @@ import (
 )
 
 // Tokens, good ones and others, are neither in the audit trail nor in the log nor in answers.
-func TestTokensAreNotToldToAnybody(t *testing.T) {
+func TestTokensAreNotShown(t *testing.T) {
 	state := klog.CaptureState()
 	defer state.Restore()
 	log := &lockedBuffer{}

@@ -99,7 +99,7 @@ limits: [{type: Namespace, qps: 1, burst: 2, cacheSize: 10}]
 }
 
 func TestImagePolicyWebhook(t *testing.T) {
-	judge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	reviewer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var review map[string]any
 		if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
 			t.Error(err)
@@ -109,14 +109,14 @@ func TestImagePolicyWebhook(t *testing.T) {
 		review["status"] = map[string]any{"allowed": good, "reason": "the image is bad"}
 		_ = json.NewEncoder(w).Encode(review)
 	}))
-	defer judge.Close()
+	defer reviewer.Close()
 	kubeconfig := put(t, t.TempDir(), "kubeconfig", `
 apiVersion: v1
 kind: Config
-clusters: [{name: judge, cluster: {server: "`+judge.URL+`"}}]
-users: [{name: judge, user: {}}]
-contexts: [{name: judge, context: {cluster: judge, user: judge}}]
-current-context: judge
+clusters: [{name: reviewer, cluster: {server: "`+reviewer.URL+`"}}]
+users: [{name: reviewer, user: {}}]
+contexts: [{name: reviewer, context: {cluster: reviewer, user: reviewer}}]
+current-context: reviewer
 `)
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--enable-admission-plugins=ImagePolicyWebhook",
 		configured(t, "ImagePolicyWebhook", `

@@ -107,7 +107,7 @@ func TestOpenIDConnectByFlags(t *testing.T) {
 	expectText(t, "a fork", bearerIs(t, fork, p.token(of)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")
 }
 
-// The issuer may be known under another address, claims may be mapped by CEL, and requests
+// The issuer may have another address, claims may be mapped by CEL, and requests
 // without credentials may be accepted for some paths.
 func TestAuthenticationConfiguration(t *testing.T) {
 	p := startProvider(t, "/elsewhere")

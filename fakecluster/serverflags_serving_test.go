@@ -107,7 +107,7 @@ func TestTheCertificateIsOfTheNameThatAClientCalls(t *testing.T) {
 	}
 }
 
-func TestFlagsSayHowKeysAreExchanged(t *testing.T) {
+func TestFlagsForKeyExchange(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--tls-curve-preferences=24"))
 	for curve, want := range map[tls.CurveID]string{tls.CurveP384: "", tls.X25519: "remote error: tls: handshake failure"} {
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(c.URL(), "https://"), &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{curve}})
@@ -126,7 +126,7 @@ func TestFlagsSayHowKeysAreExchanged(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhichNodePortsThereAre(t *testing.T) {
+func TestFlagsForNodePorts(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--service-node-port-range=40000-40000"))
 	services := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Services("default")
 	create := func(name string, port int32) string {
@@ -155,7 +155,7 @@ func TestFlagsSayWhichNodePortsThereAre(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhoseWebPagesMayReadAnswers(t *testing.T) {
+func TestFlagsForCORS(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--cors-allowed-origins=//page\\.example(:|$)"))
 	for _, is := range []struct{ rule, method, origin, want string }{
 		{"a page asks before it sends a request", http.MethodOptions, "https://page.example", "204 https://page.example"},
@@ -186,7 +186,7 @@ func TestFlagsSayWhoseWebPagesMayReadAnswers(t *testing.T) {
 	}
 }
 
-func TestFlagsSayHowLongRequestsMayTake(t *testing.T) {
+func TestFlagsForTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--request-timeout=5s", "--min-request-timeout=60"))
 		core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()

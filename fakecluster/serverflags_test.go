@@ -46,7 +46,7 @@ func anyone(c *fakecluster.Cluster) *clientrest.Config {
 	return &clientrest.Config{Host: c.URL(), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}}
 }
 
-// whoIs says who a client is, or how it is refused.
+// whoIs returns the user of a client, or the reason why it is refused.
 func whoIs(t *testing.T, cfg *clientrest.Config) string {
 	t.Helper()
 	review, err := kubernetes.NewForConfigOrDie(cfg).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
@@ -57,7 +57,7 @@ func whoIs(t *testing.T, cfg *clientrest.Config) string {
 	return fmt.Sprintf("%s %s %v", u.Username, u.UID, u.Groups)
 }
 
-func TestFlagsSayWhoTheUsersAre(t *testing.T) {
+func TestFlagsForUsers(t *testing.T) {
 	folder := t.TempDir()
 	authority, err := auth.NewAuthority("suite")
 	if err != nil {
@@ -107,7 +107,7 @@ func TestFlagsSayWhoTheUsersAre(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhoIssuesTokens(t *testing.T) {
+func TestFlagsForTokenIssuers(t *testing.T) {
 	folder := t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestFlagsSayWhoIssuesTokens(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhatIsAllowed(t *testing.T) {
+func TestFlagsForAuthorization(t *testing.T) {
 	for mode, want := range map[string]string{
 		"RBAC": "Forbidden", "AlwaysAllow": "", "AlwaysDeny": "Forbidden", "AlwaysDeny,AlwaysAllow": "", "Node,RBAC": "Forbidden", "Node,AlwaysAllow": "",
 	} {
@@ -167,7 +167,7 @@ func TestFlagsSayWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhereServicesAre(t *testing.T) {
+func TestFlagsForServiceAddresses(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16", "--advertise-address=192.0.2.7"))
 	core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
 	for name, want := range map[string]string{"kubernetes": "10.96.0.1", "new": "10.96."} {
@@ -189,7 +189,7 @@ func TestFlagsSayWhereServicesAre(t *testing.T) {
 	}
 }
 
-func TestFlagsSayHowTheServerIsReached(t *testing.T) {
+func TestFlagsForListening(t *testing.T) {
 	reserved, free, err := freeport.Reserve()
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestFlagsSayHowTheServerIsReached(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhatIsLogged(t *testing.T) {
+func TestFlagsForAudit(t *testing.T) {
 	folder := t.TempDir()
 	log := filepath.Join(folder, "new", "audit.log")
 	policy := put(t, folder, "policy.yaml", `
@@ -292,7 +292,7 @@ rules:
 	}
 }
 
-func TestFlagsThatCannotBe(t *testing.T) {
+func TestFlagsThatAreRefused(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	made, err := auth.NewAuthority("clients")
 	if err != nil {

@@ -48,7 +48,7 @@ current-context: c
 `, server.URL, ca))
 }
 
-// refusedList says how a user is refused that lists Pods in a namespace; empty: not at all.
+// refusedList returns the reason why a user may not list Pods in a namespace; empty if allowed.
 func refusedList(t *testing.T, c *fakecluster.Cluster, namespace, user string, groups ...string) string {
 	t.Helper()
 	_, err := kubernetes.NewForConfigOrDie(c.ConfigFor(user, groups...)).CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
@@ -107,19 +107,19 @@ func TestTheModeNode(t *testing.T) {
 }
 
 func TestAuthorizationWebhook(t *testing.T) {
-	asked := 0
+	calls := 0
 	webhook := review(t, t.TempDir(), "webhook", func(r *authorizationv1.SubjectAccessReview) {
-		asked++
+		calls++
 		r.Status.Allowed = r.Spec.ResourceAttributes != nil && r.Spec.ResourceAttributes.Namespace == "shop"
 		r.Status.Reason = "not for " + r.Spec.User
 	})
 	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--authorization-mode=Webhook", "--authorization-webhook-config-file="+webhook, "--authorization-webhook-version=v1"))
 	expectText(t, "what the webhook allows", refusedList(t, c, "shop", "jane"), "")
 	expectText(t, "what it does not", refusedList(t, c, "default", "jane"), `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default": default: not for jane`)
-	was := asked
+	was := calls
 	expectText(t, "once more", refusedList(t, c, "shop", "jane"), "")
-	if asked != was {
-		t.Error("the webhook is asked again, though its answer is good for five minutes")
+	if calls != was {
+		t.Error("the webhook is called again, though its answer is good for five minutes")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestFrontProxies(t *testing.T) {
 }
 
 // Servers of aggregated APIs read in a ConfigMap whom the cluster believes.
-func TestWhoIsBelievedIsPublished(t *testing.T) {
+func TestClientCAsArePublished(t *testing.T) {
 	folder := t.TempDir()
 	var text [3]string
 	for i := range text {
@@ -247,7 +247,7 @@ func TestWhoIsBelievedIsPublished(t *testing.T) {
 	equal(t, "combined", fmt.Sprint(published()), fmt.Sprint(want))
 }
 
-// Authorities change while a cluster runs: whoever writes their file sees it at the next request.
+// Authorities change while a cluster runs: a new file takes effect at the next request.
 func TestAuthoritiesAreReadAgain(t *testing.T) {
 	folder := t.TempDir()
 	var by [4]*auth.Authority
@@ -330,7 +330,7 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 }
 
 // Without these flags the ConfigMap is empty, and it is there.
-func TestNobodyElseIsBelieved(t *testing.T) {
+func TestOtherCAsAreRefused(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	maps := clientOf(t, c.RESTConfig()).CoreV1().ConfigMaps(metav1.NamespaceSystem)
 	if err := maps.Delete(t.Context(), "extension-apiserver-authentication", metav1.DeleteOptions{}); err != nil {
@@ -346,8 +346,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// Everybody may ask whether a cluster is healthy, unless a flag says that nobody is anonymous.
-func TestNobodyIsAnonymous(t *testing.T) {
+// Anonymous requests may read the health of a cluster, unless a flag turns them off.
+func TestAnonymousRequestsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		flags []string
 		want  int

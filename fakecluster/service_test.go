@@ -180,7 +180,7 @@ func TestTheCertificateOfAService(t *testing.T) {
 	}
 }
 
-func TestServicesThatNothingCanReachAreRefused(t *testing.T) {
+func TestUnreachableServicesAreRefused(t *testing.T) {
 	h := http.NotFoundHandler()
 	for want, option := range map[string]fakecluster.Option{
 		`WithService: no reference reaches namespace "", name "a", port 443`:          fakecluster.WithService("", "a", 443, h),

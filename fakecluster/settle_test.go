@@ -103,7 +103,7 @@ func TestSettleNamesAnObjectThatIsWrittenWithoutEnd(t *testing.T) {
 	})
 }
 
-func TestSettleSaysWhatIsLeftToDo(t *testing.T) {
+func TestSettleNamesPendingWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
 		hold := func(_ context.Context, w *fakecluster.AdmissionRequest) error {
@@ -126,7 +126,7 @@ func TestSettleSaysWhatIsLeftToDo(t *testing.T) {
 		close(held)
 		must(t, c.Settle(t.Context()))
 
-		// A client that asks all the time, though it writes nothing.
+		// A client that reads all the time and writes nothing.
 		ctx, cancel = context.WithTimeout(t.Context(), time.Minute+250*time.Millisecond) // between two requests
 		defer cancel()
 		go func() {
@@ -139,7 +139,7 @@ func TestSettleSaysWhatIsLeftToDo(t *testing.T) {
 	})
 }
 
-func TestStatsCountWhatEachClientAsksFor(t *testing.T) {
+func TestStatsCountTheRequestsOfEachClient(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 	crons := as(c, c.RESTConfig(), "cron-operator")
 	a := create(t, crons, cronTab("a"))

@@ -33,7 +33,7 @@ func snapshot(t testing.TB, c *fakecluster.Cluster) []byte {
 	return b.Bytes()
 }
 
-// prepared is a cluster with a bit of everything, and what clients have been told of it.
+// prepared is a cluster with a bit of everything, and what clients have received from it.
 type prepared struct {
 	lists map[string]string // by path, each as it was answered
 	token string            // of a service account
@@ -101,7 +101,7 @@ func prepare(t testing.TB, c *fakecluster.Cluster) prepared {
 	return p
 }
 
-// survived holds a cluster to what clients were told of the one that it goes on from.
+// survived compares a cluster with what clients have received from its predecessor.
 func (p prepared) survived(t *testing.T, c *fakecluster.Cluster) {
 	t.Helper()
 	ctx := t.Context()
@@ -154,7 +154,7 @@ func (p prepared) survived(t *testing.T, c *fakecluster.Cluster) {
 	}
 }
 
-func TestAClusterGoesOnFromASnapshot(t *testing.T) {
+func TestAClusterContinuesFromASnapshot(t *testing.T) {
 	for name, options := range map[string][]fakecluster.Option{
 		"with the default controllers": nil,
 		"with all controllers":         {fakecluster.WithControllers(fakecluster.AllControllers()...)},
@@ -181,7 +181,7 @@ func TestAClusterGoesOnFromASnapshot(t *testing.T) {
 	}
 }
 
-func TestAClusterGoesOnInItsDataFile(t *testing.T) {
+func TestAClusterContinuesInItsDataFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	options := []fakecluster.Option{fakecluster.WithDataFile(path, fakecluster.FsyncEverySecond), fakecluster.WithCRDPaths("testdata/crd")}
 	first := fakecluster.Start(t, append(options, fakecluster.InProcess())...)
@@ -222,8 +222,8 @@ func TestAClusterGoesOnInItsDataFile(t *testing.T) {
 	get(t, inDefault(third), "cron-9") // which is younger than the file's beginning
 }
 
-// What a history has forgotten stays forgotten, and a continue token of it expires.
-func TestWhatIsForgottenStaysForgotten(t *testing.T) {
+// A compacted history stays compacted, and a continue token of it expires.
+func TestCompactedRevisionsStayCompacted(t *testing.T) {
 	first := defined(t, fakecluster.InProcess(), fakecluster.WithWatchHistory(20, 0))
 	p := prepare(t, first)
 	for i := range 30 {
@@ -249,9 +249,9 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 	}
 }
 
-// A cluster completes what the former one was in the middle of: here it had no controller to empty
+// A cluster completes the interrupted work of its predecessor: here it had no controller to empty
 // a namespace.
-func TestAClusterCompletesWhatWasBegun(t *testing.T) {
+func TestAClusterCompletesInterruptedWork(t *testing.T) {
 	ctx := context.Background()
 	first := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers())
 	client := kubernetes.NewForConfigOrDie(first.RESTConfig())
@@ -270,7 +270,7 @@ func TestAClusterCompletesWhatWasBegun(t *testing.T) {
 
 // With the seed that a snapshot was made with, the next uids are others, and the same in each cluster
 // that goes on from it.
-func TestASeedGoesOnToo(t *testing.T) {
+func TestTheSeedContinues(t *testing.T) {
 	uid := func(c *fakecluster.Cluster, name string) string {
 		t.Helper()
 		created, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -317,12 +317,12 @@ func TestSnapshotsAndDataFilesThatAreRefused(t *testing.T) {
 	equal(t, "meta", snap.Meta(), `{"kubernetes":"1.37"}`)
 	for want, options := range map[string]fakecluster.Option{
 		"WithSnapshot: the reader is nil":                                                    fakecluster.WithSnapshot(nil),
-		"WithSnapshot: this is no data of fakecluster (at byte 0)":                           fakecluster.WithSnapshot(strings.NewReader("my thesis")),
+		"WithSnapshot: this is not data of fakecluster (at byte 0)":                          fakecluster.WithSnapshot(strings.NewReader("my thesis")),
 		"WithSnapshot: the data is damaged, or not all of it is there (at byte 27)":          fakecluster.WithSnapshot(bytes.NewReader(bytes.Replace(text, []byte("1.37"), []byte("1.38"), 1))),
 		"WithSnapshot: the cluster in it is of Kubernetes 1.38; this fakecluster is of 1.37": fakecluster.WithSnapshot(with(`{"kubernetes":"1.38"}`)),
 		"WithSnapshot: there is data in it, but none of a cluster":                           fakecluster.WithSnapshot(with("")),
 		"the key of service account tokens is damaged":                                       fakecluster.WithSnapshot(with(`{"kubernetes":"1.37","accountKey":"AAAA"}`)),
-		"WithDataFile: data file " + path + ": this is no data of fakecluster (at byte 0)":   fakecluster.WithDataFile(path, ""),
+		"WithDataFile: data file " + path + ": this is not data of fakecluster (at byte 0)":  fakecluster.WithDataFile(path, ""),
 		`WithDataFile: there is no way "never" of syncing; there are always and second`:      fakecluster.WithDataFile(path, "never"),
 	} {
 		equal(t, "error", refused(t, options), want)
@@ -330,7 +330,7 @@ func TestSnapshotsAndDataFilesThatAreRefused(t *testing.T) {
 }
 
 // Options install anew what has to do with the process, and leave the rest as clients have made it.
-func TestWhatOptionsSayOfAClusterThatGoesOn(t *testing.T) {
+func TestOptionsOfAContinuedCluster(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(folder, name)

@@ -16,9 +16,9 @@ type logged struct {
 
 func (l *logged) Log(args ...any) { l.lines = append(l.lines, fmt.Sprint(args...)) }
 
-// What a real server would serve is refused in words that say whose fault it is, and the log of
-// the test says so once. What a real server does not serve either is not mentioned there.
-func TestTheLogSaysOnceWhatFakeclusterDoesNotServe(t *testing.T) {
+// A request that a real server would serve is refused with an error that names fakecluster, and the log of
+// the test has it once. Requests that a real server does not serve either are left out.
+func TestTheLogNamesUnsupportedRequestsOnce(t *testing.T) {
 	of := &logged{TB: t}
 	c := fakecluster.Start(of, fakecluster.InProcess())
 	ask := func(c *fakecluster.Cluster, path string) string {

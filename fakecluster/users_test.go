@@ -37,7 +37,7 @@ func clientOf(t testing.TB, cfg *clientrest.Config) kubernetes.Interface {
 	return client
 }
 
-// whoami is who the server says that a client is. What differs from run to run has its name
+// whoami returns the user of a client by the server. What differs from run to run has its name
 // alone.
 func whoami(t testing.TB, client kubernetes.Interface) authenticationv1.UserInfo {
 	t.Helper()
@@ -75,7 +75,7 @@ func readPods(verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: verbs}
 }
 
-func TestUsersAreWhoTheirConfigurationsSay(t *testing.T) {
+func TestConfigurationsAuthenticateTheirUsers(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, way...)
 		admin := clientOf(t, c.RESTConfig())
@@ -134,7 +134,7 @@ func TestCredentialsOfAnotherClusterAreRefused(t *testing.T) {
 	})
 }
 
-func TestUsersMayDoWhatRolesAllow(t *testing.T) {
+func TestRolesAllowRequests(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, way...)
 		admin, client := clientOf(t, c.RESTConfig()), clientOf(t, c.ConfigFor("jane"))
@@ -238,8 +238,8 @@ func TestTokensOfServiceAccounts(t *testing.T) {
 	})
 }
 
-// A program that verifies tokens reads the document of the issuer, and then the keys where it says.
-func TestOverTLSTheKeysOfTheIssuerAreWhereItsDocumentSays(t *testing.T) {
+// A program that verifies tokens reads the document of the issuer, and then the keys at its URL.
+func TestTheIssuerServesItsKeysOverTLS(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithTLS())
 	client, err := clientrest.HTTPClientFor(c.RESTConfig())
 	must(t, err)
@@ -260,7 +260,7 @@ func TestOverTLSTheKeysOfTheIssuerAreWhereItsDocumentSays(t *testing.T) {
 	equal(t, "the keys", keys.Keys, []struct{ Use string }{{"sig"}})
 }
 
-func TestAReviewKnowsTokens(t *testing.T) {
+func TestTokenReviews(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	admin := clientOf(t, c.RESTConfig())
 	account(t, admin, "robot")
@@ -290,7 +290,7 @@ func TestAReviewKnowsTokens(t *testing.T) {
 	equal(t, "nobody", review("nobody").Authenticated, false)
 }
 
-func TestAccessReviewsTellTheTruth(t *testing.T) {
+func TestAccessReviewsMatchAuthorization(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	admin, client := clientOf(t, c.RESTConfig()), clientOf(t, c.ConfigFor("jane"))
 	grant(t, admin, "reader", jane, readPods("get", "list"))
@@ -317,7 +317,7 @@ func TestAccessReviewsTellTheTruth(t *testing.T) {
 	equal(t, "asked by another", of.Status.Allowed, true)
 }
 
-func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
+func TestUsersCannotGrantMoreThanTheyHave(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	admin, client := clientOf(t, c.RESTConfig()), clientOf(t, c.ConfigFor("jane"))
 	grant(t, admin, "writer", jane, readPods("get"),
@@ -405,7 +405,7 @@ func TestTheAuditTrailNamesBothUsers(t *testing.T) {
 	})
 }
 
-// headers knows users by a header, and denies by a name.
+// headers authenticates users by a header, and denies one by its name.
 type headers struct{}
 
 func (headers) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
@@ -415,11 +415,11 @@ func (headers) AuthenticateRequest(req *http.Request) (*authenticator.Response, 
 
 func TestAnAuthenticatorAndAnAuthorizerOfTheTestsOwn(t *testing.T) {
 	var mu sync.Mutex
-	var asked []string
+	var calls []string
 	decide := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked = append(asked, strings.Join(append([]string{a.GetUser().GetName(), a.GetVerb(), a.GetResource()}, a.GetUser().GetGroups()...), " "))
+		calls = append(calls, strings.Join(append([]string{a.GetUser().GetName(), a.GetVerb(), a.GetResource()}, a.GetUser().GetGroups()...), " "))
 		if a.GetVerb() == "list" {
 			return authorizer.DecisionAllow, "", nil
 		}
@@ -449,7 +449,7 @@ func TestAnAuthenticatorAndAnAuthorizerOfTheTestsOwn(t *testing.T) {
 	}
 	code, _ = get("/api/v1/namespaces/default/configmaps", "")
 	equal(t, "nobody lists", code, 401)
-	equal(t, "asked", asked, []string{"jane list configmaps theirs", "jane get configmaps theirs"})
+	equal(t, "calls", calls, []string{"jane list configmaps theirs", "jane get configmaps theirs"})
 
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
 	_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})

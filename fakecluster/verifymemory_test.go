@@ -7,7 +7,7 @@ import (
 )
 
 // If the two had different names, no test would notice an object that a write altered.
-func TestTheVariableThatTestsSetIsTheOneThatClustersRead(t *testing.T) {
+func TestClustersReadTheVerifyVariable(t *testing.T) {
 	if verifyMemory != memorytest.Variable {
 		t.Errorf("%s is set and %s is read", memorytest.Variable, verifyMemory)
 	}

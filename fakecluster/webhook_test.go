@@ -136,7 +136,7 @@ func TestWebhooksWorkInABubbleAndAHangingOneEndsAtItsTimeout(t *testing.T) {
 	})
 }
 
-func TestARequestEndsThoughWebhooksThatAreIgnoredHang(t *testing.T) {
+func TestARequestEndsDespiteHangingIgnoredWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := withHook(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { <-req.Context().Done() }), fakecluster.InProcess())
 		ignore := admissionregistrationv1.Ignore

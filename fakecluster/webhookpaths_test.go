@@ -42,7 +42,7 @@ metadata: {name: webhook-service, namespace: system}
 spec: {ports: [{port: 443}]}
 `
 
-// serveAsController runs a webhook where the cluster says, as controller-runtime's
+// serveAsController runs a webhook at the address of the cluster, as controller-runtime's
 // server does.
 func serveAsController(t *testing.T, c *fakecluster.Cluster, h http.Handler) {
 	t.Helper()
@@ -130,7 +130,7 @@ func TestDefinitionsAreConvertedByTheServerOfTheTest(t *testing.T) {
 	equal(t, "apiVersion and calls", []string{got.GetAPIVersion(), h.calls()}, []string{"example.com/v1", "[1]"})
 }
 
-// The port of the test's webhook server is nobody else's until that server takes it.
+// The port of the test's webhook server is reserved until that server takes it.
 func TestThePortOfTheWebhookServerIsReserved(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can reserve a port")

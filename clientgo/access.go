@@ -20,10 +20,10 @@ type Access struct {
 	// URL is the address of the server, with its scheme. If it is empty, the cluster has
 	// no socket and is reached through Transport only.
 	URL string
-	// Token is the bearer token. If it is empty, requests have none.
+	// Token is the bearer token. If it is empty, requests are sent without one.
 	Token string
 	// CAData is the PEM of the authority that signed the server's certificate. If it is
-	// empty, the authorities of the system count.
+	// empty, the system's authorities are used.
 	CAData []byte
 	// ServerName is the name that the server's certificate has to be for, and that the server
 	// is asked for it by. If it is empty, it is the host of URL.

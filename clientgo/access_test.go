@@ -120,7 +120,7 @@ users:
 	}
 }
 
-func TestClusterWithoutUsableKubeconfigHasNone(t *testing.T) {
+func TestKubeconfigFailsWhereItCannotWork(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		access Access

@@ -15,8 +15,8 @@ import (
 type Clients struct {
 	// Dynamic reads and writes objects of any kind.
 	Dynamic dynamic.Interface
-	// Discovery asks the server which groups, versions and resources it serves. It has no
-	// cache.
+	// Discovery requests the groups, versions and resources that the server serves. It does not
+	// cache them.
 	Discovery discovery.DiscoveryInterface
 	// Extensions reads and writes CustomResourceDefinitions.
 	Extensions apiextensions.Interface

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// growingServer serves discovery of one group, once it is told to.
+// growingServer serves discovery of one group, once it is enabled.
 type growingServer struct {
 	served   bool
 	requests int
@@ -74,7 +74,7 @@ func TestBadConfigIsAnError(t *testing.T) {
 	}
 }
 
-func TestMapperAsksAgainForWhatItDoesNotKnow(t *testing.T) {
+func TestMapperRefreshesForUnknownKinds(t *testing.T) {
 	resource := cronTabs
 	kind := schema.GroupVersionKind{Group: "stable.example.com", Version: "v1", Kind: "CronTab"}
 	for rule, lookup := range map[string]func(meta.RESTMapper) (any, error){

@@ -1,7 +1,7 @@
 // Package clientgo is what a client of a cluster needs: a transport that calls
 // an API server's http.Handler without sockets, a rest.Config and a kubeconfig,
-// and the usual clients made from them. It depends on an http.Handler or a URL and
-// nothing of the server behind it.
+// and the usual clients made from them. It depends on an http.Handler or a URL,
+// and not on the server behind it.
 //
 // # The in-process transport
 //
@@ -14,7 +14,7 @@
 //     are written, or when the handler returns, whichever comes first. A handler
 //     that returns before that gets a Content-Length, and what it wrote up to
 //     then decides a missing Content-Type. So the header of an answer depends on
-//     the handler alone and never on who runs faster, and a handler that forgets
+//     the handler alone and never on who runs faster, and a handler that does not
 //     to flush its watch hangs here as it does over a socket.
 //   - Once the header has left, the client sees every Write at once.
 //   - A handler that is far ahead of its client blocks in Write: at most 64 KiB
@@ -31,7 +31,7 @@
 // What differs from a socket: no Date header, no trailers, no upgrade to another
 // protocol (exec, attach, port-forward), no deadlines of an
 // http.ResponseController. A handler may read the request's body after it has
-// begun to answer (over HTTP/1.1 it has to ask for that with
+// begun to answer (over HTTP/1.1 it has to enable that with
 // http.ResponseController.EnableFullDuplex).
 //
 // # Invariants and lock order
@@ -39,9 +39,9 @@
 // An exchange has one mutex and one condition variable; nothing blocks, calls
 // foreign code or cancels a context while that mutex is held. Transport's mutex
 // guards only the set of running exchanges. The two are never held together, so
-// there is no order to remember. An exchange is in its transport's set from
+// their order does not matter. An exchange is in its transport's set from
 // before its goroutine starts until the handler has returned and the client has
-// been told, which is what [Transport.Close] waits for.
+// its result, which is what [Transport.Close] waits for.
 //
 // # Inside a testing/synctest bubble
 //
@@ -53,8 +53,8 @@
 //
 // client-go's reflectors, informers and workqueues run in a bubble unchanged.
 // Make them there, with everything they need: stop channels, contexts, queues,
-// event broadcasters. One thing of client-go is shared by the process and knows the time:
-// k8s.io/apimachinery/pkg/util/runtime.HandleError remembers when it was last
+// event broadcasters. One function of client-go is shared by the process and depends on the time:
+// k8s.io/apimachinery/pkg/util/runtime.HandleError stores when it was last
 // called, and sleeps until a millisecond later. A bubble's clock begins in the
 // year 2000, so the first error that is handled in a bubble after one outside
 // (or in a bubble that got further) sleeps through all of that difference, which

@@ -22,9 +22,9 @@ import (
 var cronTabs = schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}
 
 // cronTabServer serves the list and the watch of one resource, as much of them as a
-// reflector asks for.
+// reflector requests.
 type cronTabServer struct {
-	streamingLists bool // whether it knows sendInitialEvents
+	streamingLists bool // whether it supports sendInitialEvents
 
 	mu       sync.Mutex
 	revision int
@@ -95,7 +95,7 @@ func (s *cronTabServer) endWatches(forget bool) {
 	s.notify()
 }
 
-// asked returns the requests since the last call.
+// takeRequests returns the requests since the last call.
 func (s *cronTabServer) takeRequests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func writeStatus(w http.ResponseWriter, code int32, reason metav1.StatusReason, 
 	})
 }
 
-// seen records what an informer tells its handler.
+// seen records the events that an informer sends to its handler.
 type seen struct {
 	mu     sync.Mutex
 	events []string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tracked is a request body that knows whether it was closed.
+// tracked is a request body that records whether it was closed.
 type tracked struct {
 	io.Reader
 	closed int

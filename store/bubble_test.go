@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestBubbleIsKnown(t *testing.T) {
+func TestInBubbleDetectsABubble(t *testing.T) {
 	equal(t, "outside of a bubble", inBubble(), false)
 	synctest.Test(t, func(t *testing.T) {
 		equal(t, "in a bubble", inBubble(), true)

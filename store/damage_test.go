@@ -88,7 +88,7 @@ type reports []string
 func (r *reports) add(err error) { *r = append(*r, err.Error()) }
 
 // Whatever happens to a file that was closed, nothing of it is lost in silence: one flipped bit anywhere, or an end that
-// is missing, is refused. What somebody has appended is cut off.
+// is missing, is refused. Appended bytes are cut off.
 func TestAnyDamageToAClosedFileIsRefused(t *testing.T) {
 	for name, sync := range bothSyncs {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (e *ConflictError) Error() string {
 }
 
 // PreconditionError is the error of a write whose [Precondition] does not hold. Current is the revision of the key's
-// record, 0 if it has none.
+// record, 0 without a record.
 type PreconditionError struct {
 	Key      string
 	Current  int64

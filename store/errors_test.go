@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestErrorsSayWhatHappened(t *testing.T) {
+func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		`key "k": not found`:                                 &NotFoundError{Key: "k"},
 		`key "k": exists since revision 3`:                   &ExistsError{Key: "k", Current: Record{Revision: 4, Created: 3}},

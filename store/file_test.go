@@ -294,9 +294,9 @@ func TestAnIncompleteTailIsCutOff(t *testing.T) {
 	}
 }
 
-// A byte that changes after it was on the disk is found, and nothing is cut off. Only of the last frame nobody can say
+// A byte that changes after it was on the disk is found, and nothing is cut off. Only for the last frame it is unknown
 // that it was ever complete.
-func TestDamageIsNoTail(t *testing.T) {
+func TestDamageIsNotATail(t *testing.T) {
 	content, begins, revisions := written(t, SyncAlways)
 	last := begins[len(begins)-2]
 	for at := range content {
@@ -499,7 +499,7 @@ func isFull(err error) bool {
 	return errors.As(err, &refused) && refused.Full() && !refused.Final
 }
 
-// After a sync that has failed nobody knows what the disk has, so nothing more is written, and reads go on.
+// After a failed sync the content of the disk is unknown, so nothing more is written, and reads go on.
 func TestAfterAFailedSyncNothingIsWritten(t *testing.T) {
 	for _, disk := range []*troubled{{sync: syscall.EIO}, {write: syscall.ENOSPC, truncate: syscall.EIO}} {
 		s := inFile(t, filepath.Join(t.TempDir(), "data"), Options{}, FileOptions{})
@@ -573,8 +573,8 @@ func TestSyncEverySecond(t *testing.T) {
 	})
 }
 
-// A file does not grow with what nobody can read any more.
-func TestAFileIsWrittenAnew(t *testing.T) {
+// A file does not grow by records that cannot be read any more.
+func TestAFileIsRewrittenWithoutCompactedRevisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	s := inFile(t, path, Options{HistoryRevisions: 10}, FileOptions{Sync: SyncEverySecond})
 	s.file.slack = 10 << 10
@@ -601,8 +601,8 @@ func TestAFileIsWrittenAnew(t *testing.T) {
 	equal(t, "files", names(t, filepath.Dir(path)), []string{"data"})
 }
 
-// What a process has left that was killed while it wrote the file anew is in nobody's way.
-func TestWhatWasLeftBesideIsReplaced(t *testing.T) {
+// A temporary file of a process that was killed while it rewrote the data file is replaced.
+func TestALeftoverTemporaryFileIsReplaced(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, ".data.fakecluster-new"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)

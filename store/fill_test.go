@@ -9,7 +9,7 @@ func first(key, value string, revision int64) Record {
 	return Record{Key: key, Value: value, Tag: "v1", Index: "a=b", Revision: revision, Created: revision}
 }
 
-// A store that has been filled cannot be told from one in which the records were created.
+// A store that has been filled equals one in which the records were created.
 func TestAFilledStoreIsAsIfItsRecordsWereCreated(t *testing.T) {
 	records := []Record{first("/a/1", "one", 2), first("/a/2", "two", 3), first("/b/1", "three", 4)}
 	filled, created := open(t, Options{}), open(t, Options{})

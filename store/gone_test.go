@@ -9,7 +9,7 @@ import (
 )
 
 // A file that is not at its path any more takes no writes: what is written to it could not be found.
-func TestAFileThatIsGoneTakesNoWrites(t *testing.T) {
+func TestADeletedFileRefusesWrites(t *testing.T) {
 	for what, happens := range map[string]func(path string) error{
 		"deleted": os.Remove,
 		"moved":   func(path string) error { return os.Rename(path, path+"-moved") },
@@ -56,7 +56,7 @@ func TestAFileThatIsGoneTakesNoWrites(t *testing.T) {
 }
 
 // A file that disappears after the last write has lost that one, too.
-func TestCloseSaysThatTheFileIsGone(t *testing.T) {
+func TestCloseReportsADeletedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	s := inFile(t, path, Options{}, FileOptions{})
 	put(t, s, "/a", "one")
@@ -69,7 +69,7 @@ func TestCloseSaysThatTheFileIsGone(t *testing.T) {
 }
 
 // A store never renames its copy over the file of another.
-func TestAStoreReplacesNoFileButItsOwn(t *testing.T) {
+func TestAStoreReplacesItsOwnFileOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	a := inFile(t, path, Options{HistoryRevisions: 2}, FileOptions{})
 	put(t, a, "/a", "of a")
@@ -127,7 +127,7 @@ func TestTheNewFileIsLocked(t *testing.T) {
 }
 
 // A relative path is that of the folder in which the store was opened.
-func TestTheFolderOfTheProcessMayChange(t *testing.T) {
+func TestTheWorkingDirectoryMayChange(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	s := inFile(t, "data", Options{}, FileOptions{})

@@ -49,7 +49,7 @@ func TestHistoryIsBoundedByBytes(t *testing.T) {
 	equal(t, "revision", s.Revision(), int64(5))
 }
 
-func TestForgottenEventsLetTheirMemoryGo(t *testing.T) {
+func TestCompactedEventsAreFreed(t *testing.T) {
 	s := open(t, Options{HistoryRevisions: 10})
 	r := create(t, s, "k", strings.Repeat("x", 1000))
 	collected := make(chan struct{})

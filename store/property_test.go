@@ -25,7 +25,7 @@ func (c contention) key(random *rand.Rand) string {
 }
 
 // run lets the writers write, and others do beside them what they do until the writers have done. It returns what the
-// writers were told, as events without Previous, in the order of the revisions.
+// writers got, as events without Previous, in the order of the revisions.
 func (c contention) run(t *testing.T, random *rand.Rand, s *Store, others ...func(ctx context.Context, random *rand.Rand)) []*Event {
 	t.Helper()
 	source := func() *rand.Rand { return rand.New(rand.NewPCG(random.Uint64(), 0)) }
@@ -106,7 +106,7 @@ func replay(events []*Event, revision int64) map[string]Record {
 	return records
 }
 
-func TestLogIsWhatTheWritersWereTold(t *testing.T) {
+func TestTheLogHasTheCommittedWrites(t *testing.T) {
 	s := open(t, Options{})
 	committed := contention{writers: 4, writes: 500, keys: 10}.run(t, seedtest.Rand(t), s)
 	events := s.log.events()

@@ -15,7 +15,7 @@ type Snapshot struct {
 	meta     string
 }
 
-// Meta returns what the store's SetMeta has said last before the snapshot was taken, or what [Snapshot.Write] was given.
+// Meta returns the text of the store's last SetMeta before the snapshot was taken, or what [Snapshot.Write] was given.
 func (s *Snapshot) Meta() string { return s.meta }
 
 // Revision returns the revision that the snapshot was taken at.

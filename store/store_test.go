@@ -93,7 +93,7 @@ func history(t testing.TB, s *Store) {
 	create(t, s, "/a/2", "two again")
 }
 
-func TestOptionsRefuseWhatIsNegative(t *testing.T) {
+func TestNegativeOptionsAreRefused(t *testing.T) {
 	for _, o := range []Options{{HistoryRevisions: -1}, {HistoryBytes: -1}} {
 		if s, err := Open(o); err == nil {
 			s.Close()
@@ -111,7 +111,7 @@ func TestNewStoreIsEmptyAtRevisionOne(t *testing.T) {
 	equal(t, "oldest", s.Oldest(), int64(1))
 }
 
-func TestClosedStoreAnswersErrClosed(t *testing.T) {
+func TestAClosedStoreReturnsErrClosed(t *testing.T) {
 	s := open(t, Options{})
 	r := create(t, s, "k", "v")
 	snap, err := s.Snapshot()

@@ -21,7 +21,7 @@ func ticking() int {
 	return n
 }
 
-// A store that nothing happens in wakes nobody, however long it is open, and keeps what it has.
+// An idle store does not wake any goroutine, however long it is open, and keeps what it has.
 func TestAStoreTicksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(Options{})

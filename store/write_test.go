@@ -129,7 +129,7 @@ func TestWriteRules(t *testing.T) {
 	}
 }
 
-func TestMakeIsGivenItsRevision(t *testing.T) {
+func TestMakeGetsItsRevision(t *testing.T) {
 	s := open(t, Options{})
 	history(t, s)
 	var revisions []int64
@@ -160,7 +160,7 @@ func TestMakeThatPanicsWritesNothing(t *testing.T) {
 	equal(t, "record written next", create(t, s, "/c", "v"), Record{Key: "/c", Value: "v", Revision: 8, Created: 8})
 }
 
-func TestMakeDoesNotHoldUpReaders(t *testing.T) {
+func TestReadersDoNotWaitForMake(t *testing.T) {
 	s := open(t, Options{})
 	history(t, s)
 	_, err := s.Create("/c", Write{Make: func(int64) string {

@@ -74,7 +74,7 @@ type program struct {
 	stderr *bufio.Reader
 }
 
-// start starts a program and returns when it says that it serves.
+// start starts a program and returns when it reports that it serves.
 func start(t *testing.T, name string, args ...string) *program {
 	t.Helper()
 	cmd := exec.Command(asset(t, name), args...)
@@ -160,7 +160,7 @@ func (s *suite) needed() []string {
 	})
 }
 
-// freeAddress is an address that nobody listens at, and that nobody else is given while the test runs.
+// freeAddress is an unused address that is reserved while the test runs.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	port, free, err := freeport.Reserve()
@@ -184,7 +184,7 @@ func (s *suite) as(t *testing.T, user string, groups ...string) kubernetes.Inter
 	return kubernetes.NewForConfigOrDie(cfg)
 }
 
-// ask asks at a URL without credentials, whatever the certificate.
+// ask sends a request to a URL without credentials, and accepts any certificate.
 func ask(url string) string {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
 	answer, err := client.Get(url)
@@ -230,7 +230,7 @@ func TestControlPlane(t *testing.T) {
 			t.Errorf("user %q: %v, want %s", user, err, want)
 		}
 	}
-	// It is the API server alone: nobody ends a namespace.
+	// It is the API server alone: no controller ends a namespace.
 	if err := admin.CoreV1().Namespaces().Delete(t.Context(), "kube-node-lease", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -238,7 +238,7 @@ func TestControlPlane(t *testing.T) {
 		t.Errorf("the namespace: %v, %v", left.Status, err)
 	}
 
-	// Another control plane beside it knows nothing of it; one at the same address cannot be.
+	// Another control plane beside it is independent of it; one at the same address cannot start.
 	other := newSuite(t)
 	second := start(t, "kube-apiserver", other.flags...)
 	if list, err := other.as(t, "admin", "system:masters").CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
@@ -428,7 +428,7 @@ func TestAssets(t *testing.T) {
 
 // The folder has a name that others can find out, and the test runs the programs in it: it has to be the user's own, all the
 // way from the cache folder.
-func TestEnvtestRefusesAFolderOfAnother(t *testing.T) {
+func TestEnvtestRefusesAFolderOfAnotherUser(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache)

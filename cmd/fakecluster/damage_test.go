@@ -31,7 +31,7 @@ func (k *killing) terminate(t *testing.T, status int) {
 	if err := k.process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = k.process.Wait() // it says no more than the status
+	_ = k.process.Wait() // the error has no more than the status
 	if got := k.process.ProcessState.ExitCode(); got != status {
 		t.Errorf("status %d, want %d; stderr %s", got, status, k.stderr)
 	}
@@ -100,7 +100,7 @@ func TestServeRefusesADamagedFile(t *testing.T) {
 }
 
 // A process whose file was deleted accepts no more writes, and leaves alone the file that another one serves in its place.
-func TestServeLeavesTheFileOfAnotherAlone(t *testing.T) {
+func TestServeDoesNotChangeTheFileOfAnotherProcess(t *testing.T) {
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
 	a := serveData(t, folder, "a")

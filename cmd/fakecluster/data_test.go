@@ -77,15 +77,15 @@ func (k *killing) kill(t *testing.T) {
 	if err := k.process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = k.process.Wait() // says that it was killed
+	_ = k.process.Wait() // the error is that it was killed
 	if strings.Contains(k.stderr.String(), k.token) {
 		t.Error("the token is in what the process has logged")
 	}
 }
 
-// told is what a client knows of an object: what the last answer said, and what it has asked for
+// clientState is what a client has of an object: the last response, and what it has sent
 // without an answer.
-type told struct {
+type clientState struct {
 	is   state
 	sent *state
 }
@@ -94,7 +94,7 @@ type told struct {
 type state struct {
 	exists bool
 	value  string
-	rv     string // empty in what is asked for
+	rv     string // empty in sent
 }
 
 // loader is a client that writes objects of its own, one request at a time.
@@ -103,7 +103,7 @@ type loader struct {
 	kind     string
 	name     string
 	random   *rand.Rand
-	objects  map[string]*told
+	objects  map[string]*clientState
 	events   []event // of the writes that were answered, since the last check
 	serial   int
 }
@@ -112,7 +112,7 @@ type loader struct {
 type event struct {
 	kind        watch.EventType
 	name, value string
-	rv          string // empty: unknown, as a delete was asked for
+	rv          string // empty: unknown, as a delete was sent
 }
 
 func (l *loader) object(name string, s state) *unstructured.Unstructured {
@@ -131,7 +131,7 @@ func (l *loader) write(ctx context.Context, client dynamic.Interface) error {
 	name := fmt.Sprintf("%s-%d", l.name, l.random.IntN(6))
 	o := l.objects[name]
 	if o == nil {
-		o = &told{}
+		o = &clientState{}
 		l.objects[name] = o
 	}
 	in := client.Resource(l.resource).Namespace("default")
@@ -165,8 +165,8 @@ func (l *loader) write(ctx context.Context, client dynamic.Interface) error {
 	return nil
 }
 
-// check compares what the client was told with what is there, and with what a watch from before
-// the writes says.
+// check compares what the client has received with what is stored, and with the events of a watch
+// from before the writes.
 func (l *loader) check(t *testing.T, client dynamic.Interface, since string) {
 	t.Helper()
 	in := client.Resource(l.resource).Namespace("default")
@@ -184,7 +184,7 @@ func (l *loader) check(t *testing.T, client dynamic.Interface, since string) {
 		case o.sent != nil && is.exists == o.sent.exists && is.value == o.sent.value:
 			o.is = is // the write was done, and its answer lost
 		default:
-			t.Errorf("%s %s: the client was told %+v, asked for %+v, and there is %+v", l.resource.Resource, name, o.is, o.sent, is)
+			t.Errorf("%s %s: the client received %+v, sent %+v, and %+v is stored", l.resource.Resource, name, o.is, o.sent, is)
 		}
 		o.sent = nil
 	}
@@ -216,15 +216,15 @@ func (l *loader) check(t *testing.T, client dynamic.Interface, since string) {
 		}
 	}
 	if len(missing) > 0 {
-		t.Errorf("a watch from %s lacks %d of %d events that clients were told of, first %+v", since, len(missing), len(l.events), missing[0])
+		t.Errorf("a watch from %s lacks %d of %d events that clients received, first %+v", since, len(missing), len(l.events), missing[0])
 	}
 	l.events = nil
 }
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// However often the process is killed, what clients were told is there, at the resourceVersion they
-// were told, and watches go on.
+// However often the process is killed, answered writes are stored at the resourceVersions of their
+// responses, and watches continue.
 func TestNothingIsLostByKills(t *testing.T) {
 	n := *kills
 	if testing.Short() {
@@ -240,7 +240,7 @@ func TestNothingIsLostByKills(t *testing.T) {
 		{resource: schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}, kind: "CronTab"},
 	}
 	for i, l := range loaders {
-		l.name, l.objects, l.random = fmt.Sprint("load-", i), map[string]*told{}, rand.New(rand.NewPCG(random.Uint64(), 0))
+		l.name, l.objects, l.random = fmt.Sprint("load-", i), map[string]*clientState{}, rand.New(rand.NewPCG(random.Uint64(), 0))
 	}
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	written := 0

@@ -18,7 +18,7 @@ import (
 // Writes that the file has no space for are refused in the words of a real server whose etcd is full. They leave nothing
 // behind: no object, no event, no revision, no address that a service would have got. When there is space again,
 // they succeed.
-func TestWritesThatTheFileHasNoSpaceForLeaveNothingBehind(t *testing.T) {
+func TestWritesToAFullDiskLeaveNothingBehind(t *testing.T) {
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
 	k := &killing{kubeconfig: filepath.Join(folder, "kubeconfig")}
@@ -105,7 +105,7 @@ func TestWritesThatTheFileHasNoSpaceForLeaveNothingBehind(t *testing.T) {
 	for _, w := range writes {
 		err := w.write()
 		code, text := int32(500), full
-		if strings.Contains(w.what, "address") { // upstream's allocator says so of any error
+		if strings.Contains(w.what, "address") { // upstream's allocator returns this for any error
 			code, text = 422, `Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.77"]: failed to allocate IP 10.0.0.77: `+full
 		}
 		status, ok := err.(apierrors.APIStatus)

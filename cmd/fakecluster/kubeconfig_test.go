@@ -10,7 +10,7 @@ import (
 )
 
 // Of processes that write a new file at the same moment one succeeds, and the others leave its file alone.
-func TestANewFileReplacesNoOther(t *testing.T) {
+func TestANewFileDoesNotReplaceAnother(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "file")
 		var wrote [8]bool
@@ -41,7 +41,7 @@ func TestANewFileReplacesNoOther(t *testing.T) {
 }
 
 // Whether a file may be replaced is checked when its replacement is ready.
-func TestAFileIsCheckedLast(t *testing.T) {
+func TestAFileIsCheckedRightBeforeItIsReplaced(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
 	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {

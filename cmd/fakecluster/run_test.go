@@ -180,7 +180,7 @@ func TestServeRefusesBadDefinitions(t *testing.T) {
 	}
 }
 
-// Help names what there is, on stdout.
+// Help lists commands and topics on stdout.
 func TestHelp(t *testing.T) {
 	tests := []struct {
 		args []string
@@ -203,13 +203,13 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// An interrupted run is no success.
+// An interrupted run is not a success.
 func TestInterruptedRun(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupt(errors.New("interrupt"))
 	var stdout, stderr bytes.Buffer
 	status := execute(ctx, []string{"run", "../../scenarios/namespaces"}, &stdout, &stderr)
-	// The folder uses manifests of another one, so this also says that it stands alone.
+	// The folder uses manifests of another one, so this also shows that it stands alone.
 	last := strings.Split(stdout.String(), "\n")
 	if status != 1 || len(last) < 2 || !regexp.MustCompile("^0 passed, [1-9][0-9]* failed$").MatchString(last[len(last)-2]) {
 		t.Errorf("status %d, stdout:\n%s\nstderr:\n%s", status, &stdout, &stderr)

@@ -102,7 +102,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Without --kubeconfig serve says how a shell comes in, and leaves nothing behind.
+// Without --kubeconfig serve prints how a shell uses the cluster, and leaves nothing behind.
 func TestServeWithoutKubeconfig(t *testing.T) {
 	s := serveArgs(t)
 	said, ready := strings.CutPrefix(strings.TrimSuffix(s.stderr.String(), "\n"), "export KUBECONFIG=")
@@ -120,7 +120,7 @@ func TestServeWithoutKubeconfig(t *testing.T) {
 }
 
 // What serve begins with, and where.
-func TestServeBeginsWithWhatItIsGiven(t *testing.T) {
+func TestServeStartsWithTheContentOfItsFlags(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(folder, name)
@@ -164,7 +164,7 @@ func TestServeBeginsWithWhatItIsGiven(t *testing.T) {
 }
 
 // A kubeconfig that is no longer what serve has written is not its own.
-func TestServeRemovesOnlyWhatItWrote(t *testing.T) {
+func TestServeRemovesOnlyItsOwnKubeconfig(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "kubeconfig")
 	first := serveArgs(t, "--kubeconfig", path)
@@ -263,7 +263,7 @@ func TestServeGarbageCollection(t *testing.T) {
 	}
 }
 
-// list asks for the names of a collection as any client with the kubeconfig would.
+// list reads the names of a collection as any client with the kubeconfig would.
 func list(t *testing.T, kubeconfig, group, version, resource string) []string {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

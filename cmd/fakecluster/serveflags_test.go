@@ -28,7 +28,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
-// signer is an authority that signs what CertificateSigningRequests ask for.
+// signer is an authority that signs CertificateSigningRequests.
 type signer struct {
 	*testing.T
 	key         *ecdsa.PrivateKey

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The page of serve shows what has happened, and tells the browser when something more does.
+// The page of serve shows what has happened, and notifies the browser of changes.
 func TestServeUI(t *testing.T) {
 	config := t.TempDir() + "/config"
 	s := serveArgs(t, "--ui", "--kubeconfig", config)

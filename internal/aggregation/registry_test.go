@@ -8,7 +8,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-func TestWhoServesAPath(t *testing.T) {
+func TestTheServerOfAPath(t *testing.T) {
 	r := &Registry{}
 	all := map[string]*Server{}
 	for _, name := range []string{"v1.wardle.example.com", "v1beta1.metrics.k8s.io"} {
@@ -37,7 +37,7 @@ func TestWhoServesAPath(t *testing.T) {
 	}
 }
 
-func TestWhatPointsToAService(t *testing.T) {
+func TestPointsToService(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"spec":{"service":{"namespace":"a","name":"b"}}}`:                                       true,
 		`{"spec":{"group":"apps","version":"v1"}}`:                                                false,
@@ -51,7 +51,7 @@ func TestWhatPointsToAService(t *testing.T) {
 	}
 }
 
-func TestWhichSlicesAreReady(t *testing.T) {
+func TestReadyEndpointSlices(t *testing.T) {
 	yes, no, name, port := true, false, "https", int32(443)
 	ports := []discoveryv1.EndpointPort{{Name: &name, Port: &port}}
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ import (
 func TestNoPackageVariableChanges(t *testing.T) {
 	want := []string{
 		"cmd/fakecluster sets utilruntime.ErrorHandlers", // in its own process
-		"fakecluster sets tested",                        // the clusters whose tests run, which a panic is told
+		"fakecluster sets tested",                        // the clusters whose tests run, which log a panic
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
 		"internal/builtin sets podstorage.EvictionsRetry",
 		"internal/testing/seedtest has seeded, a sync.Map", // of tests

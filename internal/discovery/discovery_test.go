@@ -28,7 +28,7 @@ func kind(group, plural, name string, versions ...string) *resource.Resource {
 	return r
 }
 
-// catalogue has a core kind, and three kinds of one group: one in two versions of which the
+// catalogue returns a registry with a core kind, and three kinds of one group: one in two versions of which the
 // older is not served, one whose definition is not established, and one that shows its
 // status and itself as a Scale.
 func catalogue() *resource.Catalogue {
@@ -51,7 +51,7 @@ func catalogue() *resource.Catalogue {
 	return resource.NewCatalogue(1, []*resource.Resource{pods, widgets, hidden, scaled}, nil)
 }
 
-// registered are the APIServices of the catalogue.
+// registered are the APIServices of the registry.
 var registered = []*apiregistrationv1.APIService{apiService("", "v1", 18000, 1), apiService("example.com", "v1", 1000, 100)}
 
 func apiService(group, version string, groupPriority, priority int32) *apiregistrationv1.APIService {
@@ -62,10 +62,10 @@ func apiService(group, version string, groupPriority, priority int32) *apiregist
 	return a
 }
 
-// alone says that there is no other server.
+// alone returns no aggregated versions.
 func alone() []Foreign { return nil }
 
-func TestDocumentsSayWhatIsServed(t *testing.T) {
+func TestDocumentsListServedResources(t *testing.T) {
 	for path, want := range map[string]string{
 		"api": `{"versions":["v1"],"serverAddressByClientCIDRs":null}`,
 		"api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` +
@@ -113,7 +113,7 @@ func TestTheIndexHasThePathsOfGroupsThatAreServed(t *testing.T) {
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-func TestTheAggregatedDocumentGoesToWhoPrefersIt(t *testing.T) {
+func TestTheAggregatedDocumentIsNegotiated(t *testing.T) {
 	for accept, want := range map[string]bool{
 		aggregatedType:                       true,
 		aggregatedType + ",application/json": true,

@@ -14,7 +14,7 @@ import (
 // The lists of groups follow from APIServices, which a definition has whether it is
 // established or not. What is served there, and the aggregated document, follow from those
 // that are established.
-func TestWhereADefinitionIsThatIsNotEstablished(t *testing.T) {
+func TestDefinitionsThatAreNotEstablished(t *testing.T) {
 	shown := kind("example.com", "widgets", "Widget", "v1")
 	unlisted := func(r *resource.Resource) *resource.Resource {
 		r.Unlisted = true

@@ -43,7 +43,7 @@ type history struct {
 	generator generator
 	*kind
 	obj     map[string]any // as stored; nil: not created yet
-	managed *Managed       // of obj, if it is known
+	managed *Managed       // of obj, if available
 }
 
 func (h *history) write(apply bool) {

@@ -345,7 +345,7 @@ func (g generator) whole(root map[string]any, apiVersion string) map[string]any 
 	return obj
 }
 
-// isKey tells of a field that it may tell the items of a list apart.
+// isKey marks a field that may be a key of the items of a list.
 func isKey(name string) bool {
 	switch name {
 	case "apiVersion", "kind", "metadata", "k", "name", "j", "uid":

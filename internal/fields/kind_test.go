@@ -39,7 +39,7 @@ type kind struct {
 
 const group = "x.io"
 
-// realSchemas are those of the definitions that the test is told to take.
+// realSchemas are those of the definitions of the flag.
 func realSchemas(t *testing.T) (roots []map[string]any) {
 	if *definitions == "" {
 		return nil

@@ -120,7 +120,7 @@ func TestOwnersAfterAStory(t *testing.T) {
 	}
 }
 
-// tell makes the writes of a story.
+// runStory makes the writes of a story.
 func runStory(t *testing.T, steps []step) {
 	trees := map[string]*Tree{"x.io/v1": shop()}
 	live, managed := map[string]any{"apiVersion": "x.io/v1", "kind": "Shop"}, NoManagers
@@ -196,7 +196,7 @@ func object(t *testing.T, body string) map[string]any {
 	return runtime.DeepCopyJSON(integers(obj).(map[string]any))
 }
 
-func TestWhatTheEngineLeavesToUpstream(t *testing.T) {
+func TestTheEngineDeclines(t *testing.T) {
 	live := object(t, "spec: {tags: [a]}")
 	live["metadata"].(map[string]any)["annotations"] = map[string]any{lastApplied: "{}"}
 	engine := &Engine{APIVersion: "x.io/v1", Kind: "Shop", Trees: map[string]*Tree{"x.io/v1": shop()}}
@@ -210,7 +210,7 @@ func TestWhatTheEngineLeavesToUpstream(t *testing.T) {
 		manager string
 		want    string
 	}{
-		"a field of another type":                   {object(t, "spec: {replicas: x}"), "m", "a value of another type than the schema says"},
+		"a field of another type":                   {object(t, "spec: {replicas: x}"), "m", "a value of another type than the schema has"},
 		"a field that the schema does not have":     {object(t, "spec: {replica: 1}"), "m", "a field that the schema does not have"},
 		"a set with the same item twice":            {object(t, "spec: {tags: [a, a]}"), "m", "items that are the same"},
 		"an item without a key":                     {object(t, "spec: {tags: [{}]}"), "m", "an item of a set that is no scalar"},

@@ -26,7 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// put stores an object under a key, and says so.
+// put stores an object under a key, and reports the change.
 func put(t *testing.T, s *store.Store, of *flowcontrol.Schemas, key string, obj any) {
 	t.Helper()
 	text, err := json.Marshal(obj)

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-// decodeAsTheLibrary fails the test if Decode knows a text and reads it
+// decodeAsTheLibrary fails the test if Decode accepts a text and reads it
 // otherwise than the library.
 func decodeAsTheLibrary(t *testing.T, text string) (decoded bool) {
 	t.Helper()
@@ -39,12 +39,12 @@ func TestPlainJSONIsReadAsTheLibraryReadsIt(t *testing.T) {
 		`{"a":tru}`: false, `{"a":nul}`: false, `{"a":1}x`: false, `{"a":1}{}`: false, `{a:1}`: false, `{"a" 1}`: false, `{"a":"`: false, `{"a":1 2}`: false,
 	} {
 		if decoded := decodeAsTheLibrary(t, text); decoded != plain {
-			t.Errorf("%q is known: %v", text, decoded)
+			t.Errorf("%q is decoded: %v", text, decoded)
 		}
 	}
 }
 
-func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
+func TestEncodedObjectsAreReadAsTheLibraryReadsThem(t *testing.T) {
 	r, decoded := seedtest.Rand(t), 0
 	for range 10_000 {
 		text, err := json.Marshal(seedtest.Object(r, 4))
@@ -59,7 +59,7 @@ func TestWhatIsEncodedIsReadAsTheLibraryReadsIt(t *testing.T) {
 		decodeAsTheLibrary(t, string(broken))
 	}
 	if decoded < 9_000 {
-		t.Errorf("%d are known", decoded)
+		t.Errorf("%d are decoded", decoded)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-func TestEqualIsWhatTheLibrariesSay(t *testing.T) {
+func TestEqualMatchesTheLibraries(t *testing.T) {
 	r := seedtest.Rand(t)
 	// Values that differ in what the two kinds of equality see in another way.
 	special := []any{
@@ -53,7 +53,7 @@ func TestEqualIsWhatTheLibrariesSay(t *testing.T) {
 	}
 }
 
-func TestEqualButLooksAtAllOtherFields(t *testing.T) {
+func TestEqualExceptComparesAllOtherFields(t *testing.T) {
 	for rule, test := range map[string]struct {
 		a, b map[string]any
 		want bool

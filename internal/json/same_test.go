@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is told to be the same must be what reading the text gives.
-func TestWhatReadsAsItWasPrinted(t *testing.T) {
+// Values that are reported as the same must be what reading the text gives.
+func TestValuesThatAreReadAsTheyWerePrinted(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		value any

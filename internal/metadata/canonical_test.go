@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-func TestMetadataInTheOneFormIsLeftAsItIs(t *testing.T) {
+func TestCanonicalMetadataIsUnchanged(t *testing.T) {
 	r := seedtest.Rand(t)
 	pick := func(values ...any) any { return values[r.IntN(len(values))] }
 	canonical := 0

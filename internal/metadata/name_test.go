@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-func TestNamesAreToldAsUpstreamTellsThem(t *testing.T) {
+func TestNamesMatchUpstream(t *testing.T) {
 	r := seedtest.Rand(t)
 	checks := []struct {
 		name     string

@@ -52,7 +52,7 @@ func TestGetFindsWhatGJSONFindsInTheMetadata(t *testing.T) {
 	}
 }
 
-func TestStoredObjectsTakeTheQuickWay(t *testing.T) {
+func TestStoredObjectsTakeTheFastPath(t *testing.T) {
 	for _, first := range []string{`"kind":"Pod","apiVersion":"v1"`, `"apiVersion":"example.com/v1","kind":"Widget"`} {
 		text := fmt.Sprintf(`{%s,"metadata":{"name":"a"},"spec":{}}`, first)
 		if from, ok := begin(text); !ok || from != `{"name":"a"},"spec":{}}` {

@@ -51,9 +51,9 @@ func TestIsTime(t *testing.T) {
 	}
 }
 
-// TestIsTimeKnowsEachDay compares IsTime with time.Parse for the days of a leap year and of
+// TestIsTimeAcceptsEachDay compares IsTime with time.Parse for the days of a leap year and of
 // one that is none.
-func TestIsTimeKnowsEachDay(t *testing.T) {
+func TestIsTimeAcceptsEachDay(t *testing.T) {
 	for _, year := range []string{"2023", "2024"} {
 		for month := range 14 {
 			for day := range 33 {

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-// errorsOf is what upstream says of metadata; was is nil for a new object.
+// errorsOf returns upstream's errors for metadata; was is nil for a new object.
 func errorsOf(t *testing.T, is, was map[string]any, namespaced bool) field.ErrorList {
 	t.Helper()
 	typed := func(m map[string]any) *metav1.ObjectMeta {
@@ -29,7 +29,7 @@ func errorsOf(t *testing.T, is, was map[string]any, namespaced bool) field.Error
 	return apivalidation.ValidateObjectMetaDeclaratively(t.Context(), op, typed(is), old, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), true)
 }
 
-func TestMetadataThatIsToldToBeValidIsSo(t *testing.T) {
+func TestValidMetadataIsValidUpstream(t *testing.T) {
 	r := seedtest.Rand(t)
 	pick := func(values ...any) any { return values[r.IntN(len(values))] }
 	owner := func() any {
@@ -93,6 +93,6 @@ func TestMetadataThatIsToldToBeValidIsSo(t *testing.T) {
 		}
 	}
 	if told[true] < 50 || told[false] < 50 {
-		t.Fatalf("%d new ones and %d updates are told to be valid: the test shows nothing", told[true], told[false])
+		t.Fatalf("%d new ones and %d updates are found valid: too few for the test to be meaningful", told[true], told[false])
 	}
 }

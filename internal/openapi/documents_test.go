@@ -58,7 +58,7 @@ func keys(body, path string) []string {
 	return names
 }
 
-func TestADocumentIsBuiltOnceWhenItIsAskedFor(t *testing.T) {
+func TestADocumentIsBuiltOnceAtTheFirstRequest(t *testing.T) {
 	built := 0
 	d := New(resource.NewCatalogue(1, []*resource.Resource{described("a.com", "ants", &built), described("a.com", "apes", &built)}, nil), nil, nil)
 	if built != 0 {
@@ -134,9 +134,9 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	}
 }
 
-// Clients like kubectl keep the index, and ask whether it is newer than what they have. The header
+// Clients like kubectl keep the index, and send If-Modified-Since. The header
 // counts in seconds: what came within the same one must be seen.
-func TestTheIndexIsAnsweredWhateverAClientHas(t *testing.T) {
+func TestTheIndexIgnoresIfModifiedSince(t *testing.T) {
 	built := 0
 	ants := described("a.com", "ants", &built)
 	had := get(New(resource.NewCatalogue(1, []*resource.Resource{ants}, nil), nil, nil), "/openapi/v3", nil)
@@ -160,7 +160,7 @@ func TestVersion2IsOneDocument(t *testing.T) {
 	}
 }
 
-func TestWhatThereIsNotIsNotFound(t *testing.T) {
+func TestUnknownPathsAreNotFound(t *testing.T) {
 	built := 0
 	broken := described("a.com", "ants", &built)
 	broken.Storage.OpenAPI.V3 = func() (*spec3.OpenAPI, error) { return nil, errors.New("no types") }

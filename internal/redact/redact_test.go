@@ -151,7 +151,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A patch says where its values belong.
+// A patch has the paths of its values.
 func TestPatches(t *testing.T) {
 	r := Request{Resource: "secrets"}
 	for patch, want := range map[string]string{

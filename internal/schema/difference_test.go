@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-// The walks of this package say what upstream's libraries would. This test asks both,
+// The walks of this package have the results of upstream's libraries. This test runs both,
 // about random schemas and objects.
 
 var cases = flag.Int("cases", seedtest.Cases(10_000), "how many random objects the walks are compared with upstream's libraries on")

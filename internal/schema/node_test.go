@@ -24,7 +24,7 @@ func TestANodeSummarizesTheNodesBelow(t *testing.T) {
 	}
 }
 
-// These are what definitions say most: objects by them are to be judged here.
+// Definitions use these keywords most: the walk must decide about their objects itself.
 func TestValuesAreEvaluatedAsUpstreamDoes(t *testing.T) {
 	const (
 		accepted = iota

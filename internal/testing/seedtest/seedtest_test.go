@@ -78,7 +78,7 @@ func TestATestThatGetsItsSeedTwiceFails(t *testing.T) {
 	r := &recorder{TB: t, name: "TestX"}
 	Seed(r)
 	Rand(r)
-	if len(r.logged) < 2 || !strings.HasPrefix(r.logged[1], "FATAL seedtest: the test asks for its seed twice") {
+	if len(r.logged) < 2 || !strings.HasPrefix(r.logged[1], "FATAL seedtest: the test gets its seed twice") {
 		t.Errorf("the second call does not fail: %q", r.logged)
 	}
 	r.end()

@@ -17,8 +17,8 @@
 //	internal/builtin           kindTypes           the types of a kind, for apply               256
 //	internal/builtin           made                the built-in resources of a set of options   16
 //	internal/crd               compiledSchemas     the compiled schema of a version             1024
-//	internal/crd               knownSpecs          what follows from a definition's spec        16 MiB of text
 //	internal/crd               readDefinitions     a definition, by the body of its request     16 MiB of text
+//	internal/crd               sharedSpecs         the last spec of definitions of a name       16 MiB of text
 //	internal/crd               typeConverters      the types of a definition, for apply         256
 //	internal/flowcontrol       levelSpecs          the spec of a PriorityLevelConfiguration     256
 //	internal/flowcontrol       schemaSpecs         the spec of a FlowSchema                     256
@@ -36,14 +36,14 @@
 // # What always holds
 //
 //   - A value follows from its key alone. It does not depend on the cluster: on its clock, its
-//     seed, or an option that is not part of the key. The key of knownSpecs is the address of a
-//     spec in memory, which stays the same as long as the cache has the value.
+//     seed, or an option that is not part of the key. The key of sharedSpecs is a group and a plural
+//     name; a value is used only for a spec that equals its own, and replaced by one that differs.
 //   - Only timing shows a cluster that another cluster has used a cache. A value either
-//     never changes after Put, or what it stores later follows from its content, too. For
-//     example, an entry of knownSpecs stores the JSON of its spec when it is first encoded.
-//     Such a value has its own mutex or sync.Once. What it stores does not count towards the
-//     limit, but it is bounded (for knownSpecs: the JSON in each version of the definition API,
-//     a hash for each version of the kind, and the metadata and status of one definition).
+//     never changes after Put, or what it keeps later follows from its content, too. For
+//     example, an entry of sharedSpecs computes the warnings of its spec when they are first needed.
+//     Such a value has its own mutex or sync.Once. What it keeps does not count towards the
+//     limit, but it is bounded (for sharedSpecs: the warnings and violations of the spec, and the
+//     metadata and status of one definition).
 //   - A cache has a limit. Beyond it, the values that were used longest ago are dropped.
 //
 // # Locks

@@ -93,7 +93,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		definition: record.Value,
 		types:      sync.OnceValues(func() (managedfields.TypeConverter, error) { return typeConverter(record.Value) }),
 	}
-	ids := known(&crd.Spec).schemaIDs(record.Value)
+	ids := schemaIDs(record.Value)
 	for _, v := range crd.Spec.Versions {
 		validation, err := apiextensions.GetSchemaForVersion(crd, v.Name)
 		if err != nil {

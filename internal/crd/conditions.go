@@ -107,8 +107,8 @@ func inUse(name string) error { return fmt.Errorf("%q is already in use", name) 
 // out of new definitions in v1.
 func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	var condition apiextensions.CustomResourceDefinitionCondition
-	if k := known(&crd.Spec); k != nil {
-		condition = k.structure()
+	if shared := sharedSpecOf(&crd.Spec); shared != nil {
+		condition = shared.structure()
 	} else {
 		condition = structureOf(&crd.Spec)
 	}

@@ -122,14 +122,14 @@ func recordStorageVersion(crd *apiextensions.CustomResourceDefinition) {
 
 func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	crd := obj.(*apiextensions.CustomResourceDefinition)
-	k := known(&crd.Spec)
-	if k != nil && k.wasValid(crd) {
+	shared := sharedSpecOf(&crd.Spec)
+	if shared != nil && shared.wasValid(crd) {
 		return nil
 	}
 	readable, errs := withReadableSelections(crd)
 	errs = append(errs, validation.ValidateCustomResourceDefinition(ctx, readable)...)
-	if k != nil && len(errs) == 0 {
-		k.setValid(crd)
+	if shared != nil && len(errs) == 0 {
+		shared.setValid(crd)
 	}
 	return errs
 }
@@ -145,8 +145,8 @@ func (definitionStrategy) AllowUnconditionalUpdate(context.Context) bool { retur
 
 func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	spec := &obj.(*apiextensions.CustomResourceDefinition).Spec
-	if k := known(spec); k != nil {
-		return k.warnings()
+	if shared := sharedSpecOf(spec); shared != nil {
+		return shared.warnings()
 	}
 	return append(formatWarnings(spec), setWarnings(spec)...)
 }
@@ -154,9 +154,9 @@ func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object
 // WarningsOnUpdate leaves out warnings that the old definition would get as well.
 func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	spec, was := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
-	known := append(formatWarnings(was), setWarnings(was)...)
+	before := append(formatWarnings(was), setWarnings(was)...)
 	return slices.DeleteFunc(append(formatWarnings(spec), setWarnings(spec)...), func(w string) bool {
-		return slices.Contains(known, w)
+		return slices.Contains(before, w)
 	})
 }
 

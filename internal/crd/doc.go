@@ -9,22 +9,20 @@
 // # What is shared
 //
 // All requests and forks share a compiled definition, and the caches by content share parts
-// of it with other clusters (package content lists them). It never changes, except that it
-// remembers things which follow from content that never changes:
+// of it with other clusters (package cache lists them). It never changes, except that it
+// keeps values which follow from content that never changes:
 //
 //   - The field engines, types and OpenAPI documents of a version are made when they are
 //     first used. They follow from the definition.
-//   - A known spec (known.go) remembers its JSON and the hashes of its schemas, and the last
-//     definition with this spec that was found valid. The latter counts only for a
-//     definition that equals it in all that validation looks at. The limit of the cache
-//     knownSpecs bounds how many specs are known.
+//   - A shared spec (sharedspec.go) has its warnings and violations, and the last definition with
+//     this spec that was found valid. The latter counts only for a definition that equals it in all
+//     that validation looks at. The limit of the cache sharedSpecs bounds how many specs are shared.
 //
 // A conversion webhook is called through the services of one cluster. A resource that has
 // one (Resource.CallsOut) is therefore compiled again for a fork.
 //
 // # Locks
 //
-// A known spec has one mutex. It is held for a look-up or a change of a map, to hash the
-// schemas of a definition, or to compare two definitions without their specs, and never
+// A shared spec has one mutex. It is held to compare two definitions without their specs, and never
 // together with another lock.
 package crd

@@ -3,7 +3,6 @@ package crd
 import (
 	"bytes"
 	"strings"
-	"unsafe"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -15,8 +14,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// definitionCodec is the codec of definitions in one version. It recognizes bodies and
-// specs that this process has read before.
+// definitionCodec is the codec of definitions in one version. A body that the process has read before is not
+// read again, and equal specs are shared.
 type definitionCodec struct {
 	*resource.TypedCodec
 	kind schema.GroupVersionKind
@@ -24,18 +23,19 @@ type definitionCodec struct {
 
 // Decode implements resource.Codec.
 func (c *definitionCodec) Decode(body []byte, s runtime.Serializer) (resource.Decoded, *schema.GroupVersionKind, error) {
-	id := cache.NewID(c.kind.String(), string(s.Identifier()), unsafe.String(unsafe.SliceData(body), len(body)))
-	if crd, ok := readDefinitions.Get(id); ok {
+	id := cache.NewID(c.kind.String(), string(s.Identifier()), string(body))
+	if read, ok := readDefinitions.Get(id); ok {
 		kind := c.kind
-		return resource.Decoded{Object: copyDefinition(crd)}, &kind, nil
+		read.shared.put()
+		return resource.Decoded{Object: copyDefinition(read.crd)}, &kind, nil
 	}
 	obj, kind, err := c.TypedCodec.Decode(body, s)
 	if err != nil || *kind != c.kind {
 		return obj, kind, err
 	}
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
-	remember(crd, len(body))
-	return resource.Decoded{Object: copyDefinition(readDefinitions.Put(id, crd, len(body)))}, kind, nil
+	read := readDefinitions.Put(id, readDefinition{crd, share(crd, len(body))}, len(body))
+	return resource.Decoded{Object: copyDefinition(read.crd)}, kind, nil
 }
 
 // DecodePatched implements resource.Codec. Decode may have read the definition before if it names its kind.
@@ -54,7 +54,7 @@ func (c *definitionCodec) DecodeStored(record store.Record) (runtime.Object, err
 	if err != nil {
 		return nil, err
 	}
-	remember(obj.(*apiextensions.CustomResourceDefinition), len(record.Value))
+	share(obj.(*apiextensions.CustomResourceDefinition), len(record.Value))
 	return obj, nil
 }
 
@@ -102,46 +102,4 @@ func hasNegativeZero(text []byte) bool {
 		}
 		text = text[at+2:]
 	}
-}
-
-// Encode implements resource.Codec.
-func (c *definitionCodec) Encode(obj runtime.Object) ([]byte, error) {
-	crd := obj.(*apiextensions.CustomResourceDefinition)
-	k := known(&crd.Spec)
-	if k == nil {
-		return c.TypedCodec.Encode(crd)
-	}
-	hollow, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{
-		TypeMeta: crd.TypeMeta, ObjectMeta: crd.ObjectMeta, Status: crd.Status,
-	})
-	if err != nil {
-		return nil, err
-	}
-	noSpec, err := c.noSpec()
-	if err != nil {
-		return nil, err
-	}
-	// Only the status follows the spec, and JSON escapes the quotes in its texts.
-	before := bytes.LastIndex(hollow, []byte(noSpec))
-	after := hollow[before+len(noSpec):]
-	text, ok := k.text(c.kind)
-	if !ok {
-		whole, err := c.TypedCodec.Encode(crd)
-		if err == nil {
-			text = string(whole[before+len(`,"spec":`) : len(whole)-len(after)])
-			k.setText(c.kind, text)
-		}
-		return whole, err
-	}
-	out := make([]byte, 0, before+len(`,"spec":`)+len(text)+len(after))
-	out = append(append(out, hollow[:before]...), `,"spec":`...)
-	return append(append(out, text...), after...), nil
-}
-
-// noSpec returns the field spec of a definition that has none, as JSON.
-func (c *definitionCodec) noSpec() (string, error) {
-	text, err := c.TypedCodec.Encode(&apiextensions.CustomResourceDefinition{})
-	_, rest, _ := strings.Cut(string(text), `,"spec":`)
-	spec, _, _ := strings.Cut(rest, `,"status":`)
-	return `,"spec":` + spec, err
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -157,7 +158,7 @@ var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: else
 // meanwhile, so a client that waits for a moment does not go on. Tick returns how many events it has
 // delivered. Outside of a bubble it fails the test.
 func (h *Hold) Tick() int {
-	if !inBubble() {
+	if !bubble.Inside() {
 		if h.cluster.test != nil {
 			h.cluster.test.Helper()
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
@@ -111,16 +112,12 @@ func (s *settings) check() error {
 	if err := s.checkConversions(); err != nil {
 		return err
 	}
-	if len(s.webhookPaths) > 0 && inBubble() {
+	if len(s.webhookPaths) > 0 && bubble.Inside() {
 		return errors.New("WithWebhookPaths does not work in a testing/synctest bubble: the test's webhook server listens on a socket, and for sockets the bubble's time stands still; " +
 			"use WithService with the handler of the server, such as the WebhookMux of controller-runtime's, and WithObjects with the configurations")
 	}
 	return s.checkControllers()
 }
-
-// inBubble tells whether the caller is in a testing/synctest bubble. The time of a bubble
-// begins at midnight UTC 2000-01-01, and no test lets years pass.
-func inBubble() bool { return time.Now().Year() < 2020 }
 
 // WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
 // is a file, or a folder that is searched, with all folders in it, for files that end in

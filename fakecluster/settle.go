@@ -3,6 +3,8 @@ package fakecluster
 import (
 	"context"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // How long a cluster has to be quiet until it has settled: by the clock of a bubble, where it takes no
@@ -22,7 +24,7 @@ const (
 // object, who writes it, and what the last write changed. It fails with what is left to do if ctx ends,
 // or if that takes more than ten minutes. Settle waits for events; it does not poll.
 func (c *Cluster) Settle(ctx context.Context) error {
-	if inBubble() {
+	if bubble.Inside() {
 		return c.server.Settle(ctx, quietInBubble)
 	}
 	return c.server.Settle(ctx, quiet)

@@ -7,17 +7,6 @@ import (
 	"time"
 )
 
-func TestInBubbleDetectsABubble(t *testing.T) {
-	equal(t, "outside of a bubble", inBubble(), false)
-	synctest.Test(t, func(t *testing.T) {
-		equal(t, "in a bubble", inBubble(), true)
-		ch := make(chan bool)
-		go func() { ch <- inBubble() }()
-		equal(t, "in a goroutine of a bubble", <-ch, true)
-	})
-	equal(t, "after a bubble", inBubble(), false)
-}
-
 // A bubble that a goroutine outlives fails the test, so that there is nothing more to check.
 func TestBubbleEndsWhenItsStoresAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

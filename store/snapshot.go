@@ -2,6 +2,8 @@ package store
 
 import (
 	"github.com/tidwall/buntdb"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // Snapshot is a store as it was at one revision, with its history. It is immutable, may be loaded any number of
@@ -79,7 +81,7 @@ func Load(snap *Snapshot, o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o,
-		bubble:  inBubble(),
+		bubble:  bubble.Inside(),
 		meta:    snap.meta,
 		state: state{
 			db:    db,

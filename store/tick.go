@@ -46,10 +46,3 @@ func openInMemory() (*buntdb.DB, error) {
 // time pass even if the database has been open for longer. No lock is held here, so that a concurrent
 // Close waits in the same way.
 func waitForTick() { <-time.NewTimer(buntdbTick + time.Millisecond).C }
-
-// inBubble reports whether the caller runs in a testing/synctest bubble. Only in a bubble, on every platform, the time
-// does not have a monotonic reading. Round(0) removes that reading, so it changes the time only outside.
-func inBubble() bool {
-	now := time.Now()
-	return now == now.Round(0)
-}

@@ -50,8 +50,8 @@ func (s resources) route(r *request) (verb, error) {
 	if name == "list" && r.info.Verb == "watch" { // ?watch=true
 		name = "watch"
 	}
-	if r.version.Told != nil {
-		return toldVerbs[name], nil
+	if r.version.Computed != nil {
+		return computedVerbs[name], nil
 	}
 	return s.verbs[name], r.checkPlace(name)
 }

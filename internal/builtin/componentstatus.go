@@ -33,8 +33,8 @@ func componentStatus(name string, healthy api.ConditionStatus, message string) r
 	}
 }
 
-// tell encodes an object that is not stored in a version.
-func tell(v *resource.Version, obj runtime.Object) store.Record {
+// computedRecord encodes an object that is never stored in a version.
+func computedRecord(v *resource.Version, obj runtime.Object) store.Record {
 	text, err := v.Codec.Encode(obj)
 	if err != nil {
 		panic(err) // the objects are constants

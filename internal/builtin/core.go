@@ -39,7 +39,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "ComponentStatus", plural: "componentstatuses", singular: "componentstatus", short: []string{"cs"},
-		clusterScoped: true, versions: v1, verbs: []string{"get", "list"}, table: printed{}, told: componentStatuses,
+		clusterScoped: true, versions: v1, verbs: []string{"get", "list"}, table: printed{}, computed: componentStatuses,
 	},
 	{
 		kind: "ConfigMap", plural: "configmaps", singular: "configmap", short: []string{"cm"},

@@ -84,8 +84,8 @@ type kind struct {
 	answer  resource.Review // of a kind that is not stored
 	action  *action         // what a create of a kind does that is not stored
 
-	// told are the objects of a kind that is not stored; nil: it has none.
-	told []runtime.Object
+	// computed are the objects of a kind whose objects are never stored; nil: they are stored.
+	computed []runtime.Object
 }
 
 // subresource is a part of a kind with an endpoint of its own.
@@ -230,8 +230,8 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 			v.TableOfList = printedLists(scheme, internalIn(g.name).WithKind(r.Names.ListKind))
 		}
 	}
-	for _, obj := range k.told {
-		v.Told = append(v.Told, tell(v, obj))
+	for _, obj := range k.computed {
+		v.Computed = append(v.Computed, computedRecord(v, obj))
 	}
 	if k.action != nil {
 		v.Action = k.action.of(v, gvk, "")

@@ -109,9 +109,9 @@ type Version struct {
 	// is wrong with the body.
 	Undecodable string
 
-	// Told are the objects of a kind that has some without storing them, in the order of their
-	// names: JSON of this version, which never changes. Nil: the objects are stored.
-	Told []store.Record
+	// Computed are the objects of a kind whose objects are computed and never stored, in the order of
+	// their names: JSON of this version, which never changes. Nil: the objects are stored.
+	Computed []store.Record
 
 	// AnswersDeleted says that a delete after which the object is gone is answered with the
 	// object; otherwise it is answered with a Status.

@@ -12,11 +12,11 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// toldVerbs are the verbs of a kind whose objects are told of and not stored.
-var toldVerbs = map[string]verb{"get": getTold, "list": listTold, "watch": watchTold}
+// computedVerbs are the verbs of a kind whose objects are computed on read and never stored.
+var computedVerbs = map[string]verb{"get": getComputed, "list": listComputed, "watch": watchComputed}
 
-// getTold answers with an object that is not stored.
-func getTold(r *request) error {
+// getComputed answers with a computed object.
+func getComputed(r *request) error {
 	if err := r.refuseExport(); err != nil {
 		return err
 	}
@@ -24,32 +24,32 @@ func getTold(r *request) error {
 		return err
 	}
 	of := r.version.Resource
-	i := slices.IndexFunc(r.version.Told, func(told store.Record) bool { return of.NameOf(told.Key) == r.info.Name })
+	i := slices.IndexFunc(r.version.Computed, func(record store.Record) bool { return of.NameOf(record.Key) == r.info.Name })
 	if i < 0 {
 		return apierrors.NewNotFound(schema.GroupResource{Group: of.Group, Resource: of.Names.Singular}, r.info.Name)
 	}
-	return r.answer(http.StatusOK, r.version.Told[i].Value)
+	return r.answer(http.StatusOK, r.version.Computed[i].Value)
 }
 
-// listTold answers with the objects that are not stored, all on one page.
-func listTold(r *request) error {
+// listComputed answers with the computed objects, all on one page.
+func listComputed(r *request) error {
 	_, sel, err := r.selection()
 	if err != nil {
 		return err
 	}
 	items := []string{}
-	for _, told := range r.version.Told {
-		if ok, err := sel.Matches(told); err != nil {
+	for _, record := range r.version.Computed {
+		if ok, err := sel.Matches(record); err != nil {
 			return err
 		} else if ok {
-			items = append(items, told.Value)
+			items = append(items, record.Value)
 		}
 	}
 	return r.answerList(view.Page{}, items)
 }
 
-// watchTold refuses to watch what does not change.
-func watchTold(r *request) error {
+// watchComputed refuses to watch what does not change.
+func watchComputed(r *request) error {
 	if _, _, err := r.selection(); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -51,7 +52,7 @@ func patch(r *request) error {
 // checkPatchRoute refuses a patch of a media type that the resource has no route for. Custom
 // resources have no routes: their handler refuses it, in more words.
 func (r *request) checkPatchRoute() error {
-	if r.info.Verb != "patch" || r.version.Resource.Routing.AnyPath {
+	if r.info.Verb != "patch" || r.version.Resource.Routing == resource.OneHandler {
 		return nil
 	}
 	if _, err := r.patchType(); err != nil {

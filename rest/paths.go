@@ -68,7 +68,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 	case document == issuerPath || document == keysPath:
 		serveIssuer(w, req, p.tokens)
 	case strings.HasPrefix(document, "/version/"), strings.HasPrefix(document, issuerPath+"/"), strings.HasPrefix(document, keysPath+"/"):
-		writeError(w, req, unknownPath(resource.Routing{}))
+		writeError(w, req, unknownPath(resource.RoutePerVerb))
 	case parts[0] == "openapi":
 		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
 	case parts[0] == "api" || parts[0] == "apis":
@@ -112,7 +112,7 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	if parts[0] == "apis" && len(parts) > 1 {
 		name = parts[1]
 	}
-	routing := resource.Routing{TextNotFound: true, AnyMethod: true} // of a group that is not there
+	routing := resource.OneHandler // of a group that is not there
 	if group := c.Group(name); group != nil && (name != "" || parts[0] == "api") {
 		routing = group.Routing // the list of all groups does not look at the method either
 	}
@@ -130,14 +130,13 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 			return
 		}
 	}
-	if name != "" && slices.ContainsFunc(registered, func(a *apiregistrationv1.APIService) bool { return a.Spec.Group == name }) {
-		routing.AnyMethod = true // the aggregator answers what is asked of a group with APIServices, and does not look at the method
-	}
+	// The aggregator answers requests for a group with APIServices, and does not look at the method.
+	aggregated := name != "" && slices.ContainsFunc(registered, func(a *apiregistrationv1.APIService) bool { return a.Spec.Group == name })
 	obj := discovery.Document(c, registered, parts)
 	switch {
 	case obj == nil:
 		writeError(w, req, unknownPath(routing))
-	case req.Method != http.MethodGet && !routing.AnyMethod:
+	case req.Method != http.MethodGet && routing == resource.RoutePerVerb && !aggregated:
 		writeError(w, req, unknownMethod())
 	default:
 		writeObject(w, req, http.StatusOK, obj)

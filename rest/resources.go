@@ -86,7 +86,7 @@ func (s resources) serve(r *request) error {
 	if r.version.Resource.Unusable {
 		return apierrors.NewInternalError(errors.New("error resolving resource"))
 	}
-	if r.version.Resource.Routing.AnyPath {
+	if r.version.Resource.Routing == resource.OneHandler {
 		r.deprecated()
 	}
 	contextOf(r.http).namespace = r.info.Namespace
@@ -105,7 +105,7 @@ func (s resources) serve(r *request) error {
 			return err
 		}
 	}
-	if !r.version.Resource.Routing.AnyPath {
+	if r.version.Resource.Routing == resource.RoutePerVerb {
 		r.deprecated() // no handler of a real server has seen a request that has no route
 	}
 	if err := r.ctx.Err(); err != nil {
@@ -129,7 +129,7 @@ func (r *request) findVersion() error {
 		return errUnknownPath
 	}
 	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
-	if !group.Serves(r.info.APIVersion) || res == nil || res.Routing.AnyPath && !r.inScope(res) {
+	if !group.Serves(r.info.APIVersion) || res == nil || res.Routing == resource.OneHandler && !r.inScope(res) {
 		return unknownPath(group.Routing)
 	}
 	if r.version = group.Routed(res, r.info.APIVersion); r.version == nil {
@@ -149,7 +149,7 @@ func (r *request) inScope(res *resource.Resource) bool {
 
 // find returns the handler of the verb, for the resource or subresource.
 func (s resources) find(r *request) (verb, error) {
-	if !r.version.Resource.Routing.AnyPath {
+	if r.version.Resource.Routing == resource.RoutePerVerb {
 		return s.route(r)
 	}
 	name := r.info.Verb

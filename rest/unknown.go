@@ -19,7 +19,7 @@ var errUnknownPath = errors.New("404 page not found")
 
 // unknownPath is the answer to a path of a group that names nothing.
 func unknownPath(routing resource.Routing) error {
-	if routing.TextNotFound {
+	if routing == resource.OneHandler {
 		return errUnknownPath
 	}
 	return refusal(http.StatusNotFound, "404: Page Not Found")
@@ -30,7 +30,7 @@ func unknownMethod() error { return refusal(http.StatusMethodNotAllowed, "405: M
 
 // unknownVerb is the answer to a verb that the resource or subresource does not have.
 func unknownVerb(r *request) error {
-	if res := r.version.Resource; res.Routing.NamedRefusals {
+	if res := r.version.Resource; res.Routing == resource.OneHandler {
 		return apierrors.NewMethodNotSupported(res.GroupResource(), r.info.Verb)
 	}
 	return unknownMethod()
@@ -41,7 +41,7 @@ func unknownVerb(r *request) error {
 // types without parameters. If no route matches, no handler is called. A Table in protobuf,
 // for example, has a route, and the handler refuses it.
 func unknownMediaType(r *request, err error) error {
-	if r.version.Resource.Routing.NamedRefusals || r.projection() != nil {
+	if r.version.Resource.Routing == resource.OneHandler || r.projection() != nil {
 		return err
 	}
 	types := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}

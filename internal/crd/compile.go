@@ -26,9 +26,6 @@ import (
 // Verbs are the verbs of custom resources, in the order of discovery.
 var Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 
-// routing is the Routing of custom resources, for which a real server has a single handler.
-var routing = resource.Routing{AnyPath: true, NamedRefusals: true, TextNotFound: true, AnyMethod: true}
-
 // Priority is the priority of all custom resources.
 var Priority = resource.Priority{Group: 1000, Version: 100}
 
@@ -74,7 +71,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Names:       acceptedNames(crd),
 		Namespaced:  crd.Spec.Scope == apiextensions.NamespaceScoped,
 		Verbs:       Verbs,
-		Routing:     routing,
+		Routing:     resource.OneHandler,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
 		StoredUnder: crd.Spec.Group + "/" + crd.Spec.Names.Plural,
 		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},

@@ -63,13 +63,8 @@ func (c *remoteCluster) owns(request *http.Request, body []byte) bool {
 	if c.hasCreated(path) {
 		return true
 	}
-	if selector, err := labels.Parse(request.URL.Query().Get("labelSelector")); err == nil {
-		requirements, _ := selector.Requirements()
-		for _, r := range requirements {
-			if isEquality(r.Operator()) && r.Values().Len() == 1 && c.hasPrefix(r.Values().UnsortedList()[0]) {
-				return true
-			}
-		}
+	if isCollection := len(rest) == 1 || len(rest) == 3 && rest[0] == "namespaces"; isCollection && c.selectsOwn(request) {
+		return true
 	}
 	switch rest[0] {
 	case "namespaces":
@@ -82,6 +77,19 @@ func (c *remoteCluster) owns(request *http.Request, body []byte) bool {
 		return strings.Contains(name, "."+c.prefix+".")
 	}
 	return slices.Contains(reviews, rest[0])
+}
+
+// selectsOwn reports whether a request deletes what has a label of the scenario. Only the delete of a collection has a
+// selector: other writes ignore it.
+func (c *remoteCluster) selectsOwn(request *http.Request) bool {
+	selector, err := labels.Parse(request.URL.Query().Get("labelSelector"))
+	if err != nil || request.Method != http.MethodDelete {
+		return false
+	}
+	requirements, _ := selector.Requirements()
+	return slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		return isEquality(r.Operator()) && r.Values().Len() == 1 && c.hasPrefix(r.Values().UnsortedList()[0])
+	})
 }
 
 // isEquality reports whether an operator of a selector matches the values that it is given, and no others.

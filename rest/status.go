@@ -26,8 +26,8 @@ func toStatus(err error) *metav1.Status {
 	}
 	if errors.As(err, &known) {
 		status := responsewriters.ErrorToAPIStatus(known)
-		if status.Code < 100 || status.Code > 599 {
-			// A webhook may say anything. net/http panics if such a code reaches it.
+		if status.Code < 100 || status.Code > 999 {
+			// A webhook may deny with any number. net/http panics if a code does not have three digits.
 			status.Code = http.StatusInternalServerError
 		}
 		return status

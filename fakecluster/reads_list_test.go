@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -151,7 +152,11 @@ func bad(message string) listed { return listed{code: 400, message: message} }
 // The table has the answer to a list for every combination of resourceVersion, match, limit and
 // continue. It follows upstream's ValidateListOptions of apimachinery and of storage, its cacher
 // (which ignores the limit of a list from "0") and its etcd3 storage.
-func TestListBySemanticsOfResourceVersion(t *testing.T) {
+//
+// In a bubble, the reads that wait for a revision take no time.
+func TestListBySemanticsOfResourceVersion(t *testing.T) { synctest.Test(t, listBySemantics) }
+
+func listBySemantics(t *testing.T) {
 	all := func(at string) listed { return listed{code: 200, names: "abcd", at: at} }
 	page := func(names, at, left string) listed {
 		return listed{code: 200, names: names, at: at, more: true, left: left}

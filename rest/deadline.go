@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
-	"k8s.io/apiserver/pkg/storage"
 )
 
 // What a request may take at most, as on a real server, unless the options of the server say
@@ -122,24 +122,42 @@ func orTimeout(ctx context.Context, err error) error {
 	return errLate
 }
 
-// freshWait is how long the cache of a real server waits for a resourceVersion that is yet to come.
+// freshWait is how long a read waits for a resourceVersion that is yet to come, as in the cache of a real server.
 const freshWait = 3 * time.Second
 
-// orOutwaited replaces the error of a read at a resourceVersion that is yet to come, if the request's timeout
-// is not longer than a real server waits for it. No read waits here: the revision is not there now, and the
-// response is the one that a real server gives if nothing is written in that time. Kinds without a cache
-// do not wait on a real server either; their error names no time to try again.
-func orOutwaited(req *http.Request, err error) error {
-	if !storage.IsTooLargeResourceVersion(err) {
-		return err
+// awaitRevision waits for the resourceVersion of a read that has failed because it is yet to come: until it is there,
+// for freshWait, or until the request ends, and reports whether to read once more. Kinds without a cache do not wait
+// on a real server; their error names no time to try again.
+func (r *request) awaitRevision(err error) bool {
+	if _, cached := apierrors.SuggestsClientDelay(err); !cached || isLongRunning(r.http, r.info) {
+		return false
 	}
-	if _, cached := apierrors.SuggestsClientDelay(err); !cached {
-		return err
+	wanted, invalid := strconv.ParseUint(r.http.URL.Query().Get("resourceVersion"), 10, 64)
+	commits, closed := r.store.Watch("", 0)
+	if invalid != nil || closed != nil {
+		return false
 	}
-	if timeout, late, invalid := limitOf(req); invalid == nil && timeout <= freshWait {
-		return late
+	var waited <-chan time.Time
+	if deadline, limited := r.ctx.Deadline(); !limited || time.Until(deadline) > freshWait {
+		timer := time.NewTimer(freshWait)
+		defer timer.Stop()
+		waited = timer.C
 	}
-	return err
+	for {
+		changed := commits.Changed()
+		if uint64(r.store.Revision()) >= wanted {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-waited:
+			return true // the error names the revision of now
+		case <-r.computations.closing.Done():
+			return false
+		case <-r.ctx.Done():
+			return false
+		}
+	}
 }
 
 // writeAllotted answers a request with errAllotted. On a real server, a filter in front of

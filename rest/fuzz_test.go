@@ -289,6 +289,9 @@ func FuzzRequest(f *testing.F) {
 			c.begin(method, target, sent)
 			return
 		}
+		if waits(u) {
+			target += "&timeout=1ms"
+		}
 		answered(t, c.serve(method, target, sent, []byte(widget("a"))), method+" "+target)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -179,7 +180,13 @@ func handedOn(method, target string) (*url.URL, bool) {
 	return req.URL, true
 }
 
-// endless tells whether an answer may have no end of its own: that of a watch.
+// endless reports whether an answer may have no end of its own: that of a watch.
 func endless(u *url.URL) bool {
 	return u.Query().Has("watch") || strings.Contains(u.Path, "/watch")
+}
+
+// waits reports whether a read may wait for a revision that is yet to come.
+func waits(u *url.URL) bool {
+	revision, err := strconv.ParseUint(u.Query().Get("resourceVersion"), 10, 64)
+	return err == nil && revision > 100
 }

@@ -160,6 +160,7 @@ func TestARevisionThatNoSignedNumberHolds(t *testing.T) {
 			`{"type":"ERROR","object":` + tooLarge("9223372036854775808") + "}\n"},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
+			t.Parallel() // reads wait for the revision
 			a := c.do("GET", widgetsPath+tt.query, nil, "")
 			expect(t, "code", a.code, tt.code)
 			expect(t, "answer", a.body, tt.body)

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -69,11 +70,14 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	known := contextOf(req)
 	r.struck, r.explained = known.struck, known.explained
 	err := s.serve(r)
+	if storage.IsTooLargeResourceVersion(err) && r.awaitRevision(err) {
+		err = s.serve(r)
+	}
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
 	}
 	s.gaps.note(err)
-	if err = orTimeout(req.Context(), orOutwaited(req, err)); err != nil {
+	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(r.w, req, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // Body is a test that is run again and again. It reports to t, and ends as a test does. The package
@@ -122,7 +123,7 @@ func (f *Failure) report() string {
 		fmt.Fprintf(&b, "explore: the test fails if\n    %s\n", strings.ReplaceAll(f.Explanation, "\n", "\n    and "))
 	}
 	fmt.Fprintf(&b, "%s\nTo run this again: explore.Replay(%q)", f.Log, f.Schedule)
-	return b.String()
+	return printable.Text(b.String())
 }
 
 // Find explores a test as Run does, and returns what it has found instead of failing. The errors are about

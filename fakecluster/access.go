@@ -10,6 +10,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // Access is what a user has asked a cluster for. It tells which Role the user needs.
@@ -91,7 +92,7 @@ func (d RoleDiff) String() string {
 			b.WriteString("\t" + auth.Compact(r) + "\n")
 		}
 	}
-	return b.String()
+	return printable.Text(b.String())
 }
 
 // CheckRole fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
@@ -48,7 +49,7 @@ func (d Delivery) String() string {
 		name = d.Namespace + "/" + d.Name
 	}
 	agent, _, _ := strings.Cut(d.UserAgent, "/")
-	return fmt.Sprintf("%s %s %s to %s", d.Type, d.Resource, name, agent)
+	return printable.Text(fmt.Sprintf("%s %s %s to %s", d.Type, d.Resource, name, agent))
 }
 
 // Hold begins to keep watch events back, also those of watches that begin later. There is one Hold at

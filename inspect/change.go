@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // FieldValue is the value of a field.
@@ -36,7 +38,9 @@ type FieldChange struct {
 // String shows the change on one line, such as
 //
 //	spec.replicas: 1 → 3
-func (c FieldChange) String() string {
+func (c FieldChange) String() string { return printable.Text(c.line()) }
+
+func (c FieldChange) line() string {
 	switch {
 	case c.Was == nil:
 		return fmt.Sprintf("%s: added %s", c.Path, show(c.Is))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // String says it in lines for a reader, without times:
@@ -56,7 +58,7 @@ func (e Explanation) String() string {
 	for _, w := range e.Warnings {
 		t.line("warning: %s", w)
 	}
-	return t.String()
+	return printable.Text(t.String())
 }
 
 type text struct{ strings.Builder }

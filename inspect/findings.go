@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // Findings are what may be the reason why a test failed: requests that were refused, conflicts,
@@ -44,6 +46,9 @@ func (f Findings) Lines() []string {
 	}
 	if len(out) > maxFindingLines {
 		out = append(out[:maxFindingLines-1], "  …")
+	}
+	for i, line := range out {
+		out[i] = printable.Text(line)
 	}
 	return out
 }

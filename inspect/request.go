@@ -7,6 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // Request is one request to a cluster.
@@ -167,5 +169,5 @@ func (r Request) String() string {
 	if r.Fault != "" {
 		fmt.Fprintf(&b, " (fault: %s)", r.Fault)
 	}
-	return b.String()
+	return printable.Text(b.String())
 }

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // History is the states of an object, the oldest first.
@@ -72,5 +74,5 @@ func (r Revision) String() string {
 	for _, change := range r.Changes {
 		b.WriteString("\n\t" + change.String())
 	}
-	return b.String()
+	return printable.Text(b.String())
 }

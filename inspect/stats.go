@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // Stats counts requests by client, verb and resource.
@@ -89,5 +91,5 @@ func (s Stats) String() string {
 		lines = append(lines, line+"\n")
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "")
+	return printable.Text(strings.Join(lines, ""))
 }

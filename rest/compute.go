@@ -20,6 +20,8 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/printable"
+	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -47,7 +49,8 @@ type computations struct {
 
 // computation is one of them.
 type computation struct {
-	of    string // the request, in words
+	of    string         // the request, in words
+	shown redact.Request // what decides what may be shown of the panic
 	began time.Time
 	done  chan struct{}
 
@@ -128,7 +131,7 @@ func (r *request) leave(c *computation) bool {
 	}
 	known := contextOf(r.http)
 	known.warnings.end()
-	c.of = r.String()
+	c.of, c.shown = printable.Text(r.String()), known.entry.Shown()
 	if all.late == nil {
 		all.late = map[*computation]bool{}
 	}
@@ -145,7 +148,7 @@ func (all *computations) end(c *computation) {
 		return
 	}
 	if p := c.panicked; p != nil && p.value != http.ErrAbortHandler {
-		klog.ErrorS(nil, "A request made the API server panic after it had been answered", "request", c.of, "panic", p.value, "stack", string(p.stack))
+		klog.ErrorS(nil, "A request made the API server panic after it had been answered", "request", c.of, "panic", c.shown.Text(p.String()), "stack", string(p.stack))
 	}
 	delete(all.late, c)
 	if len(all.late) == 0 && all.idle != nil {

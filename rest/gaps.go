@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // missingError says that a real server would serve what this one does not.
@@ -50,7 +52,7 @@ func (g *gaps) note(err error) {
 	defer g.mu.Unlock()
 	if !g.told[missing.message] && g.tell != nil {
 		g.told[missing.message] = true
-		g.tell(missing.message)
+		g.tell(printable.Text(missing.message))
 	}
 }
 
@@ -59,7 +61,7 @@ func (g *gaps) fail(message string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tell != nil {
-		g.tell(message)
+		g.tell(printable.Text(message))
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 func main() {
@@ -92,7 +93,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return succeeded
 	}
 	if !errors.Is(err, errFailed) {
-		fmt.Fprintln(stderr, "fakecluster:", err)
+		fmt.Fprintln(stderr, "fakecluster:", printable.Text(err.Error()))
 	}
 	if usage := (usageError{}); !started || errors.As(err, &usage) {
 		return wrongUsage

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -243,7 +244,7 @@ func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 		return failure
 	}
 	if s.Verb.Name == "log" {
-		p.log = append(p.log, fmt.Sprint(a.Body))
+		p.log = append(p.log, printable.Text(fmt.Sprint(a.Body)))
 	}
 	if s.As != "" {
 		answers[s.As] = a

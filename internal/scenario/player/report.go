@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -61,7 +62,7 @@ func (f *Failure) String() string {
 	if len(f.Log) > 0 {
 		b.WriteString("\n" + indent("the log of the scenario:\n"+strings.Join(f.Log, "\n")))
 	}
-	return b.String()
+	return printable.Text(b.String())
 }
 
 func indent(text string) string {

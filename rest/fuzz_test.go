@@ -290,7 +290,7 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		if waits(u) {
-			target += "&timeout=1ms"
+			target = strings.Replace(target, "?", "?timeout=1ms&", 1)
 		}
 		answered(t, c.serve(method, target, sent, []byte(widget("a"))), method+" "+target)
 	})

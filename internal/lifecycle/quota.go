@@ -16,26 +16,28 @@ func (r *Reactor) noteQuotas(list *tasks, c Change) {
 		return
 	}
 	if c.Resource == r.server.Quotas() {
-		r.server.ForgetQuota(c)
+		if c.Deleted {
+			r.server.Quota().Forget(c.Record.Key)
+		}
 		measure := task{measureQuota, c.Record.Key}
 		switch {
 		case c.Deleted:
 		case limits(c.Record.Value) != limits(c.Previous.Value):
 			list.add(measure.kind, measure.name)
-		case list.doing != measure && !r.server.IsQuotaExact(c.Record): // the controller has not written it
+		case list.doing != measure && !r.server.Quota().IsExact(c.Record): // the controller has not written it
 			r.doAt(measure, r.server.Now().Add(quotaResync))
 		}
 	}
 	list.add(measureQuota, c.Unmeasured...)
 	if !c.Charged {
-		keys, err := r.server.QuotasConcerned(c)
+		keys, err := r.server.Quota().Affected(c)
 		if err != nil {
 			klog.ErrorS(err, "The quotas that a write concerns are not known; the next related write tries again", "key", c.Record.Key)
 		}
 		list.add(measureQuota, keys...)
 	}
 	// A pod that is being deleted counts until its grace period is over.
-	keys, again := r.server.QuotasLater(c)
+	keys, again := r.server.Quota().Later(c)
 	for _, key := range keys {
 		r.doAt(task{measureQuota, key}, again)
 	}
@@ -58,7 +60,7 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 		return err
 	}
 	quota := obj.(*corev1.ResourceQuota)
-	changed, again, measured := r.server.MeasureQuota(quota)
+	changed, again, measured := r.server.Quota().Measure(quota)
 	if changed {
 		if err := r.server.Update(ctx, res, "status", was, quota); err != nil {
 			return err
@@ -77,7 +79,7 @@ func (r *Reactor) measureQuota(ctx context.Context, key string) error {
 	if changed && r.server.Revision() != began+1 || !changed && is.Revision != was.Revision {
 		return ErrConflict
 	}
-	r.server.MarkQuotaExact(is)
+	r.server.Quota().MarkExact(is)
 	if !again.IsZero() {
 		r.doAt(task{measureQuota, key}, again)
 	}

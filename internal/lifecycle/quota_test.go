@@ -35,13 +35,15 @@ var quotaKind = &fakeresource.Resource{Prefix: "/quotas/"}
 
 func (s *quotaServer) Quotas() *fakeresource.Resource { return quotaKind }
 func (s *quotaServer) Revision() int64                { return s.revision }
-func (s *quotaServer) MarkQuotaExact(q store.Record)  { s.exact = append(s.exact, q.Revision) }
+func (s *quotaServer) Quota() Measurer                { return s }
+func (s *quotaServer) MarkExact(q store.Record)       { s.exact = append(s.exact, q.Revision) }
 
 func (s *quotaServer) Now() metav1.Time { return metav1.Now() }
 
-func (s *quotaServer) IsQuotaExact(q store.Record) bool         { return slices.Contains(s.exact, q.Revision) }
-func (s *quotaServer) ForgetQuota(Change)                       {}
-func (s *quotaServer) QuotasLater(Change) ([]string, time.Time) { return nil, time.Time{} }
+func (s *quotaServer) IsExact(q store.Record) bool        { return slices.Contains(s.exact, q.Revision) }
+func (s *quotaServer) Forget(string)                      {}
+func (s *quotaServer) Later(Change) ([]string, time.Time) { return nil, time.Time{} }
+func (s *quotaServer) Affected(Change) ([]string, error)  { return nil, nil }
 
 func (s *quotaServer) Get(context.Context, *fakeresource.Resource, string, string) (runtime.Object, store.Record, error) {
 	q := &corev1.ResourceQuota{}
@@ -49,7 +51,7 @@ func (s *quotaServer) Get(context.Context, *fakeresource.Resource, string, strin
 	return q, s.quota, nil
 }
 
-func (s *quotaServer) MeasureQuota(q *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
+func (s *quotaServer) Measure(q *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
 	var now between
 	if len(s.between) > 0 {
 		now, s.between = s.between[0], s.between[1:]

@@ -76,27 +76,24 @@ type Server interface {
 
 	// Quotas are the ResourceQuotas.
 	Quotas() *resource.Resource
-	// QuotasConcerned returns the keys of the quotas whose use may change because of a change
-	// of another object.
-	QuotasConcerned(c Change) ([]string, error)
-	// QuotasLater returns the keys of the quotas of which less will be used at a later time,
-	// because of a change of an object, and that time.
-	QuotasLater(c Change) (keys []string, at time.Time)
-	// MeasureQuota sets the status of a quota to what its spec limits and to what is used, and
-	// tells whether anything has changed. If time alone makes a difference, again is when it does;
-	// otherwise it is zero. If MeasureQuota fails for some resources, it has measured the others.
-	MeasureQuota(q *corev1.ResourceQuota) (changed bool, again time.Time, err error)
-	// MarkQuotaExact says that the status of a quota is what has been measured, and IsQuotaExact
-	// reports whether it is. ForgetQuota forgets a quota that a change has removed.
-	MarkQuotaExact(q store.Record)
-	IsQuotaExact(q store.Record) bool
-	ForgetQuota(c Change)
+	// Quota measures them.
+	Quota() Measurer
 
 	// Tell says that a reaction has failed, about an object or what else its name says. The
 	// next related write tries again.
 	Tell(reaction, name string, err error)
 
 	Objects
+}
+
+// Measurer is what the controller of quotas calls: a [quota.Quotas].
+type Measurer interface {
+	Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error)
+	MarkExact(of store.Record)
+	IsExact(of store.Record) bool
+	Forget(key string)
+	Later(c write.Commit) (keys []string, at time.Time)
+	Affected(c write.Commit) ([]string, error)
 }
 
 // Objects are the records of all resources.

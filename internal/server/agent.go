@@ -72,7 +72,7 @@ func (r *reactions) keeperOf(res *resource.Resource) Agent {
 		return migrator
 	case schema.GroupResource{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}:
 		return policyController
-	case r.quotas.resource.GroupResource():
+	case r.quota.Resource.GroupResource():
 		return quotaController
 	}
 	return apiServer

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -21,6 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -141,6 +143,11 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	return k, nil
 }
 
+// resource returns the built-in resource of a name.
+func (k builtinKinds) resource(of schema.GroupResource) *resource.Resource {
+	return k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.GroupResource() == of })]
+}
+
 // New makes a cluster over a store. Start begins it. It fails if the options contradict each other,
 // or name what cannot be read.
 func New(s *store.Store, o Options, host Host) (*Cluster, error) {
@@ -188,8 +195,11 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	c.chain.current.Store(c.chain.with(&admission.Chain{}))
 	c.Kinds = forKinds{known, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
 	own.kinds = c.Kinds
-	quotas := newQuotas(known, own, kinds)
-	reactions := reactions{state: known, quotas: quotas, own: own, aggregate: c.Aggregate, tell: host.Tell}
+	quotas := quota.New(quota.Options{
+		Cluster: known, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
+		Limited: kinds.inTree.Configuration().Limited(), Releases: kinds.acting[lifecycle.ResourceQuotaController], Stage: own.stageQuota,
+	})
+	reactions := reactions{state: known, quota: quotas, own: own, aggregate: c.Aggregate, tell: host.Tell}
 	c.reactor = lifecycle.NewReactor(reactions, kinds.acting,
 		append(controller.New(forControllers{known, own, o.authenticationInfo}, kinds.acting), restorer{reactions, kinds.options})...)
 	*c.Writes = write.Pipeline{
@@ -198,9 +208,11 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
 		Cluster:   known,
 		Committed: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor}.committed,
-		Quotas:    quotas.charged(kinds.inTree),
 
 		MayCreate: host.MayCreate,
+	}
+	if kinds.inTree.ResourceQuota() {
+		c.Writes.Quota = quotas
 	}
 	return c, nil
 }

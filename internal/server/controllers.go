@@ -33,7 +33,7 @@ func (c forControllers) Of(v *resource.Version, record store.Record) (runtime.Ob
 	if err != nil {
 		return nil, err
 	}
-	return shown(v, current.Object)
+	return v.External(current.Object)
 }
 
 // Before is Of without the memory, which keeps only one state of each object.
@@ -42,7 +42,7 @@ func (c forControllers) Before(v *resource.Version, record store.Record) (runtim
 	if err != nil {
 		return nil, err
 	}
-	return shown(v, obj)
+	return v.External(obj)
 }
 
 func (c forControllers) Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error) {

@@ -8,8 +8,7 @@
 //   - state.go reads objects for admission (admission.Cluster).
 //   - kinds.go is what the code of built-in kinds works on (builtin.Cluster), plugins.go what the
 //     admission plugins do (intree.Cluster), and controllers.go what package controllers does.
-//   - reactions.go is what package lifecycle asks for (lifecycle.Server), quota.go its part about
-//     ResourceQuotas.
+//   - reactions.go is what package lifecycle asks for (lifecycle.Server).
 //
 // catalogue.go and admission.go keep what is served, and what judges writes, up to date with what
 // the store says. hooks.go has the clients of webhooks.

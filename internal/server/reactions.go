@@ -19,6 +19,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -26,11 +27,10 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// reactions implements lifecycle.Server: it reads and writes what the reactor wants. Its part about
-// ResourceQuotas is in quotas.
+// reactions implements lifecycle.Server: it reads and writes what the reactor wants.
 type reactions struct {
 	state
-	*quotas
+	quota     *quota.Quotas
 	own       *ownWrites
 	aggregate *aggregation.Registry
 	tell      func(message string)
@@ -47,6 +47,8 @@ func (r reactions) Catalogue() (*resource.Catalogue, error) { return r.catalogue
 
 func (r reactions) Namespaces() *resource.Resource  { return r.namespaces }
 func (r reactions) Definitions() *resource.Resource { return r.catalogue.definitions }
+func (r reactions) Quotas() *resource.Resource      { return r.quota.Resource }
+func (r reactions) Quota() lifecycle.Measurer       { return r.quota }
 func (r reactions) Now() metav1.Time                { return r.now() }
 func (r reactions) Revision() int64                 { return r.store.Revision() }
 
@@ -59,7 +61,7 @@ func (r reactions) Get(_ context.Context, res *resource.Resource, namespace, nam
 	obj = v.Codec.Copy(obj)
 	if res != r.catalogue.definitions { // whose internal type the reactor works on
 		// The reactor knows the types of clients, whatever the store has.
-		obj, err = shown(preferred(res), obj)
+		obj, err = preferred(res).External(obj)
 	}
 	return obj, record, err
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +52,7 @@ func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	return shown(v, obj)
+	return v.External(obj)
 }
 
 // read returns an object, of the type that the version's strategy works on, and its record. The object
@@ -88,22 +87,12 @@ func (c state) List(v *resource.Version, namespace string, selector labels.Selec
 		if selector != nil && !selector.Matches(labels.Set(metadata.GetLabels())) {
 			continue
 		}
-		if obj, err = shown(v, obj); err != nil {
+		if obj, err = v.External(obj); err != nil {
 			return nil, err
 		}
 		matching = append(matching, obj)
 	}
 	return matching, nil
-}
-
-// judged converts an object to the type that the version's strategy works on. It is the
-// reverse of shown.
-func judged(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
-	out := v.Codec.New()
-	if reflect.TypeOf(obj) == reflect.TypeOf(out) {
-		return obj, nil
-	}
-	return out, v.Codec.Objects().Convert(obj, out, nil)
 }
 
 // AuthenticateRequest implements builtin.Cluster.
@@ -113,25 +102,6 @@ func (c state) AuthenticateRequest(req *http.Request) (*authenticator.Response, 
 
 // Authorizer implements admission.Cluster.
 func (c state) Authorizer() authorizer.UnconditionalAuthorizer { return c.authorizer }
-
-// shown converts an object to the type of the version. Its strategy may work on an internal
-// type.
-func shown(v *resource.Version, obj runtime.Object) (runtime.Object, error) {
-	kind := v.Kind()
-	if obj.GetObjectKind().GroupVersionKind() == kind {
-		return obj, nil
-	}
-	objects := v.Codec.Objects()
-	out, err := objects.New(kind)
-	if err != nil {
-		return nil, err
-	}
-	if err := objects.Convert(obj, out, nil); err != nil {
-		return nil, err
-	}
-	out.GetObjectKind().SetGroupVersionKind(kind)
-	return out, nil
-}
 
 func (c state) HookClient(config webhook.ClientConfig, mutating bool) (*clientrest.RESTClient, error) {
 	return c.hooks.client(config, mutating)

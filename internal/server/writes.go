@@ -32,7 +32,7 @@ type ownWrites struct {
 // source makes the object of a write in each attempt. The pipeline may alter what obj returns.
 func source(obj func() runtime.Object) write.Source {
 	return func(v *resource.Version) (resource.Decoded, error) {
-		is, err := judged(v, obj())
+		is, err := v.Internal(obj())
 		return resource.Decoded{Object: is}, err
 	}
 }
@@ -98,6 +98,16 @@ func (o *ownWrites) stage(ctx context.Context, by Agent, w write.Request, obj ru
 		})
 	}
 	return update, nil
+}
+
+// stageQuota is quota.Options.Stage.
+func (o *ownWrites) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
+	by := apiServer
+	if release {
+		by = quotaController
+	}
+	w.Manager = by.manager
+	return o.stage(ctx, by, w, rq)
 }
 
 // inform adds to the context of a write what the code of a kind expects in the context of

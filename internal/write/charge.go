@@ -13,46 +13,39 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Quotas limit what the objects of a namespace use.
-type Quotas struct {
-	// Resource is that of the quotas.
-	Resource *resource.Resource
-	// Varies tells whether updates of the objects of a resource can change what they use.
-	Varies func(*resource.Resource) bool
-	// Always says that Account is asked about namespaces without quotas, too.
-	Always bool
-	// Account judges a write by the quotas of its namespace and says what it changes of them.
-	Account func(ctx context.Context, u Use, quotas []store.Record) (Account, error)
+// Quota limits what the objects of a namespace use (package quota). The pipeline calls it at two stages:
+// charge, before the commit, and commitCharged, which commits the write together with what it changes in
+// quotas.
+type Quota interface {
+	// Charge evaluates a write by the quotas of its namespace, and returns what it changes in them.
+	Charge(ctx context.Context, u Use) (Charge, error)
 }
 
 // Use is a write that may change how much of its quotas a namespace uses.
 type Use struct {
-	Resource *resource.Resource
-	// Judged is the write in the form that the plugin ResourceQuota judges; nil: the plugin does
-	// not see the write.
-	Judged *restadmission.Write
+	Resource  *resource.Resource
+	Namespace string
+	// Attributes returns the write as the plugin ResourceQuota gets it; nil: the plugin does
+	// not get the write.
+	Attributes func() *restadmission.Write
 	// Was is the record that the write replaces or removes; the zero value for a create.
 	Was store.Record
 	// Is is the new state of the object, which is not to be altered; nil for a delete.
 	Is runtime.Object
 }
 
-// Account is what a write changes in quotas.
-type Account struct {
-	// Charges are the updates that charge quotas before the write, and Releases those that
-	// bring them up to date after it. They commit together with the write.
-	Charges, Releases []store.Update
+// Charge is what a write changes in quotas. It commits together with the write, so that a write
+// that is refused later changes none.
+type Charge struct {
+	// Before are the updates that charge quotas before the write, and After those that release what the
+	// write no longer uses.
+	Before, After []store.Update
 	// Unmeasured are the keys of quotas that must be measured again after the write.
 	Unmeasured []string
-}
-
-// charge is what a write changes in quotas. It commits together with the write, so that a write
-// that is refused later changes none.
-type charge struct {
-	Account
-	charged bool   // quotas were asked, or there are none
-	quotas  string // what the keys of the namespace's quotas begin with; empty: none were asked
-	require []store.Precondition
+	// Keys is what the keys of the namespace's quotas begin with. Require has the conditions of the charge. If
+	// a quota has changed, the pipeline calls Charge again.
+	Keys    string
+	Require []store.Precondition
 }
 
 // use is a write that is about to commit. A create has no record, and a delete has no obj.
@@ -64,19 +57,27 @@ type use struct {
 
 func (u use) creates() bool { return u.was.Revision == 0 }
 
-// charge asks the quotas of the namespace whether they allow what the new state of an object
-// uses. It is the last stage before the commit, as upstream's plugin ResourceQuota is the last
-// one of admission. It also finds out what the quotas get back.
-func (a attempt) charge(u use) (charge, error) {
-	q := a.p.Quotas
-	if q == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
-		return charge{}, nil
+// charge has the quotas of the namespace evaluate the new state of an object. It is the last stage before
+// the commit, as upstream's plugin ResourceQuota is the last one of admission.
+func (a attempt) charge(u use) (Charge, error) {
+	if a.p.Quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
+		return Charge{}, nil
 	}
 	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
-		return charge{}, nil
+		return Charge{}, nil
+	}
+	of := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Was: u.was, Is: u.obj}
+	switch {
+	case u.creates():
+		of.Attributes = func() *restadmission.Write { return a.asked(admission.Create, u.obj, nil) }
+	case u.current != nil:
+		of.Attributes = func() *restadmission.Write { return a.asked(admission.Update, u.obj, u.current) }
 	}
 	for range maxAttempts {
-		c, err := a.chargeOnce(u)
+		c, err := a.p.Quota.Charge(a.ctx, of)
+		if err != nil {
+			a.explainPlugin("ResourceQuota", err)
+		}
 		if !errors.Is(err, ErrObsolete) { // a quota has changed since it was read
 			return c, err
 		}
@@ -84,42 +85,13 @@ func (a attempt) charge(u use) (charge, error) {
 			return c, err
 		}
 	}
-	return charge{}, errOvertaken
-}
-
-func (a attempt) chargeOnce(u use) (charge, error) {
-	q := a.p.Quotas
-	c := charge{charged: true, quotas: q.Resource.PrefixOf(a.request.Namespace)}
-	list, err := a.p.Store.List(c.quotas, store.ListOptions{})
-	if err != nil {
-		return c, err
-	}
-	updates := u.obj != nil && !u.creates()
-	if len(list.Records) > 0 || q.Always {
-		asked := Use{Resource: a.version.Resource, Was: u.was, Is: u.obj}
-		switch {
-		case u.creates():
-			asked.Judged = a.asked(admission.Create, u.obj, nil)
-		case u.current != nil:
-			asked.Judged = a.asked(admission.Update, u.obj, u.current)
-		}
-		if c.Account, err = q.Account(a.ctx, asked, list.Records); err != nil {
-			a.explainPlugin("ResourceQuota", err)
-			return c, err
-		}
-	}
-	if !updates || len(c.Charges) > 0 || q.Varies(a.version.Resource) {
-		// The controller that measures quotas relies on this: since a quota has had a limit, it
-		// has been charged for every object that was created, and knows of every one that is gone.
-		c.require = []store.Precondition{{Key: c.quotas, Revision: list.Revision, Prefix: true}}
-	}
-	return c, nil
+	return Charge{}, errOvertaken
 }
 
 // commitCharged commits a write together with what it changes in quotas, and returns that. If a
-// quota has changed meanwhile, it asks the quotas again, maxAttempts times at most. It commits nothing
+// quota has changed meanwhile, it charges the quotas again, maxAttempts times at most. It commits nothing
 // once the request has ended: its client may have another answer by now.
-func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Record, error)) (store.Record, charge, error) {
+func (a attempt) commitCharged(u use, c Charge, commit func(Charge) (store.Record, error)) (store.Record, Charge, error) {
 	for range maxAttempts {
 		if err := a.inTime(); err != nil {
 			return store.Record{}, c, err
@@ -136,22 +108,22 @@ func (a attempt) commitCharged(u use, c charge, commit func(charge) (store.Recor
 }
 
 // commitWith returns a write that commits together with the charge.
-func (c charge) commitWith(w store.Write) store.Write {
-	w.Before, w.After = c.Charges, c.Releases
-	w.Require = append(w.Require[:len(w.Require):len(w.Require)], c.require...)
+func (c Charge) commitWith(w store.Write) store.Write {
+	w.Before, w.After = c.Before, c.After
+	w.Require = append(w.Require[:len(w.Require):len(w.Require)], c.Require...)
 	return w
 }
 
 // noted returns a commit, with what it has done to its quotas.
-func (c charge) noted(of Commit) Commit {
-	of.Charged, of.Unmeasured = c.charged, c.Unmeasured
+func (c Charge) noted(of Commit) Commit {
+	of.Charged, of.Unmeasured = c.Keys != "", c.Unmeasured
 	return of
 }
 
-// isOutdated tells whether a commit failed because a quota has changed.
-func (c charge) isOutdated(err error) bool {
+// isOutdated reports whether a commit failed because a quota has changed.
+func (c Charge) isOutdated(err error) bool {
 	var changed *store.PreconditionError
-	return c.quotas != "" && errors.As(err, &changed) && strings.HasPrefix(changed.Key, c.quotas)
+	return c.Keys != "" && errors.As(err, &changed) && strings.HasPrefix(changed.Key, c.Keys)
 }
 
 // Stage carries out an update without its commit. It returns the update of the store, which

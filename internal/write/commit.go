@@ -70,7 +70,7 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	if err != nil {
 		return Result{}, err
 	}
-	record, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
+	record, charged, err := a.commitCharged(uses, charged, func(c Charge) (store.Record, error) {
 		return a.p.Store.Create(key, c.commitWith(a.toStore(text, encoded.Filled, require)))
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 		return record, nil
 	}
 	var committed store.Record
-	committed, charged, err = a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
+	committed, charged, err = a.commitCharged(uses, charged, func(c Charge) (store.Record, error) {
 		return a.p.Store.Update(record.Key, record.Revision, c.commitWith(a.toStore(text, encoded.Filled, require)))
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	if err != nil {
 		return record, err
 	}
-	gone, charged, err := a.commitCharged(uses, charged, func(c charge) (store.Record, error) {
+	gone, charged, err := a.commitCharged(uses, charged, func(c Charge) (store.Record, error) {
 		return a.p.Store.Delete(record.Key, record.Revision, c.commitWith(store.Write{
 			Make: func(revision int64) string {
 				history.From(a.ctx).Made(revision)

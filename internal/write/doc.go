@@ -19,7 +19,7 @@
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, claim.go, prepare.go (the kind's strategy, which also
 //     validates).
-//   - commit.go asks the quotas (charge.go), encodes the object, writes it to the store, and
+//   - commit.go charges the quotas (charge.go), encodes the object, writes it to the store, and
 //     calls Committed for what follows.
 //
 // An update adds load.go, and what makes the wanted object: update.go, patch.go or apply.go.
@@ -41,7 +41,8 @@
 //
 // # Quotas
 //
-// A write and the new status of the quotas that are charged for it commit in one instant. So
+// Package quota evaluates a write at the stage charge; what it changes in quotas commits with the write, at the
+// stage commitCharged. A write and the new status of the quotas that are charged for it commit in one instant. So
 // exactly as many concurrent creates succeed as the quota allows, and a write that fails leaves no
 // charge behind. What an update or a delete releases commits with it as well, right after it, so
 // that it costs no more if there are many objects. If a quota has changed since it was asked, the

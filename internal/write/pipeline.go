@@ -45,8 +45,8 @@ type Pipeline struct {
 	// Committed carries out what follows from a commit. It is called after each, before the write
 	// returns, without the client's cancellation.
 	Committed func(ctx context.Context, c Commit)
-	// Quotas limit what the objects of a namespace use; nil: nothing does.
-	Quotas *Quotas
+	// Quota limits what the objects of a namespace use; nil: nothing does.
+	Quota Quota
 	// MayCreate refuses an update or an apply that creates an object, which a client needs the
 	// right to create for; nil: every client may.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error

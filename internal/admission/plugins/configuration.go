@@ -101,5 +101,5 @@ func (c Configuration) of(plugin string) (io.Reader, error) {
 	return c.plugins.ConfigFor(plugin)
 }
 
-// LimitsResources reports whether there are resources that may not be used without a quota.
-func (c Configuration) LimitsResources() bool { return len(c.limited) > 0 }
+// Limited are the resources that may not be used without a quota.
+func (c Configuration) Limited() []quotaapi.LimitedResource { return c.limited }

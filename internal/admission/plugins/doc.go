@@ -13,6 +13,5 @@
 // order of a real server.
 //
 // ResourceQuota is not a Plugin, because a write commits together with what quotas are
-// charged for it, see package write. [Quotas] does what upstream's plugin and
-// resourcequota-controller do: it measures what an object uses, and what is used of a quota.
+// charged for it, see package quota.
 package plugins

@@ -1,4 +1,4 @@
-package plugins
+package quota
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	upstream "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	quotaapi "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
 	quota "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/apiserver/pkg/quota/v1/generic"
+	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/klog/v2"
@@ -27,39 +30,42 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
 )
 
-// QuotaCluster is what measuring the use of quotas needs of the server.
-type QuotaCluster interface {
-	admission.Cluster
-	// Stored returns the objects of a namespace as they are worked on, of an internal type for
-	// most built-in kinds.
-	Stored(r *resource.Resource, namespace string) ([]runtime.Object, error)
-	// Count returns how many objects there are in a namespace.
-	Count(r *resource.Resource, namespace string) (int, error)
+// evaluators say what objects use of quotas, by upstream's evaluators. They have no state: what is used is in
+// the status of a quota.
+type evaluators struct {
+	cluster admission.Cluster
+	store   *store.Store
+	memory  *resource.Memory
+	limited []quotaapi.LimitedResource
 }
 
-// Quotas measure what ResourceQuotas limit, by upstream's evaluators. They have no state: what
-// is used stands in the status of a quota.
-//
-// Upstream's plugin writes that status before the object, so that it charges for an object that
-// is then not stored. Here the caller commits both together.
-type Quotas struct {
-	cluster QuotaCluster
-	config  Configuration
+// stored returns the objects of a namespace as strategies see them, of an internal type for most built-in
+// kinds.
+func (q evaluators) stored(r *resource.Resource, namespace string) ([]runtime.Object, error) {
+	list, err := q.store.List(r.PrefixOf(namespace), store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return q.memory.DecodeAll(r.Storage, list.Records)
 }
 
-// NewQuotas returns the quotas of a cluster.
-func NewQuotas(c QuotaCluster, config Configuration) Quotas { return Quotas{c, config} }
+// count returns how many objects are in a namespace.
+func (q evaluators) count(r *resource.Resource, namespace string) (int, error) {
+	scan, err := q.store.Scan(r.PrefixOf(namespace), store.ListOptions{Limit: 1})
+	return scan.Len() + int(scan.Remaining), err
+}
 
-// Charge judges a write by all quotas of its namespace, as the plugin ResourceQuota does. It
+// charge evaluates a write by all quotas of its namespace, as the plugin ResourceQuota does. It
 // returns those that must be charged, with their new status. It does not alter the given ones.
-func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]corev1.ResourceQuota, error) {
+func (q evaluators) charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]corev1.ResourceQuota, error) {
 	evaluator := q.evaluator(a.GetResource().GroupResource())
 	if evaluator == nil || !evaluator.Handles(a) {
 		return nil, nil
 	}
-	after, err := resourcequota.CheckRequest(quotas, a, evaluator, q.config.limited)
+	after, err := resourcequota.CheckRequest(quotas, a, evaluator, q.limited)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +78,8 @@ func (q Quotas) Charge(a upstream.Attributes, quotas []corev1.ResourceQuota) ([]
 	return charged, nil
 }
 
-// Effect is the effect of an update or a delete of an object on a quota.
-type Effect struct {
+// effect is what an update or a delete of an object on a quota.
+type effect struct {
 	// Changes says that more or less of the quota is used afterwards, or may be.
 	Changes bool
 	// Exact says that Used is what is used afterwards, if the status of the quota was right
@@ -82,20 +88,20 @@ type Effect struct {
 	Used  corev1.ResourceList
 }
 
-// Effect returns the effect of an update or a delete of an object on a quota; is is nil for a
-// delete. If ChangesUsage is false for the resource, was may be nil. Charge is for creates.
-func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (Effect, error) {
+// effect returns the effect of an update or a delete of an object on a quota; is is nil for a
+// delete. If changesUsage is false for the resource, was may be nil. Charge is for creates.
+func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (effect, error) {
 	evaluator, hard := q.evaluator(of), quota.ResourceNames(rq.Status.Hard)
 	if evaluator == nil {
-		return Effect{}, nil
+		return effect{}, nil
 	}
 	limits := evaluator.MatchingResources(hard)
 	if len(limits) == 0 {
-		return Effect{}, nil
+		return effect{}, nil
 	}
 	if q.limitsDevices(hard) {
 		// What a ResourceClaim uses depends on pods and DeviceClasses.
-		return Effect{Changes: true}, nil
+		return effect{Changes: true}, nil
 	}
 	var after corev1.ResourceList
 	before, err := usageUnder(evaluator, rq, was)
@@ -103,14 +109,14 @@ func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *core
 		after, err = usageUnder(evaluator, rq, is)
 	}
 	if err != nil {
-		return Effect{}, err
+		return effect{}, err
 	}
 	if quota.Equals(before, after) {
 		// A pod may have stopped counting because time has passed, and the quota may not say
 		// so yet.
-		return Effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
+		return effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
 	}
-	e := Effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
+	e := effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
 	for name, difference := range quota.Mask(quota.Subtract(after, before), limits) {
 		used, known := rq.Status.Used[name]
 		used = used.DeepCopy()
@@ -122,12 +128,12 @@ func (q Quotas) Effect(of schema.GroupResource, was, is runtime.Object, rq *core
 }
 
 // limitsDevices tells whether a quota limits what ResourceClaims use.
-func (q Quotas) limitsDevices(hard []corev1.ResourceName) bool {
+func (q evaluators) limitsDevices(hard []corev1.ResourceName) bool {
 	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
 }
 
-// SameUse tells whether the same is used of two quotas.
-func SameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
+// sameUse tells whether the same is used of two quotas.
+func sameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
 
 // countsUntil returns when a pod that is being deleted stops counting for quotas; zero: it
 // counts as long as it exists.
@@ -139,9 +145,9 @@ func countsUntil(obj runtime.Object) time.Time {
 	return m.GetDeletionTimestamp().Add(time.Duration(*m.GetDeletionGracePeriodSeconds()) * time.Second)
 }
 
-// CountsLess returns the next time after now at which one of these pods stops counting for quotas;
+// countsLess returns the next time after now at which one of these pods stops counting for quotas;
 // zero: there is none.
-func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
+func countsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	for _, pod := range pods {
 		if until := countsUntil(pod); until.After(now) && (next.IsZero() || until.Before(next)) {
 			next = until
@@ -150,14 +156,14 @@ func CountsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	return next
 }
 
-// Limits tells whether a quota, as it was last measured, limits what objects of a resource use.
-func (q Quotas) Limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
+// limits tells whether a quota, as it was last measured, limits what objects of a resource use.
+func (q evaluators) limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
 	evaluator := q.evaluator(of)
 	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
 }
 
-// LimitsPods tells whether a quota limits what pods use.
-func (q Quotas) LimitsPods(rq *corev1.ResourceQuota) bool {
+// limitsPods tells whether a quota limits what pods use.
+func (q evaluators) limitsPods(rq *corev1.ResourceQuota) bool {
 	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
 }
 
@@ -170,9 +176,9 @@ func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object)
 	return e.Usage(obj)
 }
 
-// ChangesUsage tells whether updates of objects can change what they use. Of other kinds the
+// changesUsage tells whether updates of objects can change what they use. Of other kinds the
 // number of objects counts and nothing else.
-func ChangesUsage(of schema.GroupResource) bool {
+func changesUsage(of schema.GroupResource) bool {
 	switch of {
 	case pods, services, claims, resourceClaims:
 		return true
@@ -180,10 +186,10 @@ func ChangesUsage(of schema.GroupResource) bool {
 	return false
 }
 
-// Measure sets the status of a quota to what its spec limits and to what is used, and tells
+// measure sets the status of a quota to what its spec limits and to what is used, and tells
 // whether anything has changed. It does what resourcequota-controller does. If it fails for some
 // resources, it has measured the others.
-func (q Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, err error) {
+func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) {
 	hard := quota.Add(corev1.ResourceList{}, rq.Spec.Hard)
 	used := quota.Add(corev1.ResourceList{}, rq.Status.Used)
 	measured, err := quota.CalculateUsage(rq.Namespace, rq.Spec.Scopes, hard, q.registry(rq.Spec.Hard), rq.Spec.ScopeSelector)
@@ -214,7 +220,7 @@ var aliases = map[schema.GroupResource]corev1.ResourceName{
 }
 
 // evaluator says what an object of a resource uses; nil: nothing that could be limited.
-func (q Quotas) evaluator(of schema.GroupResource) quota.Evaluator {
+func (q evaluators) evaluator(of schema.GroupResource) quota.Evaluator {
 	if _, ignored := install.DefaultIgnoredResources()[of]; ignored {
 		return nil
 	}
@@ -232,7 +238,7 @@ func (q Quotas) evaluator(of schema.GroupResource) quota.Evaluator {
 }
 
 // registry has the evaluators of what a quota limits.
-func (q Quotas) registry(hard corev1.ResourceList) quota.Registry {
+func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
 	of := []schema.GroupResource{pods, services, claims, resourceClaims}
 	for gr := range aliases {
 		of = append(of, gr)
@@ -258,14 +264,15 @@ func (q Quotas) registry(hard corev1.ResourceList) quota.Registry {
 
 // resourceClaimEvaluator returns the evaluator of ResourceClaims. Upstream feeds it by
 // informers.
-func (q Quotas) resourceClaimEvaluator() quota.Evaluator {
+func (q evaluators) resourceClaimEvaluator() quota.Evaluator {
 	classes := extendedresourcecache.NewExtendedResourceCache(klog.Background())
-	for _, class := range (indexer{cluster: q.cluster, kind: resourcev1.SchemeGroupVersion.WithKind("DeviceClass")}).List() {
+	// Upstream's evaluators have no way to report an error of a list.
+	all, _ := q.list(resourcev1.GroupName, "deviceclasses", "")
+	for _, class := range all {
 		classes.OnAdd(class, true)
 	}
-	all := indexer{cluster: q.cluster, kind: resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")}
 	ofPod := func(namespace string, pod types.UID) ([]*resourcev1.ResourceClaim, error) {
-		objects, err := all.in(namespace)
+		objects, err := q.list(resourcev1.GroupName, "resourceclaims", namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -280,11 +287,50 @@ func (q Quotas) resourceClaimEvaluator() quota.Evaluator {
 		}
 		return owned, nil
 	}
-	return core.NewResourceClaimEvaluator(q.lister, classes, factory{cluster: q.cluster}.Core().V1().Pods().Lister(), ofPod)
+	return core.NewResourceClaimEvaluator(q.lister, classes, podLister{evaluators: q}, ofPod)
+}
+
+// list returns the objects of a kind in its version v1; none if that is not served.
+func (q evaluators) list(group, plural, namespace string) ([]runtime.Object, error) {
+	r := q.cluster.Catalogue().Resource(group, plural)
+	if r == nil || r.Version("v1") == nil {
+		return nil, nil
+	}
+	return q.cluster.List(r.Version("v1"), namespace, nil)
+}
+
+// podLister reads pods one by one. Evaluators do not list pods through it.
+type podLister struct {
+	corev1listers.PodLister
+	evaluators evaluators
+}
+
+// Pods implements corev1listers.PodLister.
+func (l podLister) Pods(namespace string) corev1listers.PodNamespaceLister {
+	return podsOfNamespace{evaluators: l.evaluators, namespace: namespace}
+}
+
+type podsOfNamespace struct {
+	corev1listers.PodNamespaceLister
+	evaluators evaluators
+	namespace  string
+}
+
+// Get implements corev1listers.PodNamespaceLister.
+func (l podsOfNamespace) Get(name string) (*corev1.Pod, error) {
+	r := l.evaluators.served(pods)
+	if r == nil {
+		return nil, apierrors.NewNotFound(pods, name)
+	}
+	pod, err := l.evaluators.cluster.Get(r.Version("v1"), l.namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return pod.(*corev1.Pod), nil
 }
 
 // served returns a resource in the catalogue; nil: there is none.
-func (q Quotas) served(of schema.GroupResource) *resource.Resource {
+func (q evaluators) served(of schema.GroupResource) *resource.Resource {
 	r := q.cluster.Catalogue().Resource(of.Group, of.Resource)
 	if r == nil || !r.Namespaced {
 		return nil
@@ -293,27 +339,27 @@ func (q Quotas) served(of schema.GroupResource) *resource.Resource {
 }
 
 // lister lists the objects of a resource for an evaluator.
-func (q Quotas) lister(of schema.GroupVersionResource) (cache.GenericLister, error) {
+func (q evaluators) lister(of schema.GroupVersionResource) (cache.GenericLister, error) {
 	return storedLister{q, of.GroupResource()}, nil
 }
 
 // placeholders list as many objects as there are, for an evaluator that counts and does not look
 // at them.
-func (q Quotas) placeholders(of schema.GroupResource) generic.ListFuncByNamespace {
+func (q evaluators) placeholders(of schema.GroupResource) generic.ListFuncByNamespace {
 	return func(namespace string) ([]runtime.Object, error) {
 		r := q.served(of)
 		if r == nil {
 			return nil, nil
 		}
-		n, err := q.cluster.Count(r, namespace)
+		n, err := q.count(r, namespace)
 		return make([]runtime.Object, n), err
 	}
 }
 
 // storedLister lists what is stored now.
 type storedLister struct {
-	quotas Quotas
-	of     schema.GroupResource
+	evaluators evaluators
+	of         schema.GroupResource
 }
 
 // List implements cache.GenericLister.
@@ -337,11 +383,11 @@ type storedNamespaceLister struct {
 
 // List implements cache.GenericNamespaceLister. Evaluators ask for everything.
 func (l storedNamespaceLister) List(labels.Selector) ([]runtime.Object, error) {
-	r := l.quotas.served(l.of)
+	r := l.evaluators.served(l.of)
 	if r == nil {
 		return nil, nil
 	}
-	return l.quotas.cluster.Stored(r, l.namespace)
+	return l.evaluators.stored(r, l.namespace)
 }
 
 // Get implements cache.GenericNamespaceLister. Evaluators list only.

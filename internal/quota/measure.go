@@ -1,0 +1,168 @@
+package quota
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+
+	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// exact has the revisions of quotas, by key, at which their status is what a measurement
+// would find. Other quotas are measured before their status is changed by adding or
+// subtracting.
+//
+// A revision is set by the controller, and advanced under the lock of the store; the mutex is
+// held for a look-up only.
+type exact struct {
+	mu sync.Mutex
+	at map[string]int64
+}
+
+func (e *exact) set(key string, revision int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.at[key] = revision
+}
+
+func (e *exact) is(key string, revision int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.at[key] == revision
+}
+
+// advance records that a quota is as exact at a revision as it was at an earlier one.
+func (e *exact) advance(key string, from, to int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.at[key] == from {
+		e.at[key] = to
+	}
+}
+
+func (e *exact) forget(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.at, key)
+}
+
+// Measure sets the status of a quota to what its spec limits and to what is used, and reports
+// whether anything has changed. If time alone makes a difference, again is when it does; otherwise it is
+// zero. If Measure fails for some resources, it has measured the others.
+func (q *Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error) {
+	changed, err = q.measure(rq)
+	if err != nil || !q.limitsPods(rq) {
+		return changed, again, err
+	}
+	all, err := q.stored(q.served(pods), rq.Namespace)
+	return changed, countsLess(q.Cluster.Now(), all...), err
+}
+
+// MarkExact records that the status of a quota is what a measurement has found.
+func (q *Quotas) MarkExact(of store.Record) { q.exact.set(of.Key, of.Revision) }
+
+// IsExact reports whether a measurement would find the status of a quota.
+func (q *Quotas) IsExact(of store.Record) bool { return q.exact.is(of.Key, of.Revision) }
+
+// Forget forgets a quota that is deleted.
+func (q *Quotas) Forget(key string) { q.exact.forget(key) }
+
+// Later returns the keys of the quotas of which less is used at a later time, because a commit has begun
+// the graceful deletion of a pod, and that time.
+func (q *Quotas) Later(c write.Commit) (keys []string, at time.Time) {
+	if c.Deleted || c.Resource.GroupResource() != pods {
+		return nil, at
+	}
+	list, err := q.Store.List(q.Resource.PrefixOf(c.Namespace), store.ListOptions{})
+	if err != nil || len(list.Records) == 0 || !isBeingDeleted(c.Record.Value) {
+		return nil, at
+	}
+	pod, err := q.Memory.Decode(c.Resource.Storage, c.Record)
+	if err != nil {
+		return nil, at
+	}
+	if at = countsLess(q.Cluster.Now(), pod.Object); at.IsZero() {
+		return nil, at
+	}
+	for _, record := range list.Records {
+		if rq, err := q.decode(record); err == nil && q.limitsPods(rq) {
+			keys = append(keys, record.Key)
+		}
+	}
+	return keys, at
+}
+
+// isBeingDeleted reports whether the JSON of an object says when it is deleted. Most objects do not have the
+// word at all, and are not parsed.
+func isBeingDeleted(text string) bool {
+	return strings.Contains(text, `"deletionTimestamp"`) && metadata.Get(text, "deletionTimestamp").Exists()
+}
+
+// definitions are the resource whose objects define the kinds that a quota may count.
+var definitions = apiextensions.Resource("customresourcedefinitions")
+
+// Affected returns the keys of the quotas whose use may have changed with a commit that has not charged
+// them.
+func (q *Quotas) Affected(c write.Commit) ([]string, error) {
+	if c.Resource.GroupResource() == definitions {
+		return q.naming("count/" + c.Name)
+	}
+	updated := !c.Deleted && c.Previous.Revision != 0
+	if c.Namespace == "" || !c.Deleted && !(updated && changesUsage(c.Resource.GroupResource())) {
+		return nil, nil
+	}
+	list, err := q.Store.List(q.Resource.PrefixOf(c.Namespace), store.ListOptions{})
+	if err != nil || len(list.Records) == 0 {
+		return nil, err
+	}
+	affects := func(rq *corev1.ResourceQuota) (bool, error) {
+		return q.limits(rq, c.Resource.GroupResource()), nil
+	}
+	if updated {
+		v := c.Resource.Storage
+		was, err := q.Memory.Decode(v, c.Previous)
+		if err != nil {
+			return nil, err
+		}
+		is, err := q.Memory.Decode(v, c.Record)
+		if err != nil {
+			return nil, err
+		}
+		affects = func(rq *corev1.ResourceQuota) (bool, error) {
+			effect, err := q.effect(c.Resource.GroupResource(), was.Object, is.Object, rq)
+			return effect.Changes, err
+		}
+	}
+	var keys []string
+	for _, record := range list.Records {
+		rq, err := q.decode(record)
+		if err != nil {
+			return keys, err
+		}
+		affected, err := affects(rq)
+		if err != nil {
+			return keys, err
+		}
+		if affected {
+			keys = append(keys, record.Key)
+		}
+	}
+	return keys, nil
+}
+
+// naming returns the keys of the quotas in all namespaces that name a resource.
+func (q *Quotas) naming(name string) ([]string, error) {
+	list, err := q.Store.List(q.Resource.Prefix, store.ListOptions{})
+	var keys []string
+	for _, record := range list.Records {
+		if strings.Contains(record.Value, `"`+name+`"`) {
+			keys = append(keys, record.Key)
+		}
+	}
+	return keys, err
+}

@@ -16,8 +16,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/history"
-	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -30,7 +30,7 @@ type agentLog struct {
 }
 
 // Write implements server.Log.
-func (l agentLog) Write(ctx context.Context, by server.Agent, verb string, w write.Request,
+func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	entry := l.history.Begin(ofController(ctx, by, verb, w), 0)
 	defer func() {
@@ -42,7 +42,7 @@ func (l agentLog) Write(ctx context.Context, by server.Agent, verb string, w wri
 }
 
 // Stage implements server.Log.
-func (l agentLog) Stage(ctx context.Context, by server.Agent, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
+func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
 	entry := l.history.Prepare(ofController(ctx, by, verb, w))
 	ctx = history.With(ctx, entry)
 	return ctx, func(result func() (write.Result, error)) {
@@ -54,7 +54,7 @@ func (l agentLog) Stage(ctx context.Context, by server.Agent, verb string, w wri
 
 // audited makes an event of a write, which run carries out in the context with the event. The event
 // is what the request would have that a real controller sends.
-func (l agentLog) audited(ctx context.Context, by server.Agent, verb string, w write.Request,
+func (l agentLog) audited(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	if l.trail == nil {
 		return run(ctx)

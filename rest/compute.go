@@ -19,7 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -248,5 +248,5 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 
 // collectsGarbage reports whether the garbage collector is among the controllers that act.
 func (o Options) collectsGarbage() bool {
-	return slices.Contains(o.Controllers, string(lifecycle.GarbageCollector))
+	return slices.Contains(o.Controllers, string(controller.GarbageCollector))
 }

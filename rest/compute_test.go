@@ -302,9 +302,9 @@ func TestTheDeletionOfANamespaceOutlastsItsRequest(t *testing.T) {
 // a controller reads it.
 func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 	for _, tt := range []struct{ path, object, content, step string }{
-		{"/api/v1/namespaces", `{"metadata":{"name":"a","uid":""}}`, "/api/v1/namespaces/a/configmaps", "finishNamespace"},
-		{definitionsPath, definition(t, "widgets"), widgetsPath, "finishDefinition"},
-		{configMapsPath, `{"metadata":{"name":"a"}}`, configMapsPath, "collectGarbage"},
+		{"/api/v1/namespaces", `{"metadata":{"name":"a","uid":""}}`, "/api/v1/namespaces/a/configmaps", "controller.syncNamespace"},
+		{definitionsPath, definition(t, "widgets"), widgetsPath, "controller.syncDeletedDefinition"},
+		{configMapsPath, `{"metadata":{"name":"a"}}`, configMapsPath, "controller.(*collector).collectGarbage"},
 	} {
 		t.Run(tt.step, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 				c := startInProcess(t, func(o *rest.Options, _ *store.Options) {
 					o.Controllers = append(o.Controllers, "garbage-collector-controller")
 					o.Now = func() time.Time {
-						if until := release.Load(); until != nil && isCalledBy("lifecycle.(*Reactor)."+tt.step) {
+						if until := release.Load(); until != nil && isCalledBy(tt.step) {
 							<-*until
 						}
 						return time.Now()
@@ -323,9 +323,9 @@ func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 				content := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"a","uid":%q}]}}`,
 					gjson.Get(owner.body, "metadata.uid").Str)
 				switch tt.step {
-				case "finishDefinition":
+				case "controller.syncDeletedDefinition":
 					content = widget("b")
-				case "finishNamespace":
+				case "controller.syncNamespace":
 					content = `{"metadata":{"name":"b"}}`
 				}
 				if a := c.serve("POST", tt.content, jsonBody, []byte(content)); a.code != 201 {

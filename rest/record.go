@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
-	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -138,7 +138,7 @@ func tellFailure(ctx context.Context, status *metav1.Status) {
 
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
-func ofController(ctx context.Context, by server.Agent, verb string, w write.Request) inspect.Request {
+func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
 	of := w.Version.Resource
 	q := inspect.Request{
 		Cause: history.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,

@@ -13,9 +13,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/history"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -110,7 +110,7 @@ type Options struct {
 // ControllerNames returns the names that Options.Controllers may have.
 func ControllerNames() []string {
 	var names []string
-	for _, c := range lifecycle.AllControllers() {
+	for _, c := range controller.All() {
 		names = append(names, string(c))
 	}
 	return names

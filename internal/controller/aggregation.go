@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	rbacv1apply "k8s.io/client-go/applyconfigurations/rbac/v1"
 )
 
@@ -15,18 +14,18 @@ var clusterRoles = kind{rbacv1.GroupName, "clusterroles"}
 // aggregation gives ClusterRoles with an aggregationRule the rules of those that it selects.
 func aggregation() *controller {
 	return &controller{
-		account: "clusterrole-aggregation-controller",
-		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, _ change, add func(namespace, name string)) error {
+		identity: ServiceAccount("clusterrole-aggregation-controller"),
+		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, _ change) error {
 			roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
 			for _, role := range roles {
 				if role.AggregationRule != nil {
-					add("", role.Name)
+					s.enqueue(key{name: role.Name})
 				}
 			}
 			return err
 		}}},
-		keep: func(s *step, key types.NamespacedName) error {
-			role, err := find[*rbacv1.ClusterRole](s, clusterRoles, "", key.Name)
+		sync: func(s *step, k key) error {
+			role, err := find[*rbacv1.ClusterRole](s, clusterRoles, "", k.name)
 			if err != nil || role == nil || role.AggregationRule == nil {
 				return err
 			}

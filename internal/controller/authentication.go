@@ -36,32 +36,33 @@ const expiredFor = 5 * time.Minute
 // other servers have published, and restores what somebody changes or deletes.
 func authenticationTrust() *controller {
 	return &controller{
-		first: func(s *step, add func(namespace, name string)) {
-			if len(s.of.server.AuthenticationInfo()) > 0 {
-				add(authenticationInfo.Namespace, authenticationInfo.Name)
+		identity: APIServer,
+		first: func(s *step) {
+			if len(s.server.AuthenticationInfo()) > 0 {
+				s.enqueue(key{namespace: authenticationInfo.Namespace, name: authenticationInfo.Name})
 			}
 		},
-		follows: []followed{{kind: configMaps, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+		follows: []followed{{kind: configMaps, concerns: func(s *step, c change) error {
 			if c.Name == authenticationInfo.Name && c.Namespace == authenticationInfo.Namespace {
-				add(c.Namespace, c.Name)
+				s.enqueue(c.key())
 			}
 			return nil
 		}}},
-		keep: func(s *step, key types.NamespacedName) error {
-			current, err := find[*corev1.ConfigMap](s, configMaps, key.Namespace, key.Name)
+		sync: func(s *step, k key) error {
+			current, err := find[*corev1.ConfigMap](s, configMaps, k.namespace, k.name)
 			if err != nil {
 				return err
 			}
-			mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+			mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: k.name}}
 			if current != nil {
 				mended = current.DeepCopy()
 			}
-			if mended.Data, err = combinedInfo(mended.Data, s.of.server.AuthenticationInfo(), s.now()); err != nil {
+			if mended.Data, err = combinedInfo(mended.Data, s.server.AuthenticationInfo(), s.now()); err != nil {
 				return err
 			}
 			switch {
 			case current == nil:
-				return s.create(configMaps, key.Namespace, mended)
+				return s.create(configMaps, k.namespace, mended)
 			case maps.Equal(current.Data, mended.Data):
 				return nil
 			}

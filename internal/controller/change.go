@@ -3,19 +3,21 @@ package controller
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
-	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // change is a change of an object, which is decoded only if the controller asks for it.
 type change struct {
-	lifecycle.Change
-	server  Server
-	version *resource.Version
-	obj     runtime.Object // the object, if there is no Change: it is there already when the controller begins
+	write.Commit
+	server *Server
+	kind   kind
+	obj    runtime.Object // the object, if there is no Commit: it exists when the controller begins
 }
 
-// created tells whether the object is new to the controller.
+// key is the key of the object.
+func (c change) key() key { return key{namespace: c.Namespace, name: c.Name} }
+
+// created reports whether the object is new to the controller.
 func (c change) created() bool { return c.Previous.Value == "" }
 
 // is returns the object as it is, or nil if it has been deleted.
@@ -26,7 +28,15 @@ func is[T runtime.Object](c change) (now T, err error) {
 	if c.Deleted {
 		return now, nil
 	}
-	obj, err := c.server.Of(c.version, c.Record)
+	v, err := c.server.version(c.kind)
+	if err != nil {
+		return now, err
+	}
+	current, err := c.server.Memory.Decode(v, c.Record)
+	if err != nil {
+		return now, err
+	}
+	obj, err := v.External(current.Object)
 	if err != nil {
 		return now, err
 	}
@@ -38,7 +48,15 @@ func was[T runtime.Object](c change) (before T, err error) {
 	if c.created() {
 		return before, nil
 	}
-	obj, err := c.server.Before(c.version, c.Previous)
+	v, err := c.server.version(c.kind)
+	if err != nil {
+		return before, err
+	}
+	obj, err := v.Codec.DecodeStored(c.Previous) // the memory has one state of each object only
+	if err != nil {
+		return before, err
+	}
+	obj, err = v.External(obj)
 	if err != nil {
 		return before, err
 	}

@@ -1,120 +1,64 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/store"
 )
 
-// Server is what controllers need of the server.
-type Server interface {
-	// Cluster reads objects.
-	Cluster() admission.Cluster
-	// Catalogue returns the catalogue of the definitions that are in the store now.
-	Catalogue() (*resource.Catalogue, error)
-	// Read returns the record of a key.
-	Read(key string) (store.Record, error)
-	// Revision returns the revision of the newest write.
-	Revision() int64
-	// Of returns the object of a record as a version shows it. It must not be altered. Before
-	// does so for a record that is not the present one.
-	Of(v *resource.Version, record store.Record) (runtime.Object, error)
-	Before(v *resource.Version, record store.Record) (runtime.Object, error)
-	// Run carries out a write of a controller with a service account in kube-system, or of the
-	// server itself for the empty name. It fails with lifecycle.ErrConflict if a precondition
-	// does not hold.
-	Run(ctx context.Context, account, verb string, w write.Request) (write.Result, error)
-
-	// AuthenticationInfo is the data that the server adds to the ConfigMap
-	// extension-apiserver-authentication; nil: it adds nothing.
-	AuthenticationInfo() map[string]string
-	// RootCA returns the certificate of the authority that signs the server's certificates, as
-	// PEM.
-	RootCA() ([]byte, error)
-	// RepackSubsets puts the subsets of Endpoints into their canonical form.
-	//lint:ignore SA1019 the controller is still there
-	RepackSubsets([]corev1.EndpointSubset) []corev1.EndpointSubset
-}
-
-// New makes those controllers of this package that act in a server. Those that are part of
-// kube-apiserver itself always act.
-func New(s Server, acting lifecycle.Controllers) []lifecycle.Keeper {
-	var all []lifecycle.Keeper
-	add := func(name lifecycle.Controller, of func() *controller) {
-		c := of()
-		c.name, c.server = name, s
-		all = append(all, c)
-	}
-	for _, name := range lifecycle.AllControllers() {
-		if of := makers[name]; of != nil && acting[name] {
-			add(name, of)
-		}
-	}
-	add(lifecycle.AuthenticationTrust, authenticationTrust)
-	add(lifecycle.PriorityAndFairness, danglingSchemas)
-	return all
-}
-
-// makers make the controllers. Each cluster has its own, because some remember what they
-// have seen.
-var makers = map[lifecycle.Controller]func() *controller{
-	lifecycle.ServiceAccountController: serviceAccounts,
-	lifecycle.RootCAPublisher:          rootCA,
-	lifecycle.RoleAggregation:          aggregation,
-	lifecycle.EndpointsController:      endpoints,
-	lifecycle.EndpointSliceController:  slicesController,
-	lifecycle.DisruptionController:     disruption,
-	lifecycle.PVCProtection:            claimProtection,
-	lifecycle.PVProtection:             volumeProtection,
-	lifecycle.TTLAfterFinished:         ttlAfterFinished,
-	lifecycle.CSRCleaner:               requestCleaner,
-}
-
-// controller is a controller of kube-controller-manager, or of kube-apiserver. It is a
-// lifecycle.Keeper.
+// controller is a controller of kube-controller-manager, or of kube-apiserver.
 type controller struct {
-	name    lifecycle.Controller
-	server  Server
-	account string // its service account in kube-system; empty: it is part of kube-apiserver
+	name Name // by the table
+	// identity is who makes its writes.
+	identity Identity
 
-	// follows has the resources whose changes the controller looks at.
+	// follows has the kinds whose changes the controller follows.
 	follows []followed
-	// first adds keys that the controller has to look at when it begins to act, beside those
-	// that objects lead to; nil: there are none.
-	first func(s *step, add func(namespace, name string))
-	// keep looks at what a key means.
-	keep func(s *step, key types.NamespacedName) error
+	// first enqueues keys in a new cluster, beside those that objects lead to; nil: there are none.
+	first func(s *step)
+	// resume enqueues keys in a cluster whose store was written by another server, beside those of a new
+	// cluster; nil: there are none.
+	resume func(s *step, revision int64) error
+	// inherit copies what the same controller of the cluster has seen from which this one was forked at a
+	// revision; nil: it has seen nothing.
+	inherit func(from *controller, revision int64)
+	// sync reads what a key means, and writes what is missing.
+	sync func(s *step, k key) error
+	// resyncs says that the own writes of a sync can make another sync of the same key necessary.
+	resyncs bool
+	// state is what the controller has seen, for inherit.
+	state any
 }
 
-// followed is a resource whose changes a controller looks at.
+// followed is a kind whose changes a controller follows.
 type followed struct {
-	kind kind
-	// concerns adds the keys that a change of an object concerns.
-	concerns func(s *step, c change, add func(namespace, name string)) error
+	kind kind // or anyKind
+	// concerns enqueues the keys that a change of an object concerns.
+	concerns func(s *step, c change) error
 	// begins says that the objects of this kind lead to everything that the controller has
-	// to look at when it begins to act.
+	// to sync in a new cluster.
 	begins bool
 }
 
 // kind is a kind in the version v1, which is the one that the controllers use.
 type kind struct{ group, plural string }
 
+// anyKind stands for all kinds.
+var anyKind kind
+
 func (k kind) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.group, Resource: k.plural}
 }
+
+// is reports whether a resource is of the kind.
+func (k kind) is(r *resource.Resource) bool { return r.Names.Plural == k.plural && r.Group == k.group }
 
 // in returns the version of the kind in a catalogue, or nil if it is not served.
 func (k kind) in(c *resource.Catalogue) *resource.Version {
@@ -128,104 +72,80 @@ func (k kind) in(c *resource.Catalogue) *resource.Version {
 	return nil
 }
 
-// Name implements lifecycle.Keeper.
-func (c *controller) Name() lifecycle.Controller { return c.name }
-
-// Watches implements lifecycle.Keeper.
-func (c *controller) Watches() []schema.GroupResource {
-	var all []schema.GroupResource
-	for _, f := range c.follows {
-		all = append(all, f.kind.resource())
+// version returns the version of a kind that is served now.
+func (s *Server) version(k kind) (*resource.Version, error) {
+	if v := k.in(s.Cluster.Catalogue()); v != nil {
+		return v, nil
 	}
-	return all
+	return nil, errNotServed
 }
 
-// Note implements lifecycle.Keeper.
-func (c *controller) Note(of lifecycle.Change) ([]string, error) {
+func (s *Server) now() time.Time { return s.Cluster.Now() }
+
+// begin enqueues what the controller has to sync in a new cluster.
+func (c *controller) begin(s *step) error {
+	if c.first != nil {
+		c.first(s)
+	}
 	for _, f := range c.follows {
-		if f.kind.resource() != of.Resource.GroupResource() {
+		if !f.begins {
 			continue
 		}
-		v := f.kind.in(c.server.Cluster().Catalogue())
-		if v == nil {
-			return nil, nil
+		objects, err := s.list(f.kind, "", nil)
+		if errors.Is(err, errNotServed) {
+			continue
 		}
-		return c.concerned(func(s *step, add func(namespace, name string)) error {
-			return f.concerns(s, change{Change: of, server: c.server, version: v}, add)
-		})
-	}
-	return nil, nil
-}
-
-// All implements lifecycle.Keeper.
-func (c *controller) All() ([]string, error) {
-	return c.concerned(func(s *step, add func(namespace, name string)) error {
-		if c.first != nil {
-			c.first(s, add)
+		if err != nil {
+			return err
 		}
-		for _, f := range c.follows {
-			if !f.begins {
-				continue
-			}
-			objects, err := s.list(f.kind, "", nil)
-			if errors.Is(err, errNotServed) {
-				continue
-			}
+		for _, obj := range objects {
+			metadata, err := meta.Accessor(obj)
 			if err != nil {
 				return err
 			}
-			for _, obj := range objects {
-				metadata, err := meta.Accessor(obj)
-				if err != nil {
-					return err
-				}
-				there := change{server: c.server, obj: obj, Change: lifecycle.Change{Namespace: metadata.GetNamespace(), Name: metadata.GetName()}}
-				if err := f.concerns(s, there, add); err != nil {
-					return err
-				}
+			exists := change{server: s.server, kind: f.kind, obj: obj}
+			exists.Namespace, exists.Name = metadata.GetNamespace(), metadata.GetName()
+			if err := f.concerns(s, exists); errors.Is(err, errNotServed) {
+				break
+			} else if err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// concerned collects keys.
-func (c *controller) concerned(find func(s *step, add func(namespace, name string)) error) ([]string, error) {
-	var keys []string
-	err := find(&step{of: c}, func(namespace, name string) {
-		keys = append(keys, types.NamespacedName{Namespace: namespace, Name: name}.String())
-	})
-	if errors.Is(err, errNotServed) {
-		err = nil
+// changed enqueues an object that has been created or changed.
+func changed(s *step, c change) error {
+	if !c.Deleted {
+		s.enqueue(c.key())
 	}
-	return keys, err
+	return nil
 }
 
-// Keep implements lifecycle.Keeper.
-func (c *controller) Keep(ctx context.Context, key string) (again time.Time, err error) {
-	s := &step{of: c, ctx: ctx}
-	err = c.keep(s, parseKey(key))
-	if errors.Is(err, errNotServed) {
-		err = nil
+// deleted enqueues an object that has been deleted.
+func deleted(s *step, c change) error {
+	if c.Deleted {
+		s.enqueue(c.key())
 	}
-	return s.again, err
+	return nil
 }
 
 // parseKey reads what types.NamespacedName prints.
-func parseKey(key string) types.NamespacedName {
-	for i := range key {
-		if key[i] == types.Separator {
-			return types.NamespacedName{Namespace: key[:i], Name: key[i+1:]}
+func parseKey(text string) key {
+	for i := range text {
+		if text[i] == types.Separator {
+			return key{namespace: text[:i], name: text[i+1:]}
 		}
 	}
-	return types.NamespacedName{Name: key}
+	return key{name: text}
 }
 
 // errNotServed says that a kind which a controller needs is not served. A real one would
 // not start.
 var errNotServed = errors.New("the kind is not served")
 
-// isTerminating tells whether a create was refused because its namespace is being deleted.
+// isTerminating reports whether a create was refused because its namespace is being deleted.
 func isTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -7,7 +7,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var requests = kind{certificatesv1.GroupName, "certificatesigningrequests"}
@@ -22,15 +21,10 @@ const (
 // expired. Upstream's checks once an hour.
 func requestCleaner() *controller {
 	return &controller{
-		account: "certificate-controller",
-		follows: []followed{{kind: requests, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
-			if !c.Deleted {
-				add("", c.Name)
-			}
-			return nil
-		}}},
-		keep: func(s *step, key types.NamespacedName) error {
-			request, err := find[*certificatesv1.CertificateSigningRequest](s, requests, "", key.Name)
+		identity: ServiceAccount("certificate-controller"),
+		follows:  []followed{{kind: requests, begins: true, concerns: changed}},
+		sync: func(s *step, k key) error {
+			request, err := find[*certificatesv1.CertificateSigningRequest](s, requests, "", k.name)
 			if err != nil || request == nil || request.DeletionTimestamp != nil {
 				return err
 			}

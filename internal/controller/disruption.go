@@ -28,47 +28,42 @@ const (
 	staleDisruptionTimeout = 2 * time.Minute
 )
 
-// stalePod is the prefix of the keys of Pods with the condition DisruptionTarget. Other keys
-// are those of PodDisruptionBudgets. Names have no colons.
-const stalePod = "pod:"
+// stalePod marks the keys of Pods with the condition DisruptionTarget. Other keys are those of
+// PodDisruptionBudgets.
+const stalePod = "pod"
 
 // disruption keeps the status of PodDisruptionBudgets in line with the Pods that they select
 // and with the scale of the controllers of these Pods.
 func disruption() *controller {
 	return &controller{
-		account: "disruption-controller",
+		identity: ServiceAccount("disruption-controller"),
 		follows: []followed{
-			{kind: budgets, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
-				if !c.Deleted {
-					add(c.Namespace, c.Name)
-				}
-				return nil
-			}},
+			{kind: budgets, begins: true, concerns: changed},
 			{kind: pods, begins: true, concerns: budgetsOfPod},
 		},
-		keep: func(s *step, key types.NamespacedName) error {
-			if len(key.Name) > len(stalePod) && key.Name[:len(stalePod)] == stalePod {
-				return endStaleDisruption(s, key.Namespace, key.Name[len(stalePod):])
+		sync: func(s *step, k key) error {
+			if k.of == stalePod {
+				return endStaleDisruption(s, k.namespace, k.name)
 			}
-			budget, err := find[*policyv1.PodDisruptionBudget](s, budgets, key.Namespace, key.Name)
+			budget, err := find[*policyv1.PodDisruptionBudget](s, budgets, k.namespace, k.name)
 			if err != nil || budget == nil {
 				return err
 			}
-			return keepBudget(s, budget)
+			return syncBudget(s, budget)
 		},
 	}
 }
 
 // budgetsOfPod adds the budget of a Pod. If several select it, it adds the first by name;
 // upstream takes any of them.
-func budgetsOfPod(s *step, c change, add func(namespace, name string)) error {
+func budgetsOfPod(s *step, c change) error {
 	pod, err := is[*corev1.Pod](c)
 	if err != nil {
 		return err
 	}
 	if pod != nil {
 		if _, stale := staleFrom(pod); stale {
-			add(pod.Namespace, stalePod+pod.Name)
+			s.enqueue(key{of: stalePod, namespace: pod.Namespace, name: pod.Name})
 		}
 	} else if pod, err = was[*corev1.Pod](c); err != nil {
 		return err
@@ -83,17 +78,17 @@ func budgetsOfPod(s *step, c change, add func(namespace, name string)) error {
 	for _, budget := range some {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 		if err == nil && selector.Matches(labels.Set(pod.Labels)) {
-			add(budget.Namespace, budget.Name)
+			s.enqueue(key{namespace: budget.Namespace, name: budget.Name})
 			return nil
 		}
 	}
 	return nil
 }
 
-// keepBudget brings the status of a budget up to date. If it cannot be computed, the status
+// syncBudget brings the status of a budget up to date. If it cannot be computed, the status
 // says so, and allows no disruption.
-func keepBudget(s *step, budget *policyv1.PodDisruptionBudget) error {
-	status, err := judgeBudget(s, budget)
+func syncBudget(s *step, budget *policyv1.PodDisruptionBudget) error {
+	status, err := budgetStatus(s, budget)
 	wanted := budget.DeepCopy()
 	if err != nil {
 		wanted.Status.DisruptionsAllowed = 0
@@ -123,8 +118,8 @@ func (s *step) setCondition(conditions *[]metav1.Condition, c metav1.Condition) 
 	meta.SetStatusCondition(conditions, c)
 }
 
-// judgeBudget computes the status of a budget without its conditions.
-func judgeBudget(s *step, budget *policyv1.PodDisruptionBudget) (status policyv1.PodDisruptionBudgetStatus, err error) {
+// budgetStatus computes the status of a budget without its conditions.
+func budgetStatus(s *step, budget *policyv1.PodDisruptionBudget) (status policyv1.PodDisruptionBudgetStatus, err error) {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil {
 		return status, err

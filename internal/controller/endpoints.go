@@ -10,10 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/endpointslice"
 	endpointsliceutil "k8s.io/endpointslice/util"
 	utilnet "k8s.io/utils/net"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
 )
 
 var endpointsKind = kind{"", "endpoints"}
@@ -30,18 +31,13 @@ const (
 func endpoints() *controller {
 	e := &endpointsController{triggers: endpointsliceutil.NewTriggerTimeTracker()}
 	return &controller{
-		account: "endpoint-controller",
+		identity: ServiceAccount("endpoint-controller"),
 		follows: []followed{
 			{kind: services, begins: true, concerns: followServices},
 			{kind: pods, concerns: followPods},
-			{kind: endpointsKind, concerns: func(_ *step, c change, add func(namespace, name string)) error {
-				if c.Deleted {
-					add(c.Namespace, c.Name)
-				}
-				return nil
-			}},
+			{kind: endpointsKind, concerns: deleted},
 		},
-		keep: e.keep,
+		sync: e.sync,
 	}
 }
 
@@ -49,17 +45,17 @@ type endpointsController struct {
 	triggers *endpointsliceutil.TriggerTimeTracker
 }
 
-func (e *endpointsController) keep(s *step, key types.NamespacedName) error {
-	service, err := find[*corev1.Service](s, services, key.Namespace, key.Name)
+func (e *endpointsController) sync(s *step, k key) error {
+	service, err := find[*corev1.Service](s, services, k.namespace, k.name)
 	if err != nil {
 		return err
 	}
-	current, err := find[*corev1.Endpoints](s, endpointsKind, key.Namespace, key.Name)
+	current, err := find[*corev1.Endpoints](s, endpointsKind, k.namespace, k.name)
 	if err != nil {
 		return err
 	}
 	if service == nil {
-		e.triggers.DeleteService(key.Namespace, key.Name)
+		e.triggers.DeleteService(k.namespace, k.name)
 		if current == nil {
 			return nil
 		}
@@ -73,7 +69,7 @@ func (e *endpointsController) keep(s *step, key types.NamespacedName) error {
 		return err
 	}
 	trigger := e.triggers.ComputeEndpointLastChangeTriggerTime(service.Namespace, service, members)
-	subsets := s.of.server.RepackSubsets(subsetsOf(service, members))
+	subsets := builtin.RepackSubsets(subsetsOf(service, members))
 	if current != nil && endpointsAreRight(s, current, service, subsets) {
 		return nil
 	}
@@ -165,7 +161,7 @@ var sameSubsets = conversion.EqualitiesOrDie(func(a, b corev1.ObjectReference) b
 
 // endpointsAreRight tells whether Endpoints say what the controller would write.
 func endpointsAreRight(s *step, current *corev1.Endpoints, service *corev1.Service, subsets []corev1.EndpointSubset) bool {
-	if !sameSubsets.DeepEqual(current.Subsets, subsets) && !sameSubsets.DeepEqual(s.of.server.RepackSubsets(current.DeepCopy().Subsets), subsets) {
+	if !sameSubsets.DeepEqual(current.Subsets, subsets) && !sameSubsets.DeepEqual(builtin.RepackSubsets(current.DeepCopy().Subsets), subsets) {
 		return false
 	}
 	if current.Labels[endpointsManagedBy] != endpointsManager {

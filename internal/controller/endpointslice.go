@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
 	"k8s.io/endpointslice/topologycache"
@@ -26,19 +25,19 @@ const (
 func slicesController() *controller {
 	e := &slicesOfServices{triggers: endpointsliceutil.NewTriggerTimeTracker(), topology: topologycache.NewTopologyCache()}
 	return &controller{
-		account: "endpointslice-controller",
+		identity: ServiceAccount("endpointslice-controller"),
 		follows: []followed{
 			{kind: services, begins: true, concerns: followServices},
 			{kind: pods, concerns: followPods},
 			{kind: endpointSlices, concerns: followSlices},
 			{kind: nodes, concerns: followNodes},
 		},
-		keep: e.keep,
+		sync: e.sync,
 	}
 }
 
 // followSlices adds the Services of a slice that somebody has changed.
-func followSlices(_ *step, c change, add func(namespace, name string)) error {
+func followSlices(s *step, c change) error {
 	now, err := is[*discoveryv1.EndpointSlice](c)
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func followSlices(_ *step, c change, add func(namespace, name string)) error {
 			continue
 		}
 		if service := slice.Labels[discoveryv1.LabelServiceName]; service != "" && slice.Labels[discoveryv1.LabelManagedBy] == slicesManager {
-			add(slice.Namespace, service)
+			s.enqueue(key{namespace: slice.Namespace, name: service})
 		}
 	}
 	return nil
@@ -60,7 +59,7 @@ func followSlices(_ *step, c change, add func(namespace, name string)) error {
 
 // followNodes adds the Services with Pods on a Node that has come or gone, or whose zone or
 // readiness has changed.
-func followNodes(s *step, c change, add func(namespace, name string)) error {
+func followNodes(s *step, c change) error {
 	now, err := is[*corev1.Node](c)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func followNodes(s *step, c change, add func(namespace, name string)) error {
 		if slices.ContainsFunc(on, func(pod *corev1.Pod) bool {
 			return pod.Namespace == service.Namespace && selector.Matches(labels.Set(pod.Labels))
 		}) || wantsHints(service) {
-			add(service.Namespace, service.Name)
+			s.enqueue(key{namespace: service.Namespace, name: service.Name})
 		}
 	}
 	return nil
@@ -113,13 +112,13 @@ type slicesOfServices struct {
 	topology *topologycache.TopologyCache
 }
 
-func (e *slicesOfServices) keep(s *step, key types.NamespacedName) error {
-	service, err := find[*corev1.Service](s, services, key.Namespace, key.Name)
+func (e *slicesOfServices) sync(s *step, k key) error {
+	service, err := find[*corev1.Service](s, services, k.namespace, k.name)
 	if err != nil {
 		return err
 	}
 	if service == nil {
-		e.triggers.DeleteService(key.Namespace, key.Name)
+		e.triggers.DeleteService(k.namespace, k.name)
 		return nil
 	}
 	if !selects(service) {
@@ -129,7 +128,7 @@ func (e *slicesOfServices) keep(s *step, key types.NamespacedName) error {
 	if err != nil {
 		return err
 	}
-	current, err := all[*discoveryv1.EndpointSlice](s, endpointSlices, key.Namespace, labels.SelectorFromSet(labels.Set{
+	current, err := all[*discoveryv1.EndpointSlice](s, endpointSlices, k.namespace, labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: slicesManager,
 	}))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	flowcontrolv1apply "k8s.io/client-go/applyconfigurations/flowcontrol/v1"
 )
 
@@ -24,33 +23,34 @@ const flowSchemaManager = "api-priority-and-fairness-config-consumer-v1"
 // does not look at all of them when it begins: no start of a cluster is slower because of it.
 func danglingSchemas() *controller {
 	return &controller{
+		identity: APIServer,
 		follows: []followed{
-			{kind: flowSchemas, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			{kind: flowSchemas, concerns: func(s *step, c change) error {
 				now, err := is[*flowcontrolv1.FlowSchema](c)
 				if err != nil || now == nil {
 					return err
 				}
 				before, err := was[*flowcontrolv1.FlowSchema](c)
 				if err == nil && (before == nil || !equality.Semantic.DeepEqual(before.Spec, now.Spec) || !equality.Semantic.DeepEqual(before.Status, now.Status)) {
-					add("", now.Name)
+					s.enqueue(key{name: now.Name})
 				}
 				return err
 			}},
-			{kind: priorityLevels, concerns: func(s *step, c change, add func(namespace, name string)) error {
+			{kind: priorityLevels, concerns: func(s *step, c change) error {
 				if !c.created() && !c.Deleted {
 					return nil
 				}
 				schemas, err := all[*flowcontrolv1.FlowSchema](s, flowSchemas, "", nil)
 				for _, fs := range schemas {
 					if fs.Spec.PriorityLevelConfiguration.Name == c.Name {
-						add("", fs.Name)
+						s.enqueue(key{name: fs.Name})
 					}
 				}
 				return err
 			}},
 		},
-		keep: func(s *step, key types.NamespacedName) error {
-			fs, err := find[*flowcontrolv1.FlowSchema](s, flowSchemas, "", key.Name)
+		sync: func(s *step, k key) error {
+			fs, err := find[*flowcontrolv1.FlowSchema](s, flowSchemas, "", k.name)
 			if err != nil || fs == nil {
 				return err
 			}

@@ -6,7 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
 var configMaps = kind{"", "configmaps"}
@@ -24,35 +25,35 @@ const (
 // namespace, and restores it when somebody changes or deletes it.
 func rootCA() *controller {
 	return &controller{
-		account: "root-ca-cert-publisher",
+		identity: ServiceAccount("root-ca-cert-publisher"),
 		follows: []followed{
-			{kind: namespaces, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			{kind: namespaces, begins: true, concerns: func(s *step, c change) error {
 				ns, err := is[*corev1.Namespace](c)
 				if err == nil && ns != nil && (c.created() || ns.Status.Phase == corev1.NamespaceActive) {
-					add("", ns.Name)
+					s.enqueue(key{name: ns.Name})
 				}
 				return err
 			}},
-			{kind: configMaps, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			{kind: configMaps, concerns: func(s *step, c change) error {
 				if c.Name == rootCAName && !c.created() {
-					add("", c.Namespace)
+					s.enqueue(key{name: c.Namespace})
 				}
 				return nil
 			}},
 		},
-		keep: func(s *step, key types.NamespacedName) error {
-			ca, err := s.of.server.RootCA()
+		sync: func(s *step, k key) error {
+			authority, err := auth.OfProcess()
 			if err != nil {
 				return err
 			}
-			data := map[string]string{rootCAFile: string(ca)}
-			current, err := find[*corev1.ConfigMap](s, configMaps, key.Name, rootCAName)
+			data := map[string]string{rootCAFile: string(authority.PEM())}
+			current, err := find[*corev1.ConfigMap](s, configMaps, k.name, rootCAName)
 			if err != nil {
 				return err
 			}
 			if current == nil {
-				err := s.create(configMaps, key.Name, &corev1.ConfigMap{
-					ObjectMeta: metav1.ObjectMeta{Name: rootCAName, Namespace: key.Name, Annotations: map[string]string{description: rootCADescription}},
+				err := s.create(configMaps, k.name, &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Name: rootCAName, Namespace: k.name, Annotations: map[string]string{description: rootCADescription}},
 					Data:       data,
 				})
 				if apierrors.IsNotFound(err) || isTerminating(err) {

@@ -46,7 +46,7 @@ func scaleOf(s *step, owner *metav1.OwnerReference, namespace string) (types.UID
 
 // readScale reads the scale subresource of an object of any kind.
 func readScale(s *step, of schema.GroupVersionKind, owner *metav1.OwnerReference, namespace string) (types.UID, int32, error) {
-	catalogue, err := s.of.server.Catalogue()
+	catalogue, err := s.server.Catalogue()
 	if err != nil {
 		return "", 0, err
 	}
@@ -61,7 +61,7 @@ func readScale(s *step, of schema.GroupVersionKind, owner *metav1.OwnerReference
 	if sub == nil || sub.Projection == nil {
 		return "", 0, fmt.Errorf("%s does not implement the scale subresource", v.Resource.GroupResource())
 	}
-	record, err := s.of.server.Read(v.Resource.Key(namespace, owner.Name))
+	record, err := s.server.Records.Get(v.Resource.Key(namespace, owner.Name))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", 0, err
 	}

@@ -3,7 +3,6 @@ package controller
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -18,18 +17,18 @@ const defaultAccount = "default"
 // again when it is deleted.
 func serviceAccounts() *controller {
 	return &controller{
-		account: "service-account-controller",
+		identity: ServiceAccount("service-account-controller"),
 		follows: []followed{
 			{kind: namespaces, begins: true, concerns: changedNamespace},
-			{kind: accounts, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			{kind: accounts, concerns: func(s *step, c change) error {
 				if c.Deleted {
-					add("", c.Namespace)
+					s.enqueue(key{name: c.Namespace})
 				}
 				return nil
 			}},
 		},
-		keep: func(s *step, key types.NamespacedName) error {
-			ns, err := find[*corev1.Namespace](s, namespaces, "", key.Name)
+		sync: func(s *step, k key) error {
+			ns, err := find[*corev1.Namespace](s, namespaces, "", k.name)
 			if err != nil || ns == nil || ns.Status.Phase != corev1.NamespaceActive {
 				return err
 			}
@@ -47,9 +46,9 @@ func serviceAccounts() *controller {
 }
 
 // changedNamespace adds a namespace that has been created or changed.
-func changedNamespace(_ *step, c change, add func(namespace, name string)) error {
+func changedNamespace(s *step, c change) error {
 	if !c.Deleted {
-		add("", c.Name)
+		s.enqueue(key{name: c.Name})
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ var (
 )
 
 // followServices adds a Service that has changed.
-func followServices(_ *step, c change, add func(namespace, name string)) error {
-	add(c.Namespace, c.Name)
+func followServices(s *step, c change) error {
+	s.enqueue(c.key())
 	return nil
 }
 
 // followPods adds the Services that a changed Pod belongs or belonged to, if the change makes a
 // difference to them.
-func followPods(s *step, c change, add func(namespace, name string)) error {
+func followPods(s *step, c change) error {
 	now, err := is[*corev1.Pod](c)
 	if err != nil {
 		return err
@@ -40,9 +40,8 @@ func followPods(s *step, c change, add func(namespace, name string)) error {
 		changed = endpointsliceutil.GetPodUpdateProjectionKey(before, now)
 	}
 	concerned, err := endpointsliceutil.GetServicesToUpdate(serviceLister{s}, changed)
-	for key := range concerned {
-		service := parseKey(key)
-		add(service.Namespace, service.Name)
+	for service := range concerned {
+		s.enqueue(parseKey(service))
 	}
 	return err
 }

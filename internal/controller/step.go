@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -12,48 +14,57 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// step is one run of a controller for one key. It must not alter the objects that it reads.
+// step is one attempt of a controller to sync a key. It must not alter the objects that it reads.
 type step struct {
-	of  *controller
-	ctx context.Context
+	controllers *Controllers
+	server      *Server
+	of          *controller
+	key         key
+	queue       *queue
+	ctx         context.Context
 	// read has the keys that the step has read, with their revisions. The writes of the
 	// step require that these have not changed.
 	read []store.Precondition
-	// again is the time at which the controller has to look at the key once more; zero: only
+	// again is the time at which the controller has to sync the key once more; zero: only
 	// when something has changed.
 	again time.Time
 }
 
-// The owners of the fields that controllers set, unless they apply.
-const (
-	manager = "kube-controller-manager"
-	server  = "kube-apiserver"
-)
+func (s *step) now() time.Time { return s.server.now() }
 
-func (s *step) now() time.Time { return s.of.server.Cluster().Now() }
-
-// by makes the controller look at the key again at a time, unless an earlier one is set.
+// by makes the controller sync the key again at a time, unless an earlier one is set.
 func (s *step) by(t time.Time) {
 	if s.again.IsZero() || t.Before(s.again) {
 		s.again = t
 	}
 }
 
-func (s *step) version(k kind) (*resource.Version, error) {
-	if v := k.in(s.of.server.Cluster().Catalogue()); v != nil {
-		return v, nil
+// enqueue has the controller sync keys, after those that are in the queue already.
+func (s *step) enqueue(keys ...key) {
+	for _, k := range keys {
+		s.queue.add(item{s.of, k})
 	}
-	return nil, errNotServed
 }
+
+// enqueueAt has the controller sync a key at a later time.
+func (s *step) enqueueAt(k key, t time.Time) { s.controllers.syncAt(item{s.of, k}, t) }
+
+// scheduled returns the keys of the controller that are to be synced at a later time.
+func (s *step) scheduled() []key { return s.controllers.alarms.keys(s.of) }
+
+// refuse has the key not synced again before the write returns that the step follows from.
+func (s *step) refuse() { s.queue.refuse(item{s.of, s.key}) }
+
+func (s *step) version(k kind) (*resource.Version, error) { return s.server.version(k) }
 
 // get reads an object. If there is none, the error is NotFound.
 func (s *step) get(k kind, namespace, name string) (runtime.Object, error) {
@@ -61,7 +72,7 @@ func (s *step) get(k kind, namespace, name string) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	obj, err := s.of.server.Cluster().Get(v, namespace, name)
+	obj, err := s.server.Cluster.Get(v, namespace, name)
 	found := store.Precondition{Key: v.Resource.Key(namespace, name)}
 	if err == nil {
 		found.Revision, err = revisionOf(obj)
@@ -79,8 +90,8 @@ func (s *step) list(k kind, namespace string, selector labels.Selector) ([]runti
 	if err != nil {
 		return nil, err
 	}
-	s.read = append(s.read, store.Precondition{Key: v.Resource.PrefixOf(namespace), Revision: s.of.server.Revision(), Prefix: true})
-	return s.of.server.Cluster().List(v, namespace, selector)
+	s.read = append(s.read, store.Precondition{Key: v.Resource.PrefixOf(namespace), Revision: s.server.Records.Revision(), Prefix: true})
+	return s.server.Cluster.List(v, namespace, selector)
 }
 
 // find is get for a type. It returns the zero value if there is no such object.
@@ -93,6 +104,36 @@ func find[T runtime.Object](s *step, k kind, namespace, name string) (found T, e
 		return found, err
 	}
 	return as[T](obj)
+}
+
+// copyOf is get for a type. The caller may alter the object.
+func copyOf[T runtime.Object](s *step, k kind, namespace, name string) (found T, err error) {
+	obj, err := s.get(k, namespace, name)
+	if err != nil {
+		return found, err
+	}
+	return as[T](obj.DeepCopyObject())
+}
+
+// record reads an object as it is stored. If there is none, the error is NotFound.
+func (s *step) record(of *resource.Resource, namespace, name string) (store.Record, error) {
+	key := of.Key(namespace, name)
+	record, err := s.server.Records.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		err = apierrors.NewNotFound(of.GroupResource(), name)
+	}
+	if err == nil || apierrors.IsNotFound(err) {
+		s.read = append(s.read, store.Precondition{Key: key, Revision: record.Revision})
+	}
+	return record, err
+}
+
+// records reads the objects of a resource as they are stored, in a namespace or, for the empty name, in all. What
+// changes meanwhile does not stop the writes of the step: the caller sees to it that the change of each of
+// these objects enqueues the key again.
+func (s *step) records(of *resource.Resource, namespace string) ([]store.Record, error) {
+	list, err := s.server.Records.List(of.PrefixOf(namespace), store.ListOptions{})
+	return list.Records, err
 }
 
 // all is list for a type.
@@ -120,8 +161,8 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 
 // create creates an object. The caller must not use the object afterwards.
 func (s *step) create(k kind, namespace string, obj runtime.Object) error {
-	// With a revision, the write is not tried again.
-	return s.run("create", k, namespace, "", write.Request{Revision: s.of.server.Revision(), Change: write.Create{Object: sourceOf(obj)}})
+	// With a revision, the pipeline does not try the write again.
+	return s.run("create", k, namespace, "", write.Request{Revision: s.server.Records.Revision(), Change: write.Create{Object: sourceOf(obj)}})
 }
 
 // update writes an object, or a subresource of it. The caller must not use the object
@@ -163,37 +204,62 @@ func (s *step) delete(k kind, obj metav1.Object, options metav1.DeleteOptions) e
 	return s.run("delete", k, obj.GetNamespace(), obj.GetName(), write.Request{Revision: revision, Change: write.Delete{Options: &options}})
 }
 
-// run carries out a write.
+// applyStatus applies a status to an object that the step has read, for a manager of its own.
+func (s *step) applyStatus(k kind, obj metav1.Object, manager string, status map[string]any) error {
+	v, err := s.version(k)
+	if err != nil {
+		return err
+	}
+	configuration := &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	configuration.SetGroupVersionKind(v.Kind())
+	configuration.SetNamespace(obj.GetNamespace())
+	configuration.SetName(obj.GetName())
+	return s.apply(k, obj, "status", manager, configuration)
+}
+
+// run carries out a write of an object of a kind.
 func (s *step) run(verb string, k kind, namespace, name string, w write.Request) error {
 	v, err := s.version(k)
 	if err != nil {
 		return err
 	}
-	w.Version, w.Namespace, w.Name, w.Require = v, namespace, name, s.read
+	return s.write(verb, v, namespace, name, w)
+}
+
+// write carries out a write in a version. It fails with errConflict if the step has to be taken again. If the write
+// names a revision, that happens exactly when the revision is obsolete: any other 409 or 404 for an object that exists
+// is the answer of admission.
+func (s *step) write(verb string, v *resource.Version, namespace, name string, w write.Request) error {
+	w.Version, w.Namespace, w.Name = v, namespace, name
+	if w.Revision != 0 {
+		w.Require = s.read
+	}
+	if w.Manager == "" {
+		w.Manager = s.of.identity.manager
+	}
+	result, err := s.server.Run(s.ctx, s.of.identity, verb, w)
 	switch {
-	case w.Manager != "":
-	case s.of.account == "":
-		w.Manager = server
-	default:
-		w.Manager = manager
-	}
-	result, err := s.of.server.Run(s.ctx, s.of.account, verb, w)
-	if write.NameIsTaken(err) {
-		return fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
-	}
-	if err != nil {
+	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed), write.NameIsTaken(err):
+		return fmt.Errorf("%w: %w", errConflict, err)
+	case w.Revision != 0 && verb != "create" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		return fmt.Errorf("refused: %s", err.Error())
+	case err != nil:
 		return err
 	}
-	return s.wrote(v, namespace, result)
+	s.wrote(v, namespace, result)
+	return nil
 }
 
 // wrote records the revision of an object that the step has written itself. The revision of a
-// delete is not known; if the step writes anything after it, the step is taken again.
-func (s *step) wrote(v *resource.Version, namespace string, result write.Result) error {
+// delete is not known; if the step writes anything that depends on it, the step is taken again.
+func (s *step) wrote(v *resource.Version, namespace string, result write.Result) {
+	if len(s.read) == 0 {
+		return
+	}
 	metadata := gjson.Get(result.Text, "metadata")
 	revision, err := strconv.ParseInt(metadata.Get("resourceVersion").Str, 10, 64)
 	if err != nil {
-		return err
+		return
 	}
 	key := v.Resource.Key(namespace, metadata.Get("name").Str)
 	for i := range s.read {
@@ -202,14 +268,17 @@ func (s *step) wrote(v *resource.Version, namespace string, result write.Result)
 			p.Revision = revision
 		}
 	}
-	return nil
 }
 
 // sourceOf makes the source of a write, as if kube-controller-manager had sent the object: as
-// protobuf, which has no empty lists. Missing fields get their defaults.
+// protobuf, which has no empty lists. Missing fields get their defaults. An object of the internal type, such as a
+// definition, is taken as it is, without a copy, because it can be large and the write is tried once.
 func sourceOf(obj runtime.Object) write.Source {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		objects, out := v.Codec.Objects(), v.Codec.New()
+		if reflect.TypeOf(obj) == reflect.TypeOf(out) {
+			return resource.Decoded{Object: obj}, nil
+		}
 		sent, err := objects.New(v.Kind())
 		if err != nil {
 			return resource.Decoded{}, err

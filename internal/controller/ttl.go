@@ -8,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var jobs = kind{batchv1.GroupName, "jobs"}
@@ -17,16 +16,16 @@ var jobs = kind{batchv1.GroupName, "jobs"}
 // its ttlSecondsAfterFinished.
 func ttlAfterFinished() *controller {
 	return &controller{
-		account: "ttl-after-finished-controller",
-		follows: []followed{{kind: jobs, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+		identity: ServiceAccount("ttl-after-finished-controller"),
+		follows: []followed{{kind: jobs, begins: true, concerns: func(s *step, c change) error {
 			job, err := is[*batchv1.Job](c)
 			if err == nil && job != nil && job.DeletionTimestamp == nil && job.Spec.TTLSecondsAfterFinished != nil {
-				add(job.Namespace, job.Name)
+				s.enqueue(key{namespace: job.Namespace, name: job.Name})
 			}
 			return err
 		}}},
-		keep: func(s *step, key types.NamespacedName) error {
-			job, err := find[*batchv1.Job](s, jobs, key.Namespace, key.Name)
+		sync: func(s *step, k key) error {
+			job, err := find[*batchv1.Job](s, jobs, k.namespace, k.name)
 			if err != nil || job == nil || job.DeletionTimestamp != nil || job.Spec.TTLSecondsAfterFinished == nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/storage/ephemeral"
 )
 
@@ -24,15 +23,10 @@ const (
 // also says in the condition Unused of a claim that is bound whether any Pod refers to it.
 func claimProtection() *controller {
 	return &controller{
-		account: "pvc-protection-controller",
+		identity: ServiceAccount("pvc-protection-controller"),
 		follows: []followed{
-			{kind: claims, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
-				if !c.Deleted {
-					add(c.Namespace, c.Name)
-				}
-				return nil
-			}},
-			{kind: pods, concerns: func(_ *step, c change, add func(namespace, name string)) error {
+			{kind: claims, begins: true, concerns: changed},
+			{kind: pods, concerns: func(s *step, c change) error {
 				pod, err := is[*corev1.Pod](c)
 				if err == nil && pod == nil {
 					pod, err = was[*corev1.Pod](c)
@@ -43,20 +37,20 @@ func claimProtection() *controller {
 				for i := range pod.Spec.Volumes {
 					switch v := &pod.Spec.Volumes[i]; {
 					case v.PersistentVolumeClaim != nil:
-						add(pod.Namespace, v.PersistentVolumeClaim.ClaimName)
+						s.enqueue(key{namespace: pod.Namespace, name: v.PersistentVolumeClaim.ClaimName})
 					case v.Ephemeral != nil:
-						add(pod.Namespace, ephemeral.VolumeClaimName(pod, v))
+						s.enqueue(key{namespace: pod.Namespace, name: ephemeral.VolumeClaimName(pod, v)})
 					}
 				}
 				return nil
 			}},
 		},
-		keep: keepClaim,
+		sync: syncClaim,
 	}
 }
 
-func keepClaim(s *step, key types.NamespacedName) error {
-	claim, err := find[*corev1.PersistentVolumeClaim](s, claims, key.Namespace, key.Name)
+func syncClaim(s *step, k key) error {
+	claim, err := find[*corev1.PersistentVolumeClaim](s, claims, k.namespace, k.name)
 	if err != nil || claim == nil {
 		return err
 	}
@@ -80,7 +74,7 @@ func keepClaim(s *step, key types.NamespacedName) error {
 			if err := s.update(claims, told, "status"); err != nil {
 				return err
 			}
-			if claim, err = find[*corev1.PersistentVolumeClaim](s, claims, key.Namespace, key.Name); err != nil || claim == nil {
+			if claim, err = find[*corev1.PersistentVolumeClaim](s, claims, k.namespace, k.name); err != nil || claim == nil {
 				return err
 			}
 		}
@@ -158,15 +152,10 @@ func without(finalizers []string, one string) []string {
 // volumeProtection lets a PersistentVolume that is being deleted go when it is not bound.
 func volumeProtection() *controller {
 	return &controller{
-		account: "pv-protection-controller",
-		follows: []followed{{kind: volumes, begins: true, concerns: func(_ *step, c change, add func(namespace, name string)) error {
-			if !c.Deleted {
-				add("", c.Name)
-			}
-			return nil
-		}}},
-		keep: func(s *step, key types.NamespacedName) error {
-			volume, err := find[*corev1.PersistentVolume](s, volumes, "", key.Name)
+		identity: ServiceAccount("pv-protection-controller"),
+		follows:  []followed{{kind: volumes, begins: true, concerns: changed}},
+		sync: func(s *step, k key) error {
+			volume, err := find[*corev1.PersistentVolume](s, volumes, "", k.name)
 			if err != nil || volume == nil {
 				return err
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faults"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/quota"
+	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -69,10 +69,10 @@ type Host struct {
 // Log takes down the writes of the cluster's own controllers, as it does the requests of clients.
 type Log interface {
 	// Write takes down a write, which run carries out in the context that it gets.
-	Write(ctx context.Context, by Agent, verb string, w write.Request, run func(context.Context) (write.Result, error)) (write.Result, error)
+	Write(ctx context.Context, by controller.Identity, verb string, w write.Request, run func(context.Context) (write.Result, error)) (write.Result, error)
 	// Stage takes down a write that commits together with another one. It returns the context for
 	// its stages, and a function to call with its result once it has committed.
-	Stage(ctx context.Context, by Agent, verb string, w write.Request) (staging context.Context, committed func(result func() (write.Result, error)))
+	Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (staging context.Context, committed func(result func() (write.Result, error)))
 }
 
 // Cluster is an API server without HTTP. It is safe for concurrent use.
@@ -92,13 +92,13 @@ type Cluster struct {
 	// Flows are the FlowSchemas, with which requests are matched.
 	Flows *flowcontrol.Schemas
 
-	options   Options
-	builtin   builtinKinds
-	catalogue *catalogue
-	chain     *admissionChain
-	hooks     *hooks
-	rules     *auth.Rules
-	reactor   *lifecycle.Reactor
+	options     Options
+	builtin     builtinKinds
+	catalogue   *catalogue
+	chain       *admissionChain
+	hooks       *hooks
+	rules       *auth.Rules
+	controllers *controller.Controllers
 
 	// published is what Options.AuthenticationInfo last returned.
 	published atomic.Pointer[map[string]string]
@@ -113,7 +113,7 @@ type builtinKinds struct {
 
 	inTree plugins.Options // of the admission plugins that are compiled in
 
-	acting lifecycle.Controllers // that keep some of them
+	acting controller.Acting // that keep some of them
 }
 
 func newBuiltinKinds(o Options) (builtinKinds, error) {
@@ -129,11 +129,11 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, err
 	}
-	acting, err := lifecycle.NewControllers(o.Controllers)
+	acting, err := controller.Select(o.Controllers)
 	if err != nil {
 		return builtinKinds{}, err
 	}
-	if !acting[lifecycle.ServiceAccountController] {
+	if !acting[controller.ServiceAccounts] {
 		admissionOptions.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
 	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
@@ -178,7 +178,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		return nil, err
 	}
 
-	// A write has reactions, and they write in turn.
+	// Controllers follow a write, and they write in turn.
 	own := &ownWrites{pipeline: c.Writes, catalogue: c.catalogue, log: host.Log}
 	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, o.Now, own.patchSecret); err != nil {
 		return nil, err
@@ -188,7 +188,9 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	}
 	known := state{store: s, catalogue: c.catalogue, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
 		users: c.Users, authorizer: c.Authorizer}
-	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) { c.reactor.JudgeAPIService(ctx, name) })
+	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
+		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
+	})
 	if c.chain.inTree, err = kinds.inTree.Chain(forPlugins{known, own, random}); err != nil {
 		return nil, err
 	}
@@ -197,17 +199,22 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	own.kinds = c.Kinds
 	quotas := quota.New(quota.Options{
 		Cluster: known, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
-		Limited: kinds.inTree.Configuration().Limited(), Releases: kinds.acting[lifecycle.ResourceQuotaController], Stage: own.stageQuota,
+		Limited: kinds.inTree.Configuration().Limited(), Releases: kinds.acting[controller.ResourceQuotas], Stage: own.stageQuota,
 	})
-	reactions := reactions{state: known, quota: quotas, own: own, aggregate: c.Aggregate, tell: host.Tell}
-	c.reactor = lifecycle.NewReactor(reactions, kinds.acting,
-		append(controller.New(forControllers{known, own, o.authenticationInfo}, kinds.acting), restorer{reactions, kinds.options})...)
+	c.controllers = controller.New(&controller.Server{
+		Cluster: known, Records: s, Memory: memory, Catalogue: c.catalogue.fresh, Run: own.runAs,
+		Report: func(name, key string, err error) {
+			host.Tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
+		},
+		AuthenticationInfo: o.authenticationInfo, Initial: kinds.options, Quotas: quotas,
+		Available: c.Aggregate.CheckAvailable, APIServicesOf: c.Aggregate.Of,
+	}, kinds.acting)
 	*c.Writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
 		Cluster:   known,
-		Committed: aftermath{c.chain, c.Flows, c.Aggregate, c.reactor}.committed,
+		Committed: afterCommit{c.chain, c.Flows, c.Aggregate, c.controllers}.committed,
 
 		MayCreate: host.MayCreate,
 	}
@@ -259,13 +266,13 @@ func (c *Cluster) Start() error {
 // revision.
 func (c *Cluster) begin(revision int64) error {
 	if revision == store.FirstRevision {
-		return c.reactor.Begin(context.Background())
+		return c.controllers.Begin(context.Background())
 	}
 	if err := c.Aggregate.Refresh(); err != nil {
 		return err
 	}
 	// Another server may have ended in the middle of something.
-	return c.reactor.Resume(context.Background(), c.Store.Revision())
+	return c.controllers.Resume(context.Background(), c.Store.Revision())
 }
 
 // Continue begins a fork where its origin was when its store was forked. The two share records and
@@ -298,13 +305,13 @@ func (c *Cluster) Continue(origin *Cluster) error {
 		return err
 	}
 	c.informationChanged()
-	c.reactor.Inherit(origin.reactor, revision)
-	return c.reactor.Resume(context.Background(), revision)
+	c.controllers.Inherit(origin.controllers, revision)
+	return c.controllers.Resume(context.Background(), revision)
 }
 
 // Close ends what the cluster does on its own. It waits for controllers whose timer has gone off.
 func (c *Cluster) Close() {
 	c.hooks.close()
 	c.Aggregate.Close()
-	c.reactor.Close()
+	c.controllers.Close()
 }

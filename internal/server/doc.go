@@ -7,16 +7,16 @@
 //
 //   - state.go reads objects for admission (admission.Cluster).
 //   - kinds.go is what the code of built-in kinds works on (builtin.Cluster), plugins.go what the
-//     admission plugins do (intree.Cluster), and controllers.go what package controllers does.
-//   - reactions.go is what package lifecycle asks for (lifecycle.Server).
+//     admission plugins work on (plugins.Cluster).
 //
-// catalogue.go and admission.go keep what is served, and what judges writes, up to date with what
-// the store says. hooks.go has the clients of webhooks.
+// catalogue.go and admission.go keep what is served, and what evaluates writes, up to date with what
+// the store says. hooks.go has the clients of webhooks. aftercommit.go has what follows a commit, above all
+// the controllers (package controller).
 //
 // # Writes of the server's own
 //
 // A write of one of the server's own controllers is like one of a client: it passes the same
-// pipeline, and the history and the audit trail take it down (Log). agent.go says who writes. Such
+// pipeline, and it is in the history and the audit trail (Log). Such
 // writes are made in the call of the write that they follow from, before its answer leaves. Only
 // controllers that wait for a time have a timer.
 //

@@ -82,9 +82,9 @@ func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error 
 	if err != nil {
 		return err
 	}
-	w := apiServer.write(res, namespace, name)
+	w := request(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	return k.own.carryOut(context.Background(), apiServer, "delete", w)
+	return k.own.run(context.Background(), "delete", w)
 }
 
 // UpdateStatus implements builtin.Cluster.
@@ -93,10 +93,10 @@ func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error
 	if err != nil {
 		return err
 	}
-	w := apiServer.write(res, obj.GetNamespace(), obj.GetName())
+	w := request(res, obj.GetNamespace(), obj.GetName())
 	w.Subresource = "status"
 	w.Change = write.Replace{Object: source(obj.(runtime.Object).DeepCopyObject)}
-	return k.own.carryOut(context.Background(), apiServer, "update", w)
+	return k.own.run(context.Background(), "update", w)
 }
 
 // Put implements builtin.Cluster.

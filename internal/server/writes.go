@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +11,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -39,9 +37,9 @@ func source(obj func() runtime.Object) write.Source {
 
 // create creates an object as the server itself. The namespace is empty for a cluster-scoped one.
 func (o *ownWrites) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
-	w := apiServer.write(res, namespace, "")
+	w := request(res, namespace, "")
 	w.Change = write.Create{Object: source(obj.DeepCopyObject)}
-	return o.carryOut(ctx, apiServer, "create", w)
+	return o.run(ctx, "create", w)
 }
 
 // patchSecret carries out a merge patch of a Secret, as the server itself.
@@ -50,41 +48,36 @@ func (o *ownWrites) patchSecret(ctx context.Context, namespace, name string, pat
 	if secrets == nil {
 		return apierrors.NewNotFound(corev1.Resource("secrets"), name)
 	}
-	w := apiServer.write(secrets, namespace, name)
+	w := request(secrets, namespace, name)
 	w.Change = write.Patch{Type: types.MergePatchType, Body: patch, Validation: metav1.FieldValidationIgnore}
-	return o.carryOut(context.WithoutCancel(ctx), apiServer, "patch", w)
+	return o.run(context.WithoutCancel(ctx), "patch", w)
 }
 
-// carryOut carries out a write.
-//
-// It fails with lifecycle.ErrConflict if the controller has to read the object again. If
-// the write names a revision, that happens exactly when the revision is obsolete: any other
-// 409 or 404 is the answer of admission, and the write fails with it.
-func (o *ownWrites) carryOut(ctx context.Context, by Agent, verb string, w write.Request) error {
-	_, err := o.send(ctx, by, verb, w)
-	switch {
-	case errors.Is(err, lifecycle.ErrConflict):
-	case w.Revision != 0 && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
-		err = fmt.Errorf("refused: %s", err.Error())
-	}
+// request is the request for a write of the server itself. The caller adds the change.
+func request(of *resource.Resource, namespace, name string) write.Request {
+	return write.Request{Version: written(of), Namespace: namespace, Name: name, Manager: controller.APIServer.Manager()}
+}
+
+// written returns the version that the server itself writes in: the stored one, if it is served.
+func written(of *resource.Resource) *resource.Version { return controller.APIServer.Version(of) }
+
+// run carries out a write of the server itself.
+func (o *ownWrites) run(ctx context.Context, verb string, w write.Request) error {
+	_, err := o.runAs(ctx, controller.APIServer, verb, w)
 	return err
 }
 
-// send is carryOut without the translation of admission's answers.
-func (o *ownWrites) send(ctx context.Context, by Agent, verb string, w write.Request) (write.Result, error) {
-	result, err := o.log.Write(apirequest.WithUser(ctx, by.user), by, verb, w, func(ctx context.Context) (write.Result, error) {
+// runAs carries out a write of a controller.
+func (o *ownWrites) runAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
+	return o.log.Write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
 		return o.pipeline.Run(o.inform(ctx, w), w)
 	})
-	if errors.Is(err, write.ErrObsolete) || errors.Is(err, write.ErrNotServed) {
-		err = fmt.Errorf("%w: %w", lifecycle.ErrConflict, err)
-	}
-	return result, err
 }
 
 // stage carries out an update of an object up to its commit, and returns what to commit; nil: the
 // update changes nothing. The object is what it makes.
-func (o *ownWrites) stage(ctx context.Context, by Agent, w write.Request, obj runtime.Object) (*store.Update, error) {
-	ctx, tell := o.log.Stage(apirequest.WithUser(write.Detached(ctx), by.user), by, "update", w)
+func (o *ownWrites) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
+	ctx, tell := o.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
 	update, err := o.pipeline.Stage(o.inform(ctx, w), w)
 	if err != nil || update == nil {
 		return nil, err
@@ -102,11 +95,11 @@ func (o *ownWrites) stage(ctx context.Context, by Agent, w write.Request, obj ru
 
 // stageQuota is quota.Options.Stage.
 func (o *ownWrites) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
-	by := apiServer
+	by := controller.APIServer
 	if release {
-		by = quotaController
+		by = controller.QuotaController
 	}
-	w.Manager = by.manager
+	w.Manager = by.Manager()
 	return o.stage(ctx, by, w, rq)
 }
 

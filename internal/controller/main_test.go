@@ -1,4 +1,4 @@
-package lifecycle_test
+package controller
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package lifecycle
+package controller
 
 import (
 	"encoding/json"
@@ -34,13 +34,13 @@ func ownershipOf(text string) ownership {
 	return o
 }
 
-// deletesDependents tells whether the object stays until the dependents that
+// deletesDependents reports whether the object stays until the dependents that
 // block its deletion are gone.
 func (o ownership) deletesDependents() bool {
 	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerDeleteDependents)
 }
 
-// orphansDependents tells whether the object stays until its dependents have
+// orphansDependents reports whether the object stays until its dependents have
 // been released.
 func (o ownership) orphansDependents() bool {
 	return o.deleting && slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents)
@@ -55,9 +55,9 @@ func ownersIn(text string) string {
 	return metadata.Get(text, "ownerReferences").Raw
 }
 
-// isDeleting tells whether an object is being deleted, by the same kind of search.
+// isDeleting reports whether an object is being deleted, by the same kind of search.
 func isDeleting(text string) bool {
-	return strings.Contains(text, `deletionTimestamp":`) && isTerminating(text)
+	return strings.Contains(text, `deletionTimestamp":`) && metadata.Get(text, "deletionTimestamp").Exists()
 }
 
 func ownerReferences(raw string) []metav1.OwnerReference {
@@ -70,7 +70,7 @@ func ownerReferences(raw string) []metav1.OwnerReference {
 	return owners
 }
 
-// blocks tells whether the reference blocks the foreground deletion of its owner.
+// blocks reports whether the reference blocks the foreground deletion of its owner.
 func blocks(r metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }

@@ -1,9 +1,10 @@
-package lifecycle
+package controller
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -21,16 +22,16 @@ func BenchmarkAnObjectWithoutOwners(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, list := newGraph(), &tasks{}
+	g, list := newGraph(), []key(nil)
 	for b.Loop() {
 		b.StopTimer()
-		var changes []Change
+		var changes []write.Commit
 		for range 1000 {
 			was := is
 			if is, err = s.Update("/a", was.Revision, made(text)); err != nil {
 				b.Fatal(err)
 			}
-			changes = append(changes, Change{Record: is, Previous: was})
+			changes = append(changes, write.Commit{Record: is, Previous: was})
 		}
 		b.StartTimer()
 		for _, c := range changes {
@@ -38,12 +39,12 @@ func BenchmarkAnObjectWithoutOwners(b *testing.B) {
 			if err := g.follow(shelf{s}, c.Record.Revision); err != nil {
 				b.Fatal(err)
 			}
-			g.note(list, c)
+			g.enqueue(func(k key) { list = append(list, k) }, c)
 			g.mu.Unlock()
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(1000*b.N), "ns/write")
-	if len(list.left) > 0 {
-		b.Fatal(list.left)
+	if len(list) > 0 {
+		b.Fatal(list)
 	}
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package controller
 
 import (
 	"context"
@@ -10,15 +10,11 @@ import (
 	"time"
 )
 
-// Without keepers a change is not even looked at: it has no resource here.
-func TestAWriteCostsNothingMoreWithoutKeepers(t *testing.T) {
-	r, list := &Reactor{alarms: newAlarms()}, &tasks{}
-	if n := testing.AllocsPerRun(100, func() { r.noteKeepers(list, Change{}) }); n != 0 || len(list.left) > 0 {
-		t.Errorf("%v allocations, tasks %v", n, list.left)
-	}
-}
+var keeps = &controller{name: "keeps"}
 
-func TestATaskHasTheEarliestOfItsAlarms(t *testing.T) {
+func keyed(name string) item { return item{keeps, key{name: name}} }
+
+func TestAKeyHasTheEarliestOfItsAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, begin := newAlarms(), time.Now()
 		defer a.close()
@@ -30,9 +26,9 @@ func TestATaskHasTheEarliestOfItsAlarms(t *testing.T) {
 			rang = append(rang, time.Since(begin))
 		}
 		for _, after := range []time.Duration{3 * time.Minute, time.Minute, 2 * time.Minute} {
-			a.set(task{"keep", "a"}, begin, begin.Add(after), rings)
+			a.set(keyed("a"), begin, begin.Add(after), rings)
 		}
-		a.set(task{"keep", "b"}, begin, begin.Add(-time.Hour), rings)
+		a.set(keyed("b"), begin, begin.Add(-time.Hour), rings)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		mu.Lock()
@@ -49,14 +45,14 @@ func TestAWriteTakesOffTheAlarmsThatAreDueByTheClockOfTheCluster(t *testing.T) {
 		var rang atomic.Bool
 		defer a.close()
 		for i, name := range []string{"c", "b", "a"} {
-			a.set(task{"keep", name}, begin, begin.Add(time.Duration(i+1)*time.Minute), func(context.Context) {
+			a.set(keyed(name), begin, begin.Add(time.Duration(i+1)*time.Minute), func(context.Context) {
 				if name != "a" {
 					rang.Store(true)
 				}
 			})
 		}
 		got := a.overdue(func() time.Time { return begin.Add(2 * time.Minute) })
-		if want := []task{{"keep", "b"}, {"keep", "c"}}; !slices.Equal(got, want) {
+		if want := []item{keyed("b"), keyed("c")}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		time.Sleep(time.Hour)
@@ -71,7 +67,7 @@ func TestCloseWaitsForAnAlarmAndEndsItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, now := newAlarms(), time.Now()
 		rings, done := make(chan struct{}), false
-		a.set(task{"keep", "a"}, now, now, func(ctx context.Context) {
+		a.set(keyed("a"), now, now, func(ctx context.Context) {
 			close(rings)
 			<-ctx.Done()
 			time.Sleep(time.Minute)
@@ -82,7 +78,7 @@ func TestCloseWaitsForAnAlarmAndEndsItsContext(t *testing.T) {
 		if !done {
 			t.Error("Close did not wait")
 		}
-		a.set(task{"keep", "a"}, now, now, func(context.Context) { t.Error("an alarm was set after Close") })
+		a.set(keyed("a"), now, now, func(context.Context) { t.Error("an alarm was set after Close") })
 		time.Sleep(time.Hour)
 	})
 }

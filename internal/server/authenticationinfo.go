@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
+	"github.com/fakecluster/fakecluster/internal/controller"
 )
 
 // authenticationInfo returns what is published now; nil: nothing.
@@ -15,8 +15,8 @@ func (o Options) authenticationInfo() map[string]string {
 	return o.AuthenticationInfo()
 }
 
-// informationChanged tells whether Options.AuthenticationInfo returns something else than the last
-// time. After one change it tells so once.
+// informationChanged reports whether Options.AuthenticationInfo returns something else than the last
+// time. After one change it reports so once.
 func (c *Cluster) informationChanged() bool {
 	was, is := c.published.Load(), c.options.authenticationInfo()
 	if was != nil && maps.Equal(*was, is) {
@@ -25,10 +25,10 @@ func (c *Cluster) informationChanged() bool {
 	return c.published.CompareAndSwap(was, &is)
 }
 
-// PublishTrust publishes whom the cluster trusts, if that is not what it was. A real server watches the
-// files that say it. Here each request leads to a call, so that nothing has to run in between.
+// PublishTrust publishes the authorities that the cluster trusts if they have changed. A real server watches the
+// files that have them. Here each request leads to a call, so that nothing has to run in between.
 func (c *Cluster) PublishTrust() {
 	if c.options.AuthenticationInfo != nil && c.informationChanged() {
-		c.reactor.Again(context.Background(), lifecycle.AuthenticationTrust)
+		c.controllers.Resync(context.Background(), controller.AuthenticationTrust)
 	}
 }

@@ -1,7 +1,7 @@
-package lifecycle
+package controller
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,9 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -26,13 +27,50 @@ import (
 // written in its storage version.
 const storageMigrating = apiextensions.CustomResourceDefinitionConditionType(apiextensionsv1.StorageMigrating)
 
-const migrations = "storageversionmigrations"
+var migrations = kind{storagemigrationv1.GroupName, "storageversionmigrations"}
 
-func isMigration(r *resource.Resource) bool {
-	return r.Group == storagemigrationv1.GroupName && r.Names.Plural == migrations
+// resourceKey marks the key of a resource whose migrations begin or continue, by the name that its definition would have.
+const resourceKey = "resource"
+
+// storageVersionMigrator carries out StorageVersionMigrations: it writes each object of a resource again, unchanged,
+// which stores it in the storage version.
+func storageVersionMigrator() *controller {
+	return &controller{
+		identity: ServiceAccount("storage-version-migrator-controller"),
+		follows: []followed{
+			{kind: definitions, concerns: func(s *step, c change) error {
+				if c.Deleted {
+					return nil
+				}
+				if isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
+					s.enqueue(key{of: resourceKey, name: c.Name})
+				}
+				s.enqueue(s.scheduled()...) // they wait for a definition
+				return nil
+			}},
+			{kind: migrations, concerns: followMigration},
+		},
+		resume: func(s *step, _ int64) error {
+			v, err := s.version(migrations)
+			if err != nil {
+				return err
+			}
+			records, err := s.records(v.Resource, "")
+			for _, m := range records {
+				s.enqueue(key{name: v.Resource.NameOf(m.Key)})
+			}
+			return err
+		},
+		sync: func(s *step, k key) error {
+			if k.of == resourceKey {
+				return enqueueMigrations(s, k.name)
+			}
+			return migrate(s, k.name)
+		},
+	}
 }
 
-// isMigrating tells whether a definition waits for the end of a migration. Few do, and
+// isMigrating reports whether a definition waits for the end of a migration. Few do, and
 // definitions can be long, so it searches the text before it parses it.
 func isMigrating(definition string) bool {
 	return strings.Contains(definition, string(storageMigrating)) && gjson.Get(definition, `status.conditions.#(type=="`+string(storageMigrating)+`").status`).Str == string(metav1.ConditionTrue)
@@ -42,8 +80,7 @@ func isMigrating(definition string) bool {
 // migration on.
 const missingFor = time.Minute
 
-// migrate writes each object of the migration's resource again, unchanged, which stores it in
-// the storage version. On a real server three controllers do this together
+// migrate carries out a migration. On a real server three controllers do this together
 // (pkg/controller/storageversionmigrator), and each waits for what the others write into the
 // status of the migration, so that a watch sees all of it: that it runs, from which revision on,
 // how it has ended, and that it runs no more.
@@ -52,79 +89,78 @@ const missingFor = time.Minute
 // minute before it fails: an alarm ends it, unless a definition of the resource comes first. If a write
 // fails for a reason that may pass, the migration goes on running, and the next write of the migration
 // or of the definition tries again.
-func (r *Reactor) migrate(ctx context.Context, name string) error {
-	catalogue, err := r.server.Catalogue()
+func migrate(s *step, name string) error {
+	catalogue, err := s.server.Catalogue()
 	if err != nil {
 		return err
 	}
-	of := catalogue.Resource(storagemigrationv1.GroupName, migrations)
-	m, was, err := r.getMigration(ctx, catalogue, name)
+	m, err := copyOf[*storagemigrationv1.StorageVersionMigration](s, migrations, "", name)
 	if err != nil || isOver(m) && !isRunning(m) {
 		return err
 	}
 	// update writes what has changed, and reads the migration again.
 	update := func() error {
-		if err := r.server.Update(ctx, of, "status", was, m); err != nil {
+		if err := s.update(migrations, m, "status"); err != nil {
 			return err
 		}
-		m, was, err = r.getMigration(ctx, catalogue, name)
+		m, err = copyOf[*storagemigrationv1.StorageVersionMigration](s, migrations, "", name)
 		return err
 	}
 	definition := definitionOf(m.Spec.Resource)
 	if !isRunning(m) {
-		if next, err := r.turn(of, m); err != nil || !next {
+		if next, err := turn(s, m); err != nil || !next {
 			return err
 		}
-		if err := r.markMigrating(ctx, definition, name); err != nil {
+		if err := markMigrating(s, definition, name); err != nil {
 			return err
 		}
-		r.running(m, progress{}, nil)
+		running(s, m, progress{}, nil)
 		if err := update(); err != nil {
 			return err
 		}
-		if catalogue, err = r.server.Catalogue(); err != nil { // the definition has changed
+		if catalogue, err = s.server.Catalogue(); err != nil { // the definition has changed
 			return err
 		}
 	}
-	until, now := m.CreationTimestamp.Add(missingFor), r.server.Now().Time
+	until, now := m.CreationTimestamp.Add(missingFor), s.now()
 	if !isOver(m) && now.Before(until) && catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource) == nil {
-		r.doAt(task{migrateResource, name}, until)
+		s.by(until)
 		return nil
 	}
 	if m.Status.ResourceVersion == "" && !isOver(m) {
 		if refusal := unmigratable(catalogue, m.Spec.Resource); refusal != "" {
-			r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, refusal)
+			condition(s, m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, refusal)
 		} else {
-			m.Status.ResourceVersion = strconv.FormatInt(r.server.Revision(), 10)
+			m.Status.ResourceVersion = strconv.FormatInt(s.server.Records.Revision(), 10)
 		}
 		if err := update(); err != nil {
 			return err
 		}
 	}
-	if res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && r.server.Ignores(res.Prefix) {
+	if res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && s.ignored(res.Prefix) {
 		return nil // it runs without end: upstream waits until the garbage collector has a list of the resource
 	}
 	if !isOver(m) {
-		done, failure := r.rewriteAll(ctx, catalogue, m)
+		done, failure := rewriteAll(s, catalogue, m)
 		if failure != nil && mayPass(failure) {
-			r.running(m, done, failure)
+			running(s, m, done, failure)
 			return errors.Join(failure, update())
 		}
-		r.running(m, done, nil)
+		running(s, m, done, nil)
 		if failure == nil {
-			r.condition(m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "Migration completed")
+			condition(s, m, storagemigrationv1.MigrationSucceeded, metav1.ConditionTrue, "StorageVersionMigrationSucceeded", "Migration completed")
 		} else {
-			r.failed(m, done, failure)
+			failed(s, m, done, failure)
 		}
 		if err := update(); err != nil {
 			return err
 		}
 	}
-	if err := r.markMigrated(ctx, definition, meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded))); err != nil {
+	if err := markMigrated(s, definition, meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded))); err != nil {
 		return err
 	}
-	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
-	return r.server.Update(ctx, of, "status", was, m)
+	condition(s, m, storagemigrationv1.MigrationRunning, metav1.ConditionFalse, "MigrationCompleted", "Migration completed")
+	return s.update(migrations, m, "status")
 }
 
 // definitionOf is the name of the definition of a resource, if it has one.
@@ -132,8 +168,13 @@ func definitionOf(of metav1.GroupResource) string { return of.Resource + "." + o
 
 // turn reports whether a migration that does not run may begin: no other one of its resource runs, and
 // those that have not begun are younger, or have a name that sorts after it.
-func (r *Reactor) turn(of *resource.Resource, m *storagemigrationv1.StorageVersionMigration) (bool, error) {
-	records, err := r.server.List(of, "")
+func turn(s *step, m *storagemigrationv1.StorageVersionMigration) (bool, error) {
+	v, err := s.version(migrations)
+	if err != nil {
+		return false, err
+	}
+	of := v.Resource
+	records, err := s.records(of, "")
 	if err != nil {
 		return false, err
 	}
@@ -156,18 +197,18 @@ func (r *Reactor) turn(of *resource.Resource, m *storagemigrationv1.StorageVersi
 	return true, nil
 }
 
-// noteMigration adds the tasks that follow from a change of a migration. The end of one lets the next of
-// its resource begin.
-func noteMigration(list *tasks, c Change) {
+// followMigration enqueues a migration that has changed. The end of one lets the next of its resource begin.
+func followMigration(s *step, c change) error {
 	running := `status.conditions.#(type=="` + string(storagemigrationv1.MigrationRunning) + `").status`
 	isTrue := func(value string) bool { return gjson.Get(value, running).Str == string(metav1.ConditionTrue) }
 	if !c.Deleted {
-		list.add(migrateResource, c.Name)
+		s.enqueue(c.key())
 	}
 	if c.Deleted || isTrue(c.Previous.Value) && !isTrue(c.Record.Value) {
 		of := gjson.Get(c.Record.Value, "spec.resource")
-		list.add(retryMigration, definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str}))
+		s.enqueue(key{of: resourceKey, name: definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str})})
 	}
+	return nil
 }
 
 // verbsOfMigration are those that a resource needs to be migrated.
@@ -199,12 +240,12 @@ var errNoResource = errors.New("unable to obtain GVR from discovery")
 type progress struct{ left, all int }
 
 // rewriteAll writes all objects again that are older than the migration.
-func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
+func rewriteAll(s *step, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
 	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
 		return progress{}, errNoResource
 	}
-	records, err := r.server.List(res, "")
+	records, err := s.records(res, "")
 	if err != nil {
 		return progress{}, err
 	}
@@ -217,7 +258,7 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	records = slices.DeleteFunc(records, func(record store.Record) bool { return record.Revision > upTo })
 	for done.left = len(records); done.left > 0; done.left-- {
 		// If somebody else has written or deleted the object, it needs no migration any more.
-		err := r.server.Rewrite(ctx, res, records[len(records)-done.left])
+		err := rewrite(s, res, records[len(records)-done.left])
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return done, err
 		}
@@ -225,9 +266,26 @@ func (r *Reactor) rewriteAll(ctx context.Context, catalogue *resource.Catalogue,
 	return done, nil
 }
 
+// rewrite writes an object unchanged, which stores it in the storage version. If the object has changed since the record,
+// the error is a conflict.
+func rewrite(s *step, res *resource.Resource, record store.Record) error {
+	v := s.of.identity.Version(res)
+	apiVersion, kind := v.Kind().ToAPIVersionAndKind()
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]string{"resourceVersion": strconv.FormatInt(record.Revision, 10)},
+	})
+	if err != nil {
+		return err
+	}
+	return s.write("patch", v, res.NamespaceOf(record.Key), res.NameOf(record.Key), write.Request{
+		Manager: "storage-version-migrator-controller",
+		Change:  write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore},
+	})
+}
+
 // running sets the condition that says that a migration runs, how far it has got, and with which error it
 // will try again.
-func (r *Reactor) running(m *storagemigrationv1.StorageVersionMigration, done progress, again error) {
+func running(s *step, m *storagemigrationv1.StorageVersionMigration, done progress, again error) {
 	message := "The migration is running"
 	switch {
 	case done.left > 0:
@@ -238,19 +296,19 @@ func (r *Reactor) running(m *storagemigrationv1.StorageVersionMigration, done pr
 	if again != nil {
 		message += fmt.Sprintf("; transient error: %v", again)
 	}
-	r.condition(m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", message)
+	condition(s, m, storagemigrationv1.MigrationRunning, metav1.ConditionTrue, "MigrationRunning", message)
 }
 
 // failed sets the condition that says why a migration has failed.
-func (r *Reactor) failed(m *storagemigrationv1.StorageVersionMigration, done progress, why error) {
+func failed(s *step, m *storagemigrationv1.StorageVersionMigration, done progress, why error) {
 	message := fmt.Sprintf("migration encountered unhandled error: %v", why)
 	if done.left > 0 {
 		message = fmt.Sprintf("%d/%d not yet migrated. ", done.left, done.all) + message
 	}
-	r.condition(m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, message)
+	condition(s, m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, message)
 }
 
-// mayPass tells whether an error is temporary: one after which a real server tries again. An error
+// mayPass reports whether an error is temporary: one after which a real server tries again. An error
 // without a Status, such as that of a conversion webhook, reaches the real controller as an internal
 // error.
 func mayPass(err error) bool {
@@ -262,32 +320,20 @@ func mayPass(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// retryMigrations begins or continues the migrations of a resource, by the name that its definition would have.
-func (r *Reactor) retryMigrations(ctx context.Context, definition string) error {
-	catalogue, err := r.server.Catalogue()
+// enqueueMigrations enqueues the migrations of a resource, by the name that its definition would have.
+func enqueueMigrations(s *step, definition string) error {
+	v, err := s.version(migrations)
 	if err != nil {
 		return err
 	}
-	res := catalogue.Resource(storagemigrationv1.GroupName, migrations)
-	records, err := r.server.List(res, "")
-	if err != nil {
-		return err
-	}
+	records, err := s.records(v.Resource, "")
 	for _, record := range records {
 		of := gjson.Get(record.Value, "spec.resource")
 		if definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str}) == definition {
-			ctx.Value(tasksKey{}).(*tasks).add(migrateResource, res.NameOf(record.Key))
+			s.enqueue(key{name: v.Resource.NameOf(record.Key)})
 		}
 	}
-	return nil
-}
-
-func (r *Reactor) getMigration(ctx context.Context, catalogue *resource.Catalogue, name string) (*storagemigrationv1.StorageVersionMigration, store.Record, error) {
-	obj, record, err := r.server.Get(ctx, catalogue.Resource(storagemigrationv1.GroupName, migrations), "", name)
-	if err != nil {
-		return nil, record, err
-	}
-	return obj.(*storagemigrationv1.StorageVersionMigration), record, nil
+	return err
 }
 
 func isRunning(m *storagemigrationv1.StorageVersionMigration) bool {
@@ -299,9 +345,9 @@ func isOver(m *storagemigrationv1.StorageVersionMigration) bool {
 		meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed))
 }
 
-func (r *Reactor) condition(m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType, is metav1.ConditionStatus, reason, message string) {
+func condition(s *step, m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType, is metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
-		Type: string(c), Status: is, Reason: reason, Message: message, LastTransitionTime: r.server.Now(),
+		Type: string(c), Status: is, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(s.now()),
 	})
 }
 
@@ -310,8 +356,8 @@ const migrationManager = "migration-runner-controller"
 
 // markMigrating sets the condition of the resource's definition, if it has one, that says that
 // a migration is running, and for which generation.
-func (r *Reactor) markMigrating(ctx context.Context, name, migration string) error {
-	return r.mark(ctx, name, func(*apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
+func markMigrating(s *step, name, migration string) error {
+	return mark(s, name, func(*apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		return apiextensions.CustomResourceDefinitionCondition{
 			Status: apiextensions.ConditionTrue, Reason: "MigrationRunning", Message: fmt.Sprintf("Migration %s is running", migration),
 		}, nil
@@ -321,8 +367,8 @@ func (r *Reactor) markMigrating(ctx context.Context, name, migration string) err
 // markMigrated sets the condition that says how the migration ended. If the definition has not
 // changed in the meantime, its status.storedVersions has only the storage version from then on,
 // even if the migration has failed.
-func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool) error {
-	return r.mark(ctx, name, func(definition *apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
+func markMigrated(s *step, name string, succeeded bool) error {
+	return mark(s, name, func(definition *apiextensions.CustomResourceDefinition) (apiextensions.CustomResourceDefinitionCondition, []any) {
 		running := apiextensions.FindCRDCondition(definition, storageMigrating)
 		isSame := running != nil && running.ObservedGeneration == definition.Generation
 		c := apiextensions.CustomResourceDefinitionCondition{Status: apiextensions.ConditionFalse}
@@ -349,26 +395,26 @@ func (r *Reactor) markMigrated(ctx context.Context, name string, succeeded bool)
 
 // mark applies the condition of a definition and, if there are any, its storedVersions, if the
 // definition exists.
-func (r *Reactor) mark(ctx context.Context, name string,
-	judge func(*apiextensions.CustomResourceDefinition) (c apiextensions.CustomResourceDefinitionCondition, stored []any)) error {
-	definition, was, err := r.getDefinition(ctx, name)
+func mark(s *step, name string,
+	wanted func(*apiextensions.CustomResourceDefinition) (c apiextensions.CustomResourceDefinitionCondition, stored []any)) error {
+	definition, err := s.definition(name)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return err
 	}
-	c, stored := judge(definition)
+	c, stored := wanted(definition)
 	c.Type = storageMigrating
 	if have := apiextensions.FindCRDCondition(definition, c.Type); hasCondition(definition, c) && have.ObservedGeneration == definition.Generation {
 		return nil
 	}
 	status := map[string]any{"conditions": []any{map[string]any{
 		"type": string(c.Type), "status": string(c.Status), "reason": c.Reason, "message": c.Message,
-		"observedGeneration": definition.Generation, "lastTransitionTime": r.server.Now().UTC().Format(time.RFC3339),
+		"observedGeneration": definition.Generation, "lastTransitionTime": s.now().UTC().Format(time.RFC3339),
 	}}}
 	if stored != nil {
 		status["storedVersions"] = stored
 	}
-	return r.server.ApplyStatus(ctx, r.server.Definitions(), was, &unstructured.Unstructured{Object: map[string]any{"status": status}}, migrationManager)
+	return s.applyStatus(definitions, definition, migrationManager, status)
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package controller
 
 import (
 	"fmt"
@@ -9,19 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // shelf is a store as a graph sees it.
 type shelf struct{ *store.Store }
 
-func (s shelf) All() (store.List, error)                      { return s.List("", store.ListOptions{}) }
-func (s shelf) Watch(after int64) (*store.Cursor, error)      { return s.Store.Watch("", after) }
-func (s shelf) Ignores(key string) bool                       { return strings.HasPrefix(key, "/events/") }
-func (s shelf) Read(key string) (store.Record, error)         { return s.Store.Get(key) }
-func (s shelf) record(t *testing.T, key string) *store.Record { return read(t, s.Store, key) }
+func (s shelf) all() (store.List, error)                      { return s.List("", store.ListOptions{}) }
+func (s shelf) watch(after int64) (*store.Cursor, error)      { return s.Store.Watch("", after) }
+func (s shelf) ignored(key string) bool                       { return strings.HasPrefix(key, "/events/") }
+func (s shelf) record(t *testing.T, key string) *store.Record { return recordOf(t, s.Store, key) }
 
-func read(t *testing.T, s *store.Store, key string) *store.Record {
+func recordOf(t *testing.T, s *store.Store, key string) *store.Record {
 	t.Helper()
 	list, err := s.List(key, store.ListOptions{Limit: 1})
 	if err != nil {
@@ -70,13 +70,13 @@ func made(text string) store.Write { return store.Write{Make: func(int64) string
 // edgesAsStored are the edges that the objects of a store come to.
 func edgesAsStored(t *testing.T, s shelf) []edge {
 	t.Helper()
-	all, err := s.All()
+	all, err := s.all()
 	if err != nil {
 		t.Fatal(err)
 	}
 	edges := []edge{}
 	for _, r := range all.Records {
-		if s.Ignores(r.Key) {
+		if s.ignored(r.Key) {
 			continue
 		}
 		o := ownershipOf(r.Value)
@@ -116,7 +116,7 @@ func (g *graph) check(t *testing.T, s shelf) {
 		t.Fatalf("edges (-want +got):\n%s", diff)
 	}
 	waiting := map[string]string{}
-	all, err := s.All()
+	all, err := s.all()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (g *graph) check(t *testing.T, s shelf) {
 		}
 	}
 	for key := range g.due {
-		if r := s.record(t, key); r == nil || ownersIn(r.Value) == "" || s.Ignores(key) {
+		if r := s.record(t, key); r == nil || ownersIn(r.Value) == "" || s.ignored(key) {
 			t.Fatalf("%s is due, and names no owner", key)
 		}
 	}
@@ -192,47 +192,47 @@ func TestTheGraphIsThatOfTheStore(t *testing.T) {
 	}
 }
 
-func TestWhatAChangeCallsFor(t *testing.T) {
+func TestWhichKeysACommitConcerns(t *testing.T) {
 	s, g := open(t, store.Options{}), newGraph()
 	revision := map[string]int64{}
 	// write returns the tasks that a write gives rise to; no text deletes.
-	write := func(key, text string) []task {
+	write := func(stored, text string) []key {
 		t.Helper()
-		var c Change
+		var c write.Commit
 		var err error
-		if r := s.record(t, key); r != nil {
+		if r := s.record(t, stored); r != nil {
 			c.Previous = *r
 		}
 		switch {
 		case text == "":
 			c.Deleted = true
-			c.Record, err = s.Delete(key, c.Previous.Revision, store.Write{})
+			c.Record, err = s.Delete(stored, c.Previous.Revision, store.Write{})
 		case c.Previous.Revision == 0:
-			c.Record, err = s.Create(key, made(text))
+			c.Record, err = s.Create(stored, made(text))
 		default:
-			c.Record, err = s.Update(key, c.Previous.Revision, made(text))
+			c.Record, err = s.Update(stored, c.Previous.Revision, made(text))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		revision[key] = c.Record.Revision
-		list := &tasks{}
+		revision[stored] = c.Record.Revision
+		var list []key
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if err := g.follow(s, c.Record.Revision); err != nil {
 			t.Fatal(err)
 		}
-		g.note(list, c)
-		return list.left
+		g.enqueue(func(k key) { list = append(list, k) }, c)
+		return list
 	}
-	expect := func(rule string, got []task, want ...task) {
+	expect := func(rule string, got []key, want ...key) {
 		t.Helper()
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(task{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(key{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", rule, diff)
 		}
 	}
-	verify := func(key string) task { return task{verifyOwners, key} }
-	collect := func(key string) task { return task{collectGarbage, key} }
+	verify := func(name string) key { return key{of: verifyOwners, name: name} }
+	collect := func(name string) key { return key{name: name} }
 	held := []string{"hold"}
 
 	expect("an object without owners: nothing", write("/o", object("o", false, nil)))
@@ -282,24 +282,24 @@ func TestWhatAForkTakesUp(t *testing.T) {
 		history int
 		ahead   bool // the graph has read what is not in the fork
 		judged  bool // the collector has
-		want    []task
+		want    []key
 	}{
-		{"what the graph knows and what it reads of the history", 0, false, false, []task{
-			{collectGarbage, "/refused"}, {verifyOwners, "/unseen"}, // due
-			{collectGarbage, "/left"}, // of one that is gone
-			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		{"what the graph knows and what it reads of the history", 0, false, false, []key{
+			{name: "/refused"}, {of: verifyOwners, name: "/unseen"}, // due
+			{name: "/left"}, // of one that is gone
+			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
-		{"everything, if the history does not go back that far", 1, false, false, []task{
-			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {collectGarbage, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
-			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		{"everything, if the history does not go back that far", 1, false, false, []key{
+			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
-		{"everything, if the graph is ahead", 0, true, false, []task{
-			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {verifyOwners, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
-			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		{"everything, if the graph is ahead", 0, true, false, []key{
+			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
-		{"everything, if the collector has judged by what is not in the fork", 0, false, true, []task{
-			{verifyOwners, "/left"}, {verifyOwners, "/of-the-waiting"}, {verifyOwners, "/refused"}, {verifyOwners, "/seen"}, {verifyOwners, "/unseen"},
-			{collectGarbage, "/of-the-waiting"}, {collectGarbage, "/waiting"},
+		{"everything, if the collector has judged by what is not in the fork", 0, false, true, []key{
+			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -347,11 +347,11 @@ func TestWhatAForkTakesUp(t *testing.T) {
 				}
 				g.done("/refused", s.Revision(), s.Revision())
 			}
-			list := &tasks{}
-			if err := g.copy(forked.Revision()).resume(shelf{forked}, list, forked.Revision()); err != nil {
+			var list []key
+			if err := g.copy(forked.Revision()).resume(shelf{forked}, func(k key) { list = append(list, k) }, forked.Revision()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, list.left, cmp.AllowUnexported(task{})); diff != "" {
+			if diff := cmp.Diff(tt.want, list, cmp.AllowUnexported(key{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

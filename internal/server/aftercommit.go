@@ -8,22 +8,22 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
-	"github.com/fakecluster/fakecluster/internal/lifecycle"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// aftermath does what follows a commit. It first brings admission and flow control up to date with their
-// configuration; then the controllers react.
-type aftermath struct {
-	chain     *admissionChain
-	flows     *flowcontrol.Schemas
-	aggregate *aggregation.Registry
-	reactor   *lifecycle.Reactor
+// afterCommit does what follows a commit. It first brings admission and flow control up to date with their
+// configuration; then the controllers act.
+type afterCommit struct {
+	chain       *admissionChain
+	flows       *flowcontrol.Schemas
+	aggregate   *aggregation.Registry
+	controllers *controller.Controllers
 }
 
 // committed is write.Pipeline.Committed.
-func (a aftermath) committed(ctx context.Context, c write.Commit) {
+func (a afterCommit) committed(ctx context.Context, c write.Commit) {
 	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {
 			klog.ErrorS(err, "The configuration of admission cannot be read")
@@ -37,5 +37,5 @@ func (a aftermath) committed(ctx context.Context, c write.Commit) {
 			klog.ErrorS(err, "The APIServices cannot be read")
 		}
 	}
-	a.reactor.React(ctx, c)
+	a.controllers.Committed(ctx, c)
 }

@@ -1,7 +1,6 @@
-package lifecycle
+package controller
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,50 +10,85 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/store"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// namespaceTerminates tells whether a namespace is being deleted.
-func (r *Reactor) namespaceTerminates(name string) bool {
-	record, err := r.server.Read(r.server.Namespaces().Key("", name))
-	return err == nil && isDeleting(record.Value)
+// emptyNamespaces deletes the content of a namespace that is being deleted. When nothing is left in it, the
+// controller removes the finalizer kubernetes, and the namespace is gone. Until then the conditions of
+// the namespace say what is left.
+func emptyNamespaces() *controller {
+	return &controller{
+		identity: ServiceAccount("namespace-controller"),
+		follows: []followed{
+			{kind: namespaces, concerns: func(s *step, c change) error {
+				if !c.Deleted && isDeleting(c.Record.Value) {
+					s.enqueue(c.key())
+				}
+				return nil
+			}},
+			{kind: anyKind, concerns: func(s *step, c change) error {
+				if !c.Deleted || c.Namespace == "" || c.Resource.NamespaceOfItself {
+					return nil
+				}
+				v, err := s.version(namespaces)
+				if err != nil {
+					return err
+				}
+				if ns, err := s.server.Records.Get(v.Resource.Key("", c.Namespace)); err == nil && isDeleting(ns.Value) {
+					s.enqueue(key{name: c.Namespace})
+				}
+				return nil
+			}},
+		},
+		resume: func(s *step, _ int64) error {
+			v, err := s.version(namespaces)
+			if err != nil {
+				return err
+			}
+			records, err := s.records(v.Resource, "")
+			for _, ns := range records {
+				if isDeleting(ns.Value) {
+					s.enqueue(key{name: v.Resource.NameOf(ns.Key)})
+				}
+			}
+			return err
+		},
+		sync: syncNamespace,
+	}
 }
 
-// finishNamespace empties a namespace that is being deleted. When nothing is left in it, it
-// removes the finalizer kubernetes, and the namespace is gone. Until then the conditions of
-// the namespace say what is left.
-func (r *Reactor) finishNamespace(ctx context.Context, name string) error {
-	ns, was, err := r.getNamespace(ctx, name)
+func syncNamespace(s *step, k key) error {
+	ns, err := copyOf[*corev1.Namespace](s, namespaces, "", k.name)
 	if err != nil {
 		return err
 	}
 	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return nil
 	}
-	left, err := r.emptyNamespace(ctx, name)
+	left, err := emptyNamespace(s, k.name)
 	if err != nil {
 		return err
 	}
-	if left.report(ns, r.server.Now()) {
-		if err := r.server.Update(ctx, r.server.Namespaces(), "status", was, ns); err != nil {
+	if left.report(ns, metav1.NewTime(s.now())) {
+		if err := s.update(namespaces, ns, "status"); err != nil {
 			return err
 		}
-		if ns, was, err = r.getNamespace(ctx, name); err != nil {
+		if ns, err = copyOf[*corev1.Namespace](s, namespaces, "", k.name); err != nil {
 			return err
 		}
 	}
 	if left.remains() {
-		return nil // deleting the last object starts this step again
+		return nil // the deletion of the last object enqueues the namespace again
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
-	return r.server.Update(ctx, r.server.Namespaces(), "finalize", was, ns)
+	return s.update(namespaces, ns, "finalize")
 }
 
 // emptyNamespace deletes the content of a namespace: first the pods, and once they are gone,
 // all other kinds that can be deleted. While it waits for pods, the conditions of the namespace
 // do not say what is left, as those of a real one.
-func (r *Reactor) emptyNamespace(ctx context.Context, name string) (content, error) {
-	catalogue, err := r.server.Catalogue()
+func emptyNamespace(s *step, name string) (content, error) {
+	catalogue, err := s.server.Catalogue()
 	if err != nil {
 		return content{}, err
 	}
@@ -70,27 +104,22 @@ func (r *Reactor) emptyNamespace(ctx context.Context, name string) (content, err
 			}
 		}
 	}
-	first, err := r.empty(ctx, pods, name, r.server.DeleteContent)
+	// Admission gets the delete of an object as that of the whole collection.
+	policy := metav1.DeletePropagationBackground
+	w := write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}, Collection: true, SettlesLater: true}
+	first, err := s.empty(pods, name, w)
 	if err != nil {
 		return content{}, err
 	}
 	if len(first.resources) > 0 {
 		return content{failed: first.failed, waits: true}, nil
 	}
-	left, err := r.empty(ctx, others, name, r.server.DeleteContent)
+	left, err := s.empty(others, name, w)
 	left.failed = append(first.failed, left.failed...)
 	return left, err
 }
 
-func (r *Reactor) getNamespace(ctx context.Context, name string) (*corev1.Namespace, store.Record, error) {
-	obj, record, err := r.server.Get(ctx, r.server.Namespaces(), "", name)
-	if err != nil {
-		return nil, record, err
-	}
-	return obj.(*corev1.Namespace), record, nil
-}
-
-// report sets the conditions of a namespace as the namespace controller does, and tells
+// report sets the conditions of a namespace as the namespace controller does, and reports
 // whether any of them changed.
 func (c content) report(ns *corev1.Namespace, now metav1.Time) bool {
 	set := func(t corev1.NamespaceConditionType, trouble bool, reason, message string) bool {

@@ -1,4 +1,4 @@
-package lifecycle
+package controller
 
 import (
 	"cmp"
@@ -11,13 +11,14 @@ import (
 	"github.com/tidwall/btree"
 	"github.com/tidwall/gjson"
 
+	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // graph holds which objects name which owners, and which objects the garbage collector still
 // has to look at. It reads every event of the store's history once and in order, so that it
 // agrees with the store however many writers there are. After each commit it reads on, before
-// the reactor looks for what follows from the commit.
+// the collector looks for what follows from the commit.
 //
 // While its lock is held, the graph takes the locks of the store for reading, and nothing else:
 // it does not write, and it does not wait.
@@ -26,7 +27,7 @@ type graph struct {
 	cursor *store.Cursor // nil: begin from the start
 	read   int64         // the revision that the last cursor reached; 0: there was none
 	copied bool          // the last cursor was that of the graph it was copied from
-	looked int64         // the newest revision by which the collector has judged a dependent
+	looked int64         // the newest revision by which the collector has evaluated a dependent
 
 	edges *btree.BTreeG[edge]
 	// gone has the uids of deleted owners that still have dependents, with the namespace
@@ -59,8 +60,16 @@ const (
 )
 
 type due struct {
-	kind     string
-	revision int64 // of the dependent that has not been looked at
+	of       string // as of the key: verifyOwners, or empty
+	revision int64  // of the dependent that has not been looked at
+}
+
+// stored is what the graph reads.
+type stored interface {
+	all() (store.List, error)
+	watch(after int64) (*store.Cursor, error)
+	// ignored reports whether the garbage collector leaves the object of a key alone.
+	ignored(key string) bool
 }
 
 func newGraph() *graph {
@@ -74,7 +83,7 @@ func newEdges() *btree.BTreeG[edge] {
 }
 
 // copy returns a graph for a fork of the store at a revision. If g has read further than that
-// revision, the copy is empty and begins from the start. So it does if the collector has judged by newer
+// revision, the copy is empty and begins from the start. So it does if the collector has evaluated dependents by newer
 // objects: a dependent that has got other owners since, or that is gone, is not due any more, but in the
 // fork it still has owners to look up.
 func (g *graph) copy(revision int64) *graph {
@@ -90,7 +99,7 @@ func (g *graph) copy(revision int64) *graph {
 }
 
 // follow reads the events up to a revision.
-func (g *graph) follow(s Objects, revision int64) error {
+func (g *graph) follow(s stored, revision int64) error {
 	for g.cursor == nil || g.cursor.Revision() < revision {
 		if g.cursor == nil {
 			if err := g.begin(s); err != nil {
@@ -120,17 +129,17 @@ func outOfReach(err error) bool {
 
 // begin continues at the revision where the graph was copied, or reads all objects if the
 // history does not reach back that far. Objects that other writers change in the meantime
-// become due by those writers' own reactions. A copy has no other
-// writers that react, so all of these objects are due.
-func (g *graph) begin(s Objects) (err error) {
+// become due by those writers' own commits. A copy has no other
+// writers, so all of these objects are due.
+func (g *graph) begin(s stored) (err error) {
 	if g.copied {
 		g.copied = false
-		if g.cursor, err = s.Watch(g.read); !outOfReach(err) {
+		if g.cursor, err = s.watch(g.read); !outOfReach(err) {
 			return err
 		}
 		g.read = 0
 	}
-	all, err := s.All()
+	all, err := s.all()
 	if err != nil {
 		return err
 	}
@@ -139,29 +148,29 @@ func (g *graph) begin(s Objects) (err error) {
 	for _, record := range all.Records {
 		g.wait(record, false)
 		owners := ownersIn(record.Value)
-		if owners == "" || s.Ignores(record.Key) {
+		if owners == "" || s.ignored(record.Key) {
 			continue
 		}
 		g.link(s, record, owners)
 		d, ok := was[record.Key]
 		if !ok {
-			d.kind = verifyOwners
+			d.of = verifyOwners
 		}
 		if ok || record.Revision > g.read {
-			g.due[record.Key] = due{d.kind, max(d.revision, record.Revision)}
+			g.due[record.Key] = due{d.of, max(d.revision, record.Revision)}
 		}
 	}
 	for uid := range g.gone {
 		g.forget(uid)
 	}
 	g.read = all.Revision
-	if g.cursor, err = s.Watch(g.read); outOfReach(err) {
+	if g.cursor, err = s.watch(g.read); outOfReach(err) {
 		return nil // others have written in the meantime: read all objects again
 	}
 	return err
 }
 
-func (g *graph) apply(s Objects, e *store.Event) {
+func (g *graph) apply(s stored, e *store.Event) {
 	deleted := e.Type == store.Deleted
 	was, is := "", ""
 	if g.edges.Len() > 0 {
@@ -179,7 +188,7 @@ func (g *graph) apply(s Objects, e *store.Event) {
 	switch {
 	case is == "":
 		delete(g.due, e.Record.Key)
-	case is != was && !s.Ignores(e.Record.Key):
+	case is != was && !s.ignored(e.Record.Key):
 		g.due[e.Record.Key] = due{verifyOwners, e.Record.Revision}
 	}
 	g.wait(e.Record, deleted)
@@ -192,8 +201,8 @@ func (g *graph) apply(s Objects, e *store.Event) {
 }
 
 // link adds the edges from an object to its owners.
-func (g *graph) link(s Objects, r store.Record, owners string) {
-	if owners == "" || s.Ignores(r.Key) {
+func (g *graph) link(s stored, r store.Record, owners string) {
+	if owners == "" || s.ignored(r.Key) {
 		return
 	}
 	for _, e := range edgesOf(r, owners) {
@@ -238,7 +247,7 @@ func edgesOf(r store.Record, owners string) []edge {
 			e.state = fromBlocking
 		}
 		// If an object names an owner twice, one reference that blocks is enough.
-		if i := slices.IndexFunc(edges, func(known edge) bool { return known.owner == e.owner }); i >= 0 {
+		if i := slices.IndexFunc(edges, func(other edge) bool { return other.owner == e.owner }); i >= 0 {
 			edges[i].state = min(edges[i].state, e.state)
 			return true
 		}
@@ -261,7 +270,7 @@ func (g *graph) wait(r store.Record, deleted bool) {
 	}
 }
 
-// has tells whether an owner has dependents in one of the states.
+// has reports whether an owner has dependents in one of the states.
 func (g *graph) has(owner string, from, to state) bool {
 	found := false
 	g.edges.Ascend(edge{owner: owner, state: from}, func(e edge) bool {
@@ -284,7 +293,7 @@ func (g *graph) dependents(owner string, from, to state) []string {
 	return keys
 }
 
-// isGone tells whether an owner with dependents has been deleted, and in which namespace it
+// isGone reports whether an owner with dependents has been deleted, and in which namespace it
 // was.
 func (g *graph) isGone(uid string) (namespace string, gone bool) {
 	g.mu.Lock()
@@ -324,5 +333,77 @@ func (g *graph) done(key string, revision, now int64) {
 func (g *graph) postpone(key string, revision int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.due[key] = due{collectGarbage, revision}
+	g.due[key] = due{"", revision}
+}
+
+// enqueue adds the keys that a commit concerns, which the graph has read.
+func (g *graph) enqueue(add func(key), c write.Commit) {
+	stored := c.Record.Key
+	if d, ok := g.due[stored]; ok {
+		add(key{of: d.of, name: stored})
+	}
+	if len(g.waiting) > 0 {
+		g.enqueueWaiting(add, c)
+	}
+	if !c.Deleted && (len(g.waiting) == 0 || !isDeleting(c.Record.Value)) {
+		return // even if it is being deleted, it does not wait for the collector
+	}
+	if c.Deleted && g.edges.Len() == 0 {
+		return
+	}
+	switch o := ownershipOf(c.Record.Value); {
+	case c.Deleted:
+		addAll(add, g.dependents(o.uid, blocking, leaving))
+	case o.orphansDependents():
+		add(key{name: stored})
+	case o.deletesDependents():
+		addAll(add, g.dependents(o.uid, blocking, free))
+		add(key{name: stored})
+	}
+}
+
+// enqueueWaiting adds the owners that wait for their dependents and may have one fewer now.
+func (g *graph) enqueueWaiting(add func(key), c write.Commit) {
+	was, is := ownersIn(c.Previous.Value), ""
+	if !c.Deleted {
+		is = ownersIn(c.Record.Value)
+	}
+	if was == is {
+		return
+	}
+	for _, owner := range ownerReferences(was) {
+		if stored, ok := g.waiting[string(owner.UID)]; ok {
+			add(key{name: stored})
+		}
+	}
+}
+
+func (g *graph) enqueueDue(add func(key)) {
+	for _, stored := range slices.Sorted(maps.Keys(g.due)) {
+		add(key{of: g.due[stored].of, name: stored})
+	}
+}
+
+// resume adds the keys that were left at a revision.
+func (g *graph) resume(s stored, add func(key), revision int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.follow(s, revision); err != nil {
+		return err
+	}
+	g.enqueueDue(add)
+	for _, uid := range slices.Sorted(maps.Keys(g.gone)) {
+		addAll(add, g.dependents(uid, blocking, leaving))
+	}
+	for _, uid := range slices.Sorted(maps.Keys(g.waiting)) {
+		addAll(add, g.dependents(uid, blocking, free))
+		add(key{name: g.waiting[uid]})
+	}
+	return nil
+}
+
+func addAll(add func(key), stored []string) {
+	for _, one := range stored {
+		add(key{name: one})
+	}
 }

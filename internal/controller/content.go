@@ -1,7 +1,6 @@
-package lifecycle
+package controller
 
 import (
-	"context"
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -9,6 +8,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // content is what emptying a namespace or a definition has left of it.
@@ -26,43 +28,42 @@ type unlistedError struct{ error }
 
 func (e unlistedError) Unwrap() error { return e.error }
 
-// empty deletes the objects of resources, in one namespace or, for the empty name, in all. It
+// empty deletes the objects of resources by the request, in one namespace or, for the empty name, in all. It
 // leaves alone what is being deleted already, and all objects of a resource if one of them
 // cannot be read. It fails if another writer was faster, and then the step must be taken again.
-func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, namespace string,
-	deleteOne func(ctx context.Context, r *resource.Resource, namespace, name string) error) (content, error) {
+func (s *step) empty(resources []*resource.Resource, namespace string, w write.Request) (content, error) {
 	left := content{resources: map[string]int{}, finalizers: map[string]int{}}
 	for _, res := range resources {
-		records, err := r.server.List(res, namespace)
+		records, err := s.records(res, namespace)
 		if err != nil {
 			return left, err
 		}
 		if len(records) == 0 {
 			continue
 		}
-		if err := r.server.Readable(res, records); err != nil {
+		if err := readable(res, records); err != nil {
 			left.failed = append(left.failed, unlistedError{err})
 			continue
 		}
 		var failed []error
 		for _, record := range records {
-			if err := r.ended(); err != nil {
+			if err := s.controllers.ended(); err != nil {
 				return left, err
 			}
 			if isDeleting(record.Value) {
 				continue
 			}
-			if err := deleteOne(ctx, res, res.NamespaceOf(record.Key), res.NameOf(record.Key)); err != nil && !apierrors.IsNotFound(err) {
+			if err := s.write("delete", s.of.identity.Version(res), res.NamespaceOf(record.Key), res.NameOf(record.Key), w); err != nil && !apierrors.IsNotFound(err) {
 				failed = append(failed, err)
 			}
 		}
-		if err := utilerrors.NewAggregate(failed); errors.Is(err, ErrConflict) {
+		if err := utilerrors.NewAggregate(failed); errors.Is(err, errConflict) {
 			return left, err
 		} else if err != nil {
 			left.failed = append(left.failed, err)
 			continue // a real controller does not count what is left then
 		}
-		if records, err = r.server.List(res, namespace); err != nil {
+		if records, err = s.records(res, namespace); err != nil {
 			return left, err
 		}
 		if len(records) > 0 {
@@ -75,4 +76,15 @@ func (r *Reactor) empty(ctx context.Context, resources []*resource.Resource, nam
 		}
 	}
 	return left, nil
+}
+
+// readable returns why some of the records of a resource cannot be listed in its storage version.
+func readable(of *resource.Resource, records []store.Record) error {
+	texts := view.NewTexts(of.Storage)
+	texts.Expect(len(records))
+	for _, record := range records {
+		texts.Add(record)
+	}
+	_, err := texts.All()
+	return err
 }

@@ -1,0 +1,411 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// This file follows k8s.io/kubernetes' pkg/controller/garbagecollector: which changes it looks
+// at, and what it does about them.
+
+// garbageCollector deletes objects whose owners are gone, and completes foreground and orphan deletions. Which
+// objects name which owners is in its graph. The name in a key is the key of an object in the store.
+func garbageCollector() *controller { return newCollector().controller }
+
+// collector is the state of the garbage collector.
+type collector struct {
+	controller *controller
+	graph      *graph
+}
+
+func newCollector() *collector {
+	g := &collector{graph: newGraph()}
+	g.controller = &controller{
+		identity: ServiceAccount("generic-garbage-collector"),
+		follows:  []followed{{kind: anyKind, concerns: g.follow}},
+		resume: func(s *step, revision int64) error {
+			return g.graph.resume(objects{s}, func(k key) { s.enqueue(k) }, revision)
+		},
+		inherit: func(from *controller, revision int64) { g.graph = from.state.(*collector).graph.copy(revision) },
+		sync: func(s *step, k key) error {
+			if k.of == verifyOwners {
+				return g.verifyOwners(s, k.name)
+			}
+			return g.collectGarbage(s, k.name)
+		},
+		resyncs: true, // the deletion of an object in the foreground makes it wait for its dependents
+		state:   g,
+	}
+	return g
+}
+
+// verifyOwners marks the key of an object whose owners have to be looked up. Other keys are those of objects that may
+// be garbage, or wait for their dependents.
+const verifyOwners = "owners"
+
+// objects are the objects of all resources, for the graph.
+type objects struct{ *step }
+
+func (o objects) all() (store.List, error) { return o.server.Records.List("", store.ListOptions{}) }
+
+func (o objects) watch(after int64) (*store.Cursor, error) { return o.server.Records.Watch("", after) }
+
+// ignored reports whether the garbage collector leaves the object of a key alone. It does so with Events, which the
+// collector of a real server does not watch either.
+func (s *step) ignored(key string) bool {
+	events := s.server.Cluster.Catalogue().Resource("", "events")
+	return events != nil && strings.HasPrefix(key, events.Prefix)
+}
+
+// follow enqueues what follows from a commit for owners and their dependents.
+func (g *collector) follow(s *step, c change) error {
+	g.graph.mu.Lock()
+	defer g.graph.mu.Unlock()
+	if err := g.graph.follow(objects{s}, c.Record.Revision); err != nil {
+		return err
+	}
+	enqueue := func(k key) { s.enqueue(k) }
+	g.graph.enqueue(enqueue, c.Commit)
+	if definitions.is(c.Resource) && !c.Deleted {
+		// A reference may name a kind that is served only from now on.
+		g.graph.enqueueDue(enqueue)
+	}
+	return nil
+}
+
+// owned is an object that the collector looks at.
+type owned struct {
+	ownership
+	resource *resource.Resource
+	record   store.Record
+}
+
+// read reads an object. It returns nil if there is none, or if its resource is not served. What changes meanwhile does not
+// stop the writes of the step, except for the object itself: the graph sees each change, and enqueues what it
+// concerns.
+func read(s *step, stored string) (*owned, error) {
+	catalogue, err := s.server.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	res := catalogue.ResourceOf(stored)
+	if res == nil {
+		return nil, nil
+	}
+	record, err := s.server.Records.Get(stored)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return &owned{ownershipOf(record.Value), res, record}, err
+}
+
+// amend changes the finalizers or the owners of an object.
+func amend(s *step, it *owned, change func(metav1.Object)) error {
+	v := s.of.identity.Version(it.resource)
+	current, err := s.server.Memory.Decode(v, it.record)
+	if err != nil {
+		return err
+	}
+	body, err := metadataPatch(v.Codec.Copy(current.Object), change)
+	if err != nil {
+		return err
+	}
+	return s.write("patch", v, it.resource.NamespaceOf(it.record.Key), it.resource.NameOf(it.record.Key), write.Request{
+		Revision: it.record.Revision,
+		Change:   write.Patch{Type: types.MergePatchType, Body: body, Validation: metav1.FieldValidationIgnore},
+	})
+}
+
+// metadataPatch makes a merge patch of what a change does to the finalizers and owners of
+// an object, which it alters.
+func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, error) {
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	finalizers, owners := slices.Clone(metadata.GetFinalizers()), slices.Clone(metadata.GetOwnerReferences())
+	change(metadata)
+	patch := map[string]any{"resourceVersion": metadata.GetResourceVersion()}
+	if is := metadata.GetFinalizers(); !slices.Equal(is, finalizers) {
+		patch["finalizers"] = orNull(is)
+	}
+	if is := metadata.GetOwnerReferences(); !equality.Semantic.DeepEqual(is, owners) {
+		patch["ownerReferences"] = orNull(is)
+	}
+	return json.Marshal(map[string]any{"metadata": patch})
+}
+
+// orNull returns a list, or the null that removes an empty one.
+func orNull[T any](list []T) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// remove deletes an object.
+func remove(s *step, it *owned, policy metav1.DeletionPropagation) error {
+	uid, revision := types.UID(gjson.Get(it.record.Value, "metadata.uid").Str), strconv.FormatInt(it.record.Revision, 10)
+	return s.write("delete", s.of.identity.Version(it.resource), it.resource.NamespaceOf(it.record.Key), it.resource.NameOf(it.record.Key), write.Request{
+		Revision: it.record.Revision,
+		Change: write.Delete{Options: &metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
+		}},
+	})
+}
+
+// verifyOwners looks up the owners that a change has added to an object. If one of them does
+// not exist, the object may be garbage.
+func (g *collector) verifyOwners(s *step, stored string) error {
+	it, err := read(s, stored)
+	if it == nil || err != nil {
+		return err
+	}
+	owners, err := g.classify(s, it)
+	if err != nil || owners.unknown {
+		return err
+	}
+	if len(owners.dangling) > 0 {
+		s.enqueue(key{name: stored})
+		return nil
+	}
+	g.graph.done(stored, it.record.Revision, s.server.Records.Revision())
+	return nil
+}
+
+// collectGarbage decides about one object. If its delete is refused, the next write of the
+// object tries again.
+func (g *collector) collectGarbage(s *step, stored string) error {
+	it, err := read(s, stored)
+	if it == nil || err != nil {
+		return err
+	}
+	decided, err := g.decide(s, it)
+	switch {
+	case errors.Is(err, errConflict):
+	case err != nil && !apierrors.IsNotFound(err):
+		s.refuse()
+		g.graph.postpone(stored, it.record.Revision)
+	case !decided:
+		g.graph.postpone(stored, it.record.Revision)
+	default:
+		g.graph.done(stored, it.record.Revision, s.server.Records.Revision())
+	}
+	return err
+}
+
+// decide handles the dependents of an object that waits for them. Any other object it deletes
+// if none of its owners is left.
+func (g *collector) decide(s *step, it *owned) (decided bool, err error) {
+	switch {
+	case it.orphansDependents():
+		return true, g.orphanDependents(s, it)
+	case it.deletesDependents():
+		return true, g.awaitDependents(s, it)
+	case it.deleting || len(it.owners) == 0:
+		return true, nil
+	}
+	owners, err := g.classify(s, it)
+	if err != nil || owners.unknown {
+		return false, err
+	}
+	return true, g.evaluate(s, it, owners)
+}
+
+// evaluate looks up the owners of an object. Depending on them it deletes the object, removes
+// the references to owners that are gone, or leaves it alone.
+func (g *collector) evaluate(s *step, it *owned, owners owners) error {
+	switch {
+	case owners.misplaced:
+		return nil
+	case len(owners.solid) > 0:
+		released := append(owners.dangling, owners.waiting...)
+		if len(released) == 0 {
+			return nil
+		}
+		return g.release(s, it, released...)
+	case len(owners.waiting) > 0:
+		if dependents := g.graph.dependentsOf(it.uid); len(dependents) > 0 {
+			return g.deleteInForeground(s, it, dependents)
+		}
+	}
+	policy := metav1.DeletePropagationBackground
+	switch {
+	case slices.Contains(it.finalizers, metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(it.finalizers, metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	}
+	return remove(s, it, policy)
+}
+
+// deleteInForeground deletes an object in the foreground, because its owner is deleted so. If
+// a dependent of the object waits for its own dependents, all of them may wait for each other
+// in a circle. To break it, the object stops blocking its owners first.
+func (g *collector) deleteInForeground(s *step, it *owned, dependents []string) error {
+	for _, stored := range dependents {
+		dependent, err := read(s, stored)
+		if err != nil {
+			return err
+		}
+		if dependent == nil || !dependent.deletesDependents() {
+			continue
+		}
+		if err := g.unblock(s, it); err != nil {
+			return err
+		}
+		if it, err = read(s, it.record.Key); it == nil || err != nil {
+			return err
+		}
+		break
+	}
+	return remove(s, it, metav1.DeletePropagationForeground)
+}
+
+// unblock sets blockOwnerDeletion to false in all references of an object.
+func (g *collector) unblock(s *step, it *owned) error {
+	return amend(s, it, func(metadata metav1.Object) {
+		owners := metadata.GetOwnerReferences()
+		for i := range owners {
+			// A kind without strategic merge patches gets a merge patch, which replaces
+			// the whole list.
+			if blocks(owners[i]) || it.resource.Storage.Patches.StrategicMerge == nil {
+				owners[i].BlockOwnerDeletion = new(bool)
+			}
+		}
+		metadata.SetOwnerReferences(owners)
+	})
+}
+
+// release removes the references to some owners from an object.
+func (g *collector) release(s *step, it *owned, uids ...types.UID) error {
+	return amend(s, it, func(metadata metav1.Object) {
+		kept := slices.DeleteFunc(metadata.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return slices.Contains(uids, o.UID) })
+		if len(kept) == 0 {
+			kept = nil
+		}
+		metadata.SetOwnerReferences(kept)
+	})
+}
+
+// awaitDependents removes the finalizer of foreground deletion from an object when no
+// dependent blocks its deletion any more. It enqueues the dependents whose deletion has
+// not begun.
+func (g *collector) awaitDependents(s *step, it *owned) error {
+	remaining, blocked := g.graph.blockingDependentsOf(it.uid)
+	if blocked {
+		for _, stored := range remaining {
+			s.enqueue(key{name: stored})
+		}
+		return nil
+	}
+	return g.removeFinalizer(s, it, metav1.FinalizerDeleteDependents)
+}
+
+// orphanDependents removes the references to an object from its dependents, and then its
+// finalizer.
+func (g *collector) orphanDependents(s *step, it *owned) error {
+	var failed []error
+	for _, stored := range g.graph.dependentsOf(it.uid) {
+		if err := g.orphan(s, stored, types.UID(it.uid)); err != nil && !apierrors.IsNotFound(err) {
+			failed = append(failed, err)
+		}
+	}
+	if err := utilerrors.NewAggregate(failed); err != nil {
+		return err
+	}
+	return g.removeFinalizer(s, it, metav1.FinalizerOrphanDependents)
+}
+
+// orphan removes the reference to an owner from one dependent.
+func (g *collector) orphan(s *step, stored string, owner types.UID) error {
+	dependent, err := read(s, stored)
+	if dependent == nil || err != nil {
+		return err
+	}
+	return g.release(s, dependent, owner)
+}
+
+func (g *collector) removeFinalizer(s *step, it *owned, finalizer string) error {
+	return amend(s, it, func(metadata metav1.Object) {
+		metadata.SetFinalizers(slices.DeleteFunc(metadata.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	})
+}
+
+// owners holds the references of an object, by the state of the owners.
+type owners struct {
+	solid    []types.UID
+	dangling []types.UID
+	waiting  []types.UID // these wait for the deletion of their dependents
+
+	// misplaced says that a cluster-scoped object names a namespaced owner. The collector
+	// leaves such an object alone.
+	misplaced bool
+	// unknown says that the kind of an owner is not served, so that the collector cannot
+	// tell whether the owner exists.
+	unknown bool
+}
+
+// classify looks up the present state of the owners of an object. It stops at the first owner
+// that makes a decision impossible.
+func (g *collector) classify(s *step, it *owned) (owners, error) {
+	var all owners
+	for _, reference := range it.owners {
+		if namespace, gone := g.graph.isGone(string(reference.UID)); gone {
+			// The graph knows that it is gone. Its resource may be gone too.
+			if namespace != "" && it.namespace == "" {
+				return owners{misplaced: true}, nil
+			}
+			all.dangling = append(all.dangling, reference.UID)
+			continue
+		}
+		res, err := kindOf(s, schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind))
+		switch {
+		case err != nil:
+			return owners{}, err
+		case res == nil:
+			return owners{unknown: true}, nil
+		case res.Namespaced && it.namespace == "":
+			return owners{misplaced: true}, nil
+		}
+		record, err := s.server.Records.Get(res.Key(it.namespace, reference.Name))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return owners{}, err
+		}
+		switch owner := ownershipOf(record.Value); {
+		case owner.uid != string(reference.UID): // the uid is empty if there is no such object
+			all.dangling = append(all.dangling, reference.UID)
+		case owner.deletesDependents():
+			all.waiting = append(all.waiting, reference.UID)
+		default:
+			all.solid = append(all.solid, reference.UID)
+		}
+	}
+	return all, nil
+}
+
+// kindOf returns the resource that serves a kind, or nil.
+func kindOf(s *step, kind schema.GroupVersionKind) (*resource.Resource, error) {
+	catalogue, err := s.server.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	return catalogue.Kind(kind), nil
+}

@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tidwall/gjson"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+var quotaKind = kind{"", "resourcequotas"}
+
+// QuotaController is who measures quotas, and releases what objects no longer use.
+var QuotaController = ServiceAccount("resourcequota-controller")
+
+// measurer measures quotas: a *quota.Quotas.
+type measurer interface {
+	Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error)
+	MarkExact(of store.Record)
+	IsExact(of store.Record) bool
+	Forget(key string)
+	Later(c write.Commit) (keys []string, at time.Time)
+	Affected(c write.Commit) ([]string, error)
+}
+
+// quotaResync is how often the real controller measures all quotas (--resource-quota-sync-period). A
+// status that another client has written stays that long at most.
+const quotaResync = 5 * time.Minute
+
+// resourceQuotas writes into the status of a ResourceQuota what its spec limits and what is used. Most
+// commits bring their quotas up to date themselves (see package quota). This controller measures a quota again, by the
+// objects that exist, whenever adding and subtracting is not enough: if another client has written to the quota,
+// if it limits devices, if a namespace is emptied or a definition deleted, and when the grace period of a pod is
+// over. A status that another client has written stays until then, or until five minutes have passed.
+func resourceQuotas() *controller {
+	return &controller{
+		identity: QuotaController,
+		follows: []followed{
+			{kind: quotaKind, concerns: func(s *step, c change) error {
+				k := c.key()
+				switch {
+				case c.Deleted:
+					s.server.Quotas.Forget(c.Record.Key)
+				case limits(c.Record.Value) != limits(c.Previous.Value):
+					s.enqueue(k)
+				case s.queue.syncing != item{s.of, k} && !s.server.Quotas.IsExact(c.Record): // the controller has not written it
+					s.enqueueAt(k, s.now().Add(quotaResync))
+				}
+				return nil
+			}},
+			{kind: anyKind, concerns: func(s *step, c change) error {
+				s.enqueueQuotas(c.Unmeasured)
+				// A pod that is being deleted counts until its grace period is over.
+				keys, again := s.server.Quotas.Later(c.Commit)
+				for _, k := range keys {
+					s.enqueueAt(s.quotaKey(k), again)
+				}
+				if c.Charged {
+					return nil
+				}
+				keys, err := s.server.Quotas.Affected(c.Commit)
+				s.enqueueQuotas(keys)
+				return err
+			}},
+		},
+		resume: func(s *step, _ int64) error {
+			v, err := s.version(quotaKind)
+			if err != nil {
+				return err
+			}
+			records, err := s.records(v.Resource, "")
+			for _, q := range records {
+				s.enqueue(s.quotaKey(q.Key))
+			}
+			return err
+		},
+		sync: syncQuota,
+	}
+}
+
+// limits returns the limits in the spec of a quota.
+func limits(quota string) string { return gjson.Get(quota, "spec").Raw }
+
+// quotaKey returns the key of the quota with a key in the store.
+func (s *step) quotaKey(stored string) key {
+	v, err := s.version(quotaKind)
+	if err != nil {
+		return key{} // there are no quotas then
+	}
+	return key{namespace: v.Resource.NamespaceOf(stored), name: v.Resource.NameOf(stored)}
+}
+
+func (s *step) enqueueQuotas(stored []string) {
+	for _, k := range stored {
+		s.enqueue(s.quotaKey(k))
+	}
+}
+
+// syncQuota brings the status of a quota up to date. It ends when it has written the status and nobody else has written
+// meanwhile, or when it finds the status right and nobody has changed it since it was read. This is enough, although
+// objects come and go meanwhile: each of them changes the quota in its commit, or has a measurement of its own, which
+// comes after it.
+func syncQuota(s *step, k key) error {
+	v, err := s.version(quotaKind)
+	if err != nil {
+		return err
+	}
+	began := s.server.Records.Revision()
+	rq, err := copyOf[*corev1.ResourceQuota](s, quotaKind, k.namespace, k.name)
+	if err != nil {
+		return err
+	}
+	was, err := revisionOf(rq)
+	if err != nil {
+		return err
+	}
+	changed, again, measured := s.server.Quotas.Measure(rq)
+	if changed {
+		if err := s.update(quotaKind, rq, "status"); err != nil {
+			return err
+		}
+	}
+	is, err := s.record(v.Resource, k.namespace, k.name)
+	if err != nil || measured != nil {
+		return errors.Join(err, measured)
+	}
+	// If the status has changed, this must have been the only write since the quota was read. If it
+	// has not, the quota must be the one that was read: objects that are created or removed
+	// meanwhile change it.
+	if changed && s.server.Records.Revision() != began+1 || !changed && is.Revision != was {
+		return errConflict
+	}
+	s.server.Quotas.MarkExact(is)
+	if !again.IsZero() {
+		s.by(again)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+var serviceCIDRs = kind{networkingv1.GroupName, "servicecidrs"}
+
+// initialObjects creates initial objects again that a client has deleted, if
+// kube-apiserver does so, which takes it up to a minute. Its other initial objects it only creates when
+// it starts. The name in a key is the key of the object in the store.
+func initialObjects() *controller {
+	c := &controller{identity: APIServer, sync: syncInitialObject}
+	for _, k := range []kind{
+		services, endpointsKind, {discoveryv1.GroupName, "endpointslices"}, serviceCIDRs,
+		{flowcontrolv1.GroupName, "flowschemas"}, {flowcontrolv1.GroupName, "prioritylevelconfigurations"},
+	} {
+		c.follows = append(c.follows, followed{kind: k, concerns: func(s *step, c change) error {
+			if c.Deleted && builtin.IsInitial(s.server.Initial, c.Record.Key) {
+				s.enqueue(key{name: c.Record.Key})
+			}
+			return nil
+		}})
+	}
+	return c
+}
+
+func syncInitialObject(s *step, k key) error {
+	if _, err := s.server.Records.Get(k.name); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	res := s.server.Cluster.Catalogue().ResourceOf(k.name)
+	if res == nil {
+		return nil
+	}
+	records := builtin.InitialRecords(s.server.Initial, s.now(), func() string { return "" }, 1)
+	i := slices.IndexFunc(records, func(record store.Record) bool { return record.Key == k.name })
+	if i < 0 {
+		return nil
+	}
+	v := s.of.identity.Version(res)
+	obj, err := v.Codec.DecodeStored(records[i])
+	if err != nil {
+		return err
+	}
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	metadata.SetResourceVersion("")
+	metadata.SetManagedFields(nil)
+	err = s.write("create", v, metadata.GetNamespace(), "", write.Request{Change: write.Create{
+		Object: func(*resource.Version) (resource.Decoded, error) {
+			return resource.Decoded{Object: obj.DeepCopyObject()}, nil
+		},
+	}})
+	if err != nil || !serviceCIDRs.is(res) {
+		return err
+	}
+	// The server says itself that its range is ready.
+	created, err := find[*networkingv1.ServiceCIDR](s, serviceCIDRs, "", metadata.GetName())
+	if err != nil || created == nil {
+		return err
+	}
+	var ready struct {
+		Status map[string]any `json:"status"`
+	}
+	if err := json.Unmarshal([]byte(records[i].Value), &ready); err != nil {
+		return err
+	}
+	return s.applyStatus(serviceCIDRs, created, "kubernetes-service-cidr-controller", ready.Status)
+}

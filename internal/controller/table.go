@@ -1,0 +1,36 @@
+package controller
+
+// row is a controller in the table.
+type row struct {
+	name Name
+	// always says that it is part of kube-apiserver, so that it always acts.
+	always bool
+	// new makes the controller. Each cluster has its own, because some keep what they have seen.
+	new func() *controller
+}
+
+// table has all controllers, in the order in which they act after a commit.
+var table = []row{
+	{DefinitionConditions, true, definitionConditions},
+	{DefinitionFinalizer, true, definitionFinalizer},
+	{Namespaces, false, emptyNamespaces},
+	{GarbageCollector, false, garbageCollector},
+	{StorageVersionMigrator, false, storageVersionMigrator},
+	{PolicyStatus, false, policyStatus},
+	{APIServiceRegistration, true, apiServiceRegistration},
+	{APIServiceAvailability, true, apiServiceAvailability},
+	{ResourceQuotas, false, resourceQuotas},
+	{ServiceAccounts, false, serviceAccounts},
+	{RootCAPublisher, false, rootCA},
+	{RoleAggregation, false, aggregation},
+	{Endpoints, false, endpoints},
+	{EndpointSlices, false, slicesController},
+	{Disruption, false, disruption},
+	{PVCProtection, false, claimProtection},
+	{PVProtection, false, volumeProtection},
+	{TTLAfterFinished, false, ttlAfterFinished},
+	{CSRCleaner, false, requestCleaner},
+	{AuthenticationTrust, true, authenticationTrust},
+	{PriorityAndFairness, true, danglingSchemas},
+	{InitialObjects, true, initialObjects},
+}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
 // AnySubresource is the Subresource of a [Fault] that strikes objects and all their subresources.
-const AnySubresource = faults.AnySubresource
+const AnySubresource = faultinjection.AnySubresource
 
 // Fault is something that goes wrong with requests of clients, on purpose: which requests, how
 // often, and what happens to them. [Cluster.Inject] puts it in force:
@@ -67,8 +67,8 @@ type Fault struct {
 // String says in one line what the fault does.
 func (f Fault) String() string { return f.internal().String() }
 
-func (f Fault) internal() faults.Fault {
-	return faults.Fault{
+func (f Fault) internal() faultinjection.Fault {
+	return faultinjection.Fault{
 		Verb: f.Verb, Resource: f.Resource, Subresource: f.Subresource, Namespace: f.Namespace, Name: f.Name,
 		User: f.User, UserAgent: f.UserAgent, After: f.After, Times: f.Times, Probability: f.Probability,
 		Optional: f.Optional, Latency: f.Latency, Effect: f.Effect.effect,
@@ -76,18 +76,18 @@ func (f Fault) internal() faults.Fault {
 }
 
 // Effect is what a [Fault] does to a request.
-type Effect struct{ effect faults.Effect }
+type Effect struct{ effect faultinjection.Effect }
 
 // String names the effect.
 func (e Effect) String() string { return e.effect.String() }
 
 // Fail answers with the Status of an error of k8s.io/apimachinery/pkg/api/errors. Nothing has been
 // read or written then.
-func Fail(err error) Effect { return Effect{faults.Fail(err)} }
+func Fail(err error) Effect { return Effect{faultinjection.Fail(err)} }
 
 // Conflict answers a write with 409, as if another write had come first: "the object has been
 // modified; please apply your changes to the latest version and try again".
-func Conflict() Effect { return Effect{faults.Conflict()} }
+func Conflict() Effect { return Effect{faultinjection.Conflict()} }
 
 // TooManyRequests answers with 429 as a server that has too much to do, which is a text and no
 // Status. The time, in whole seconds, becomes the header Retry-After; 0: there is no such header.
@@ -95,27 +95,27 @@ func Conflict() Effect { return Effect{faults.Conflict()} }
 // client-go repeats a request that is answered so by itself, after the time and up to ten times, if
 // there is the header: its caller sees nothing of a single one.
 func TooManyRequests(retryAfter time.Duration) Effect {
-	return Effect{faults.TooManyRequests(retryAfter)}
+	return Effect{faultinjection.TooManyRequests(retryAfter)}
 }
 
 // InternalError answers with 500: "Internal error occurred: TEXT".
-func InternalError(text string) Effect { return Effect{faults.InternalError(text)} }
+func InternalError(text string) Effect { return Effect{faultinjection.InternalError(text)} }
 
 // Unavailable answers with 503, as a server that is going down: "apiserver is shutting down".
-func Unavailable() Effect { return Effect{faults.Unavailable()} }
+func Unavailable() Effect { return Effect{faultinjection.Unavailable()} }
 
 // Timeout answers with 504, as a server whose request has taken too long, at once. Nothing has been
 // read or written. For a write that was made and whose answer never came, use CutAfterCommit.
-func Timeout() Effect { return Effect{faults.Timeout()} }
+func Timeout() Effect { return Effect{faultinjection.Timeout()} }
 
 // CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error
 // of the network (EOF), and cannot know whether the write was made. It strikes no dry runs.
-func CutBeforeCommit() Effect { return Effect{faults.CutBeforeCommit()} }
+func CutBeforeCommit() Effect { return Effect{faultinjection.CutBeforeCommit()} }
 
 // CutAfterCommit breaks the connection of a write that has been made: it is in the store, watches
 // tell of it, and the client gets the same error as from CutBeforeCommit. It strikes writes that
 // succeed, and no dry runs, wherever their options stand.
-func CutAfterCommit() Effect { return Effect{faults.CutAfterCommit()} }
+func CutAfterCommit() Effect { return Effect{faultinjection.CutAfterCommit()} }
 
 // StaleRead answers gets and lists from the state as of some revisions before, as a cache that lags
 // does. The state is whole and consistent: a list shows what it would have shown then, with the
@@ -126,44 +126,44 @@ func CutAfterCommit() Effect { return Effect{faults.CutAfterCommit()} }
 // exactly one, or continues, is not struck. A real server answers only reads with resourceVersion=0
 // so. Others are stale if a cache is in between, such as that of an informer. The state is no older
 // than the history, and than the definition of a custom resource.
-func StaleRead(revisions int) Effect { return Effect{faults.StaleRead(revisions)} }
+func StaleRead(revisions int) Effect { return Effect{faultinjection.StaleRead(revisions)} }
 
 // RefuseAdmission refuses a valid write as an admission plugin does, with 403:
 // RESOURCE "NAME" is forbidden: MESSAGE.
-func RefuseAdmission(message string) Effect { return Effect{faults.RefuseAdmission(message)} }
+func RefuseAdmission(message string) Effect { return Effect{faultinjection.RefuseAdmission(message)} }
 
 // DropWatch breaks the connection of a watch after it has told of a number of further events; 0: at
 // once. It strikes watches that run when the fault is injected, in the order in which they began,
 // and then those that begin. What a watch begins with does not count as events.
-func DropWatch(afterEvents int) Effect { return Effect{faults.DropWatch(afterEvents)} }
+func DropWatch(afterEvents int) Effect { return Effect{faultinjection.DropWatch(afterEvents)} }
 
 // DelayWatch delivers all events of a watch later, in their order. It strikes the same watches as
 // DropWatch. After Stop, further events come in time, and still in their order. A watch that ends
 // because the definition of its resource changes ends when it has all events from before.
-func DelayWatch(by time.Duration) Effect { return Effect{faults.DelayWatch(by)} }
+func DelayWatch(by time.Duration) Effect { return Effect{faultinjection.DelayWatch(by)} }
 
 // ExpireWatch ends a watch with the event ERROR and the Status 410 "too old resource version", and
 // compacts the history as [Cluster.Compact] does, so that the client has to list again. It strikes
 // the same watches as DropWatch. Other watches go on.
-func ExpireWatch() Effect { return Effect{faults.ExpireWatch()} }
+func ExpireWatch() Effect { return Effect{faultinjection.ExpireWatch()} }
 
 // FailWebhook makes the calls of an admission webhook fail as if nobody listened at its address;
 // the failurePolicy of the webhook decides what follows. The name is that of the webhook in its
 // configuration, such as "validate.example.com"; empty: every webhook. The fields of the fault say
 // for which writes of clients. Several webhooks of one write are struck one by one.
-func FailWebhook(name string) Effect { return Effect{faults.FailWebhook(name)} }
+func FailWebhook(name string) Effect { return Effect{faultinjection.FailWebhook(name)} }
 
 // FailConversion makes the calls of the conversion webhook of a Resource fail as if nobody listened
 // at its address. It strikes calls, whoever causes them: all other fields of the fault that say
 // which requests have to be empty. An object that need not be converted is still served. The history names
 // the fault with each request that fails because of it, or whose admission met it; a conversion for
 // managedFields alone fails without a trace there, as on a real server.
-func FailConversion() Effect { return Effect{faults.FailConversion()} }
+func FailConversion() Effect { return Effect{faultinjection.FailConversion()} }
 
 // Injection is a fault in force.
 type Injection struct {
 	fault     Fault
-	injection *faults.Injection // nil: there is an error
+	injection *faultinjection.Injection // nil: there is an error
 	err       error
 }
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -24,7 +24,7 @@ import (
 // changes ends when the events from before have been delivered.
 type Hold struct {
 	cluster *Cluster
-	hold    *faults.Hold // nil: there was another one
+	hold    *faultinjection.Hold // nil: there was another one
 	ticks   int
 }
 
@@ -39,7 +39,7 @@ type Delivery struct {
 	// Revision is that of the change.
 	Revision int64
 
-	of faults.Delivery
+	of faultinjection.Delivery
 }
 
 // String is a short form, such as "ADDED pods default/a to kubelet".

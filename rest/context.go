@@ -13,7 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
@@ -31,11 +31,11 @@ type requestContext struct {
 	warnings  warnings
 	longest   time.Duration // what a request may take
 	limit     limit
-	entry     *history.Entry      // in the history of requests; nil: none yet
-	struck    *faults.Struck      // what goes wrong with it on purpose; nil: no fault was in force
-	explained *explained.Recorder // nil: the client asks for no explanation
-	flow      flowcontrol.Request // its execution, if it matches a FlowSchema
-	began     time.Time           // when the server got it
+	entry     *history.Entry         // in the history of requests; nil: none yet
+	struck    *faultinjection.Struck // what goes wrong with it on purpose; nil: no fault was in force
+	explained *explained.Recorder    // nil: the client asks for no explanation
+	flow      flowcontrol.Request    // its execution, if it matches a FlowSchema
+	began     time.Time              // when the server got it
 }
 
 // The keys of upstream's packages, and of ours, for what a requestContext has.

@@ -26,14 +26,14 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // FaultsOf returns what makes requests to a server go wrong on purpose. A new server has no faults, and
 // neither has a fork. It is for package fakecluster, which has the types that users need: only this
 // module can use those of an engine.
-func FaultsOf(s *Server) *faults.Engine { return s.faults }
+func FaultsOf(s *Server) *faultinjection.Engine { return s.faults }
 
 // injectFaults makes requests for resources go wrong as the faults in force say.
 func (s *Server) injectFaults(next http.Handler) http.Handler {
@@ -56,13 +56,13 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 			struck.Tell(fmt.Sprintf("latency of %v", struck.Latency))
 		}
 		contextOf(req).struck = struck
-		req = req.WithContext(faults.With(req.Context(), struck))
+		req = req.WithContext(faultinjection.With(req.Context(), struck))
 		if err := s.wait(req.Context(), struck.Latency); err != nil {
 			writeError(w, req, orTimeout(req.Context(), err))
 			return
 		}
 		if err := struck.Answer(); err != nil {
-			if errors.Is(err, faults.ErrTimeout) {
+			if errors.Is(err, faultinjection.ErrTimeout) {
 				if _, err, _ = limitOf(req); err == nil {
 					err = errAllotted // a watch whose timeout cannot be read; nobody has tried
 				}
@@ -128,9 +128,9 @@ func (a *keptAnswer) Write(p []byte) (int, error) {
 }
 
 // asFaultsSee returns what faults match a request by.
-func asFaultsSee(w http.ResponseWriter, req *http.Request) faults.Request {
+func asFaultsSee(w http.ResponseWriter, req *http.Request) faultinjection.Request {
 	info := infoOf(req)
-	r := faults.Request{
+	r := faultinjection.Request{
 		Verb: info.Verb, Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource,
 		Namespace: info.Namespace, Name: info.Name, UserAgent: req.UserAgent(),
 		DryRun: strings.Contains(req.URL.RawQuery, "dryRun=") && req.URL.Query().Get("dryRun") == metav1.DryRunAll,
@@ -297,17 +297,17 @@ func (s *Server) knows(of schema.GroupResource, subresource, verb string) error 
 	verbs := res.Verbs
 	if subresource != "" {
 		known, ok := subresourceVerbsOf(res, subresource)
-		if !ok && subresource != faults.AnySubresource {
+		if !ok && subresource != faultinjection.AnySubresource {
 			return fmt.Errorf("%s has no subresource %q", of, subresource)
 		}
-		if subresource == faults.AnySubresource {
+		if subresource == faultinjection.AnySubresource {
 			known = append(slices.Clone(verbs), known...)
 		}
 		verbs = known
 	}
 	if verb != "" && !slices.Contains(verbs, verb) {
 		what := of.String()
-		if subresource != "" && subresource != faults.AnySubresource {
+		if subresource != "" && subresource != faultinjection.AnySubresource {
 			what += "/" + subresource
 		}
 		return fmt.Errorf("%s has no verb %q; it has %s", what, verb, strings.Join(verbs, ", "))
@@ -327,7 +327,7 @@ func withVerb(verb string) string {
 func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []string, ok bool) {
 	for _, v := range res.Versions {
 		for name, s := range v.Subresource {
-			if v.Served && (name == subresource || subresource == faults.AnySubresource) {
+			if v.Served && (name == subresource || subresource == faultinjection.AnySubresource) {
 				verbs, ok = append(verbs, s.Verbs...), true
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -162,7 +162,7 @@ func tellResult(e *history.Entry, result write.Result, err error) {
 	if errors.Is(err, write.ErrNotServed) {
 		code = http.StatusNotFound
 	} else if err != nil {
-		if fault := faults.Behind(err); fault != "" {
+		if fault := faultinjection.Behind(err); fault != "" {
 			e.Struck(fault)
 		}
 		status := toStatus(err)

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkRecord(b *testing.B) {
 		entry.Made(revision)
 		answer(w, req)
 	})
-	idle := &Server{faults: &faults.Engine{}}
+	idle := &Server{faults: &faultinjection.Engine{}}
 	for name, h := range map[string]http.Handler{
 		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(of))),
 		"idle": giveContext(nil)(parsePath(idle.explainWrites(idle.injectFaults(answer)))),

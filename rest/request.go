@@ -7,7 +7,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -34,7 +34,7 @@ type request struct {
 	version   *resource.Version
 	form      view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
-	struck *faults.Struck
+	struck *faultinjection.Struck
 
 	// explained takes down the explanation that the client asks for; nil: it asks for none.
 	explained *explained.Recorder

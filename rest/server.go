@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -128,7 +128,7 @@ type Server struct {
 	history *history.Recorder
 	gaps    *gaps
 	access  *auth.Access
-	faults  *faults.Engine
+	faults  *faultinjection.Engine
 	watches atomic.Int64 // those that are running
 	compact compaction
 
@@ -168,7 +168,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 	srv := &Server{
 		options: o, history: requests, gaps: newGaps(), access: &auth.Access{},
 		trail:  newTrail(o.AuditLevel, o.AuditLog, o.Now),
-		faults: &faults.Engine{Store: s, Seed: o.Seed},
+		faults: &faultinjection.Engine{Store: s, Seed: o.Seed},
 	}
 	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.gaps.fail
 	srv.closing, srv.close = context.WithCancel(context.Background())

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
 // toStatus is the one place where an error becomes what a client sees. Wrapped
@@ -45,7 +45,7 @@ func toStatus(err error) *metav1.Status {
 // writeError answers with the Status of an error, in the media type that the
 // client accepts.
 func writeError(w http.ResponseWriter, req *http.Request, err error) {
-	faults.Tell(req.Context(), err)
+	faultinjection.Tell(req.Context(), err)
 	if errors.Is(err, errUnknownPath) {
 		http.NotFound(w, req)
 		return
@@ -62,7 +62,7 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		writeTooMany(w, time.Second)
 		return
 	}
-	var tooMany *faults.ErrTooMany
+	var tooMany *faultinjection.ErrTooMany
 	if errors.As(err, &tooMany) {
 		writeTooMany(w, tooMany.RetryAfter)
 		return

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -31,7 +31,7 @@ type watches struct {
 	limit   int64                // how many there may be at a time
 	timeout func() time.Duration // of a watch that has none; 0: it does not end
 	running *atomic.Int64
-	faults  *faults.Engine
+	faults  *faultinjection.Engine
 }
 
 // maxWatches is the largest number of watches at a time, unless the options of a server say

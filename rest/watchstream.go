@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -31,9 +31,9 @@ type watchStream struct {
 	buffer   []byte // of the frame that is written, used again for the next
 	entry    *history.Entry
 
-	changes *faults.Watch
+	changes *faultinjection.Watch
 	after   int64 // changes up to this revision are not sent
-	faults  *faults.Engine
+	faults  *faultinjection.Engine
 	dropped bool // a fault has ended the watch by breaking the connection
 }
 
@@ -52,7 +52,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	}
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
-		faults.Tell(ctx, err)
+		faultinjection.Tell(ctx, err)
 		var corrupt *resource.CorruptError
 		if errors.As(err, &corrupt) {
 			return // a real server, whose cache cannot begin, says nothing
@@ -60,9 +60,9 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	}
 	if err == nil {
 		err = s.follow(ctx)
-		faults.Tell(ctx, err)
+		faultinjection.Tell(ctx, err)
 	}
-	s.dropped = errors.Is(err, faults.ErrDropped)
+	s.dropped = errors.Is(err, faultinjection.ErrDropped)
 	ends := s.dropped || errors.As(err, &view.UnshownError{}) // a real server says nothing of the latter
 	if err != nil && !ends {
 		s.sendError(err)
@@ -111,7 +111,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 			}
 		}
 	}
-	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faults.Source{
+	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faultinjection.Source{
 		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.entry.Struck,
 	})
 	contextOf(s.r.http).flow.End()
@@ -165,7 +165,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
 		if s.changes.Broken() {
-			return faults.ErrDropped
+			return faultinjection.ErrDropped
 		}
 		events, err := s.changes.Poll()
 		if errors.Is(err, store.ErrClosed) {
@@ -181,7 +181,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			}
 			if sent && s.changes.Sent() {
 				s.out.flush()
-				return faults.ErrDropped
+				return faultinjection.ErrDropped
 			}
 		}
 		if len(events) > 0 {
@@ -270,20 +270,20 @@ func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.
 }
 
 // shown is show in the words of package faults.
-func (s *watchStream) shown(e *store.Event) (faults.Shown, error) {
+func (s *watchStream) shown(e *store.Event) (faultinjection.Shown, error) {
 	kind, record, err := s.show(e)
 	if err != nil || kind == "" {
-		return faults.Shown{}, err
+		return faultinjection.Shown{}, err
 	}
 	of := s.r.version.Resource
-	return faults.Shown{Type: string(kind), Namespace: of.NamespaceOf(record.Key), Name: of.NameOf(record.Key)}, nil
+	return faultinjection.Shown{Type: string(kind), Namespace: of.NamespaceOf(record.Key), Name: of.NameOf(record.Key)}, nil
 }
 
 // delayed is the timer of a watch whose events come late.
 type delayed struct{ timer *time.Timer }
 
 // next returns a channel that tells when the next event is due; nil if none waits.
-func (d *delayed) next(w *faults.Watch) <-chan time.Time {
+func (d *delayed) next(w *faultinjection.Watch) <-chan time.Time {
 	d.stop()
 	at, waits := w.Due()
 	if !waits {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -21,7 +21,7 @@ type objects struct {
 // because the error is replaced or ignored before it reaches the response.
 func (o objects) Convert(in, out, with any) error {
 	err := o.Objects.Convert(in, out, with)
-	faults.Tell(o.ctx, err)
+	faultinjection.Tell(o.ctx, err)
 	return err
 }
 

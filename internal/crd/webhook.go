@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
 // conversionWebhook converts objects by asking the conversion webhook of a definition.
@@ -54,7 +54,7 @@ func newConversionWebhook(definition string, of schema.GroupResource, outside Ou
 }
 
 // ConvertToVersion converts an object or a list. The error of a call that a fault has struck is a
-// faults.CallError.
+// faultinjection.CallError.
 func (w *conversionWebhook) ConvertToVersion(in runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 	converter, err := w.asked()
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *conversionWebhook) ConvertToVersion(in runtime.Object, to schema.GroupV
 	if converter, err = w.unreached(); err == nil {
 		_, err = converter.ConvertToVersion(in, to)
 	}
-	return nil, &faults.CallError{Fault: fault, Err: err}
+	return nil, &faultinjection.CallError{Fault: fault, Err: err}
 }
 
 // Anonymous configures calls of webhooks, without credentials.
@@ -133,7 +133,7 @@ func (u unreached) WrappedRoundTripper() http.RoundTripper { return u.to }
 
 // RoundTrip implements http.RoundTripper.
 func (unreached) RoundTrip(req *http.Request) (*http.Response, error) {
-	return nil, faults.Unreached(req.URL.Host)
+	return nil, faultinjection.Unreached(req.URL.Host)
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver. It uses no proxy,

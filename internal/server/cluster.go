@@ -19,7 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/redact"
@@ -57,7 +57,7 @@ type Host struct {
 	// Closing ends with the server, and all calls of webhooks end with it.
 	Closing context.Context
 	// Faults are those that strike calls of webhooks.
-	Faults *faults.Engine
+	Faults *faultinjection.Engine
 	// Log takes down the writes of the cluster's own controllers.
 	Log Log
 	// MayCreate refuses an update or an apply that creates an object (see write.Pipeline).

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/explained"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -34,7 +34,7 @@ type hooks struct {
 const maxHookClients = 200
 
 // newHooks makes the clients. It fails if a file with credentials cannot be read.
-func newHooks(outside crd.Outside, engine *faults.Engine, config plugins.Configuration) (*hooks, error) {
+func newHooks(outside crd.Outside, engine *faultinjection.Engine, config plugins.Configuration) (*hooks, error) {
 	mutating, err := newHookClients(outside, engine, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func closeIdle(client lru.Key) {
 	utilnet.CloseIdleConnectionsFor(client.(*clientrest.RESTClient).Client.Transport)
 }
 
-func newHookClients(outside crd.Outside, engine *faults.Engine, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
+func newHookClients(outside crd.Outside, engine *faultinjection.Engine, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
 	credentials, err := outside.Credentials(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
@@ -87,7 +87,7 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 // struckCalls configures calls of webhooks, which faults may strike.
 type struckCalls struct {
 	webhook.AuthenticationInfoResolver
-	faults *faults.Engine
+	faults *faultinjection.Engine
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
@@ -110,7 +110,7 @@ func (c struckCalls) wrap(config *clientrest.Config, err error) (*clientrest.Con
 // hookCalls is a transport whose calls of a webhook fail if a fault strikes them.
 type hookCalls struct {
 	to     http.RoundTripper
-	faults *faults.Engine
+	faults *faultinjection.Engine
 }
 
 var _ utilnet.RoundTripperWrapper = hookCalls{}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
 // Who changes the address of a webhook again and again makes a client each time.
@@ -51,7 +51,7 @@ func TestWebhooksAreCalledByHTTP1(t *testing.T) {
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	for _, mutating := range []bool{true, false} {
-		h, err := newHooks(crd.Outside{Closing: t.Context()}, &faults.Engine{}, plugins.Configuration{})
+		h, err := newHooks(crd.Outside{Closing: t.Context()}, &faultinjection.Engine{}, plugins.Configuration{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -23,7 +23,7 @@ func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	if !errors.As(err, &corrupt) {
 		return err
 	}
-	return faults.Answer(apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt)), err)
+	return faultinjection.Answer(apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt)), err)
 }
 
 // etcdKey returns the key that a real server uses for an object in etcd.
@@ -74,7 +74,7 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 	if more := len(unreadable) - 1; more > 0 {
 		message = fmt.Sprintf("%s (and %d more)", message, more)
 	}
-	return nil, faults.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
+	return nil, faultinjection.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError, Message: message,
 		Details: &metav1.StatusDetails{Group: of.Group, Kind: of.Resource, Name: "list", Causes: causes},
 	}}, errors.Join(reasons...))

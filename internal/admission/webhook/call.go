@@ -18,7 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/faults"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
@@ -87,7 +87,7 @@ func (w *webhook) send(ctx context.Context, write *admission.Write, r *review, m
 			request.Timeout(roundUp(left))
 		}
 	}
-	if err := request.Do(faults.Calling(ctx, w.Name)).Into(r.response); err != nil {
+	if err := request.Do(faultinjection.Calling(ctx, w.Name)).Into(r.response); err != nil {
 		return w.failed(fmt.Errorf("failed to call webhook: %w", err))
 	}
 	return nil

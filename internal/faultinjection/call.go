@@ -1,0 +1,118 @@
+package faultinjection
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/history"
+)
+
+// callingKey is the key of the name of a webhook in the context of a call.
+type callingKey struct{}
+
+// Calling returns the context of a call of an admission webhook.
+func Calling(ctx context.Context, webhook string) context.Context {
+	return context.WithValue(ctx, callingKey{}, webhook)
+}
+
+// FailWebhook returns the error of a call of an admission webhook at a host, if a fault strikes it, and
+// the name of that fault. The context is that of the call.
+func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, err error) {
+	if !e.Active() {
+		return "", nil
+	}
+	name, _ := ctx.Value(callingKey{}).(string)
+	var r Request
+	if s := From(ctx); s != nil {
+		r = s.Request
+	}
+	fault = e.failCall(webhook, func(i *Injection) bool {
+		if of := i.fault.Effect.name; of != "" && of != name {
+			return false
+		}
+		return i.take(&r)
+	})
+	if fault == "" {
+		return "", nil
+	}
+	return fault, Unreached(host)
+}
+
+// FailConversion returns the name of the fault that strikes a call of the conversion webhook of a
+// resource; empty: none does. The caller has the call end with Unreached, and wraps the error that
+// comes of it in a CallError: a conversion knows nothing of the request that needs it.
+func (e *Engine) FailConversion(of schema.GroupResource) (fault string) {
+	return e.failCall(conversion, func(i *Injection) bool {
+		if i.fault.Resource != "" && i.fault.group() != of {
+			return false
+		}
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		return i.strikes()
+	})
+}
+
+func (e *Engine) failCall(k kind, strikes func(*Injection) bool) (fault string) {
+	for _, i := range e.inForce() {
+		if i.fault.Effect.kind == k && strikes(i) {
+			i.keep()
+			return i.fault.Effect.String()
+		}
+	}
+	return ""
+}
+
+// Unreached is the error of a connection to a host at which nothing listens.
+func Unreached(host string) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: address(host), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+}
+
+// address is a net.Addr.
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
+
+// CallError is an error of a call that a fault has struck. It reads like the error alone.
+type CallError struct {
+	Fault string
+	Err   error
+}
+
+// Error implements error.
+func (e *CallError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Behind returns the name of the fault behind an error; empty: there is none.
+func Behind(err error) string {
+	var struck *CallError
+	if errors.As(err, &struck) {
+		return struck.Fault
+	}
+	return ""
+}
+
+// Tell tells the history and the explanation of the request in a context which fault is behind an error,
+// if one is.
+func Tell(ctx context.Context, err error) {
+	if fault := Behind(err); fault != "" {
+		history.From(ctx).Struck(fault)
+		explained.From(ctx).Struck(fault)
+	}
+}
+
+// Answer returns the error that a client gets because of another one, and keeps the fault behind that.
+func Answer(answer, because error) error {
+	if fault := Behind(because); fault != "" {
+		return &CallError{Fault: fault, Err: answer}
+	}
+	return answer
+}

@@ -1,0 +1,37 @@
+// Package faultinjection makes things go wrong on purpose: requests that fail, wait or are cut off, watches
+// that break or lag, reads that are stale, refusals of admission, webhooks that cannot be reached.
+// It also holds watch events back until a test says who learns what.
+//
+// A [Fault] says which requests it strikes, how often, and with what [Effect]. An [Engine] has the
+// faults of one server that are in force. Package rest asks it at four places:
+//
+//   - the filter behind impersonation: [Engine.Strike] counts a request and says what happens to it;
+//   - the verbs, for effects that come later: they find the [Struck] in the context;
+//   - each watch, which reads its events through a [Watch];
+//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not know for
+//     whom it is; its error carries the name of the fault to where the request is known ([Behind]).
+//
+// # What always holds
+//
+//   - Without faults and without a [Hold], each of these places costs one atomic load, and a watch
+//     one uncontended lock for each batch of events.
+//   - A request is struck by the first fault in force that matches it, in the order in which they
+//     were injected. Faults that only add latency strike beside another one.
+//   - A fault counts what it has done, not what it might have done: a request whose write is refused
+//     for another reason has not been cut after its commit.
+//   - Which requests a fault strikes follows from its fields, the seed and the order of the requests
+//     that match it, and from nothing else.
+//   - A watch gets its events in the order of their revisions, each once, whatever strikes it, and none
+//     from behind the change of its definition that ends it.
+//   - The writes of the server's own controllers are struck by no fault but those of webhooks.
+//
+// # Locks, in the order they are taken
+//
+//  1. Engine.mu: the faults in force, the running watches, the hold.
+//  2. Watch.mu: the events of one watch that are held back.
+//  3. Injection.mu: the counters of one fault. A leaf.
+//
+// The store's locks are taken under Watch.mu, and so is that of the history, by [Source].Tell. Of the
+// code of rest, only [Source].Ends runs under them, which looks at bytes alone. What may ask a webhook,
+// as [Source].Shows does, runs under none: the webhook may take its time, or use the cluster itself.
+package faultinjection

@@ -1,0 +1,151 @@
+package faultinjection
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var update = Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "default", Name: "a", User: "jane", UserAgent: "kubectl/v1"}
+
+func inject(t *testing.T, e *Engine, f Fault) *Injection {
+	t.Helper()
+	i, err := e.Inject(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestExactlyTimesOfConcurrentRequestsAreStruck(t *testing.T) {
+	var e Engine
+	i := inject(t, &e, Fault{Resource: "deployments.apps", After: 30, Times: 20, Effect: Conflict()})
+	var struck atomic.Int64
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			s := e.Strike(update)
+			defer s.Done()
+			if s.Answer() != nil {
+				struck.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if struck.Load() != 20 || i.Fired() != 20 || i.Matched() != 100 {
+		t.Errorf("struck %d, fired %d, matched %d; want 20, 20, 100", struck.Load(), i.Fired(), i.Matched())
+	}
+}
+
+func TestAnEffectThatDoesNotComeToPassIsNotCounted(t *testing.T) {
+	var e Engine
+	i := inject(t, &e, Fault{Times: 1, Effect: CutAfterCommit()})
+	for n, want := range []int{0, 1, 1} {
+		s := e.Strike(update)
+		if s.MayBeCutAfter() && n > 0 {
+			s.CutAfter()
+		}
+		s.Done()
+		if got := i.Fired(); got != want {
+			t.Errorf("after request %d: fired %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestTheFirstFaultStrikesAndLatencyStrikesBesideIt(t *testing.T) {
+	var e Engine
+	slow := inject(t, &e, Fault{Latency: 3})
+	first := inject(t, &e, Fault{Latency: 4, Effect: Unavailable()})
+	second := inject(t, &e, Fault{Effect: Timeout()})
+	late := inject(t, &e, Fault{Latency: 5})
+	s := e.Strike(update)
+	by, ok := s.By()
+	if s.Latency != 12 || !ok || by.Effect.String() != "Unavailable" {
+		t.Errorf("latency %d, by %v", s.Latency, by)
+	}
+	if text := s.Answer().Error(); text != "apiserver is shutting down" {
+		t.Error(text)
+	}
+	s.Done()
+	for n, i := range []*Injection{slow, first, second, late} {
+		if got, want := i.Fired(), []int{1, 1, 0, 1}[n]; got != want {
+			t.Errorf("fault %d fired %d times, want %d", n, got, want)
+		}
+	}
+	if text := second.Unfired(); text != "the fault never fired: any verb of any resource: Timeout; no request matched" {
+		t.Error(text)
+	}
+}
+
+func TestWhatCameClosestIsTold(t *testing.T) {
+	for field, tt := range map[string]struct {
+		fault Fault
+		text  string
+	}{
+		"Verb":        {Fault{Verb: "patch"}, `had the Verb "update"`},
+		"Resource":    {Fault{Resource: "pods"}, `had the Resource "deployments.apps"`},
+		"Subresource": {Fault{Subresource: "status"}, `had the Subresource ""`},
+		"Namespace":   {Fault{Namespace: "other"}, `had the Namespace "default"`},
+		"Name":        {Fault{Name: "b"}, `had the Name "a"`},
+		"User":        {Fault{User: "joe"}, `had the User "jane"`},
+		"UserAgent":   {Fault{UserAgent: "helm"}, `had the UserAgent "kubectl/v1"`},
+	} {
+		t.Run(field, func(t *testing.T) {
+			var e Engine
+			tt.fault.Effect = Unavailable()
+			i := inject(t, &e, tt.fault)
+			if field != "Subresource" {
+				e.Strike(Request{Verb: "get", Resource: "nodes", Subresource: "proxy", User: "x"}).Done() // differs in more
+			}
+			want := "the fault never fired: " + tt.fault.String() + "; no request matched, and 2 differed in one thing alone: the last " + tt.text
+			e.Strike(update).Done()
+			e.Strike(update).Done()
+			if got := i.Unfired(); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
+	var e Engine
+	hook := inject(t, &e, Fault{Verb: "update", Times: 1, Effect: FailWebhook("a.example.com")})
+	conversion := inject(t, &e, Fault{Resource: "deployments.apps", Times: 1, Effect: FailConversion()})
+	s := e.Strike(update)
+	defer s.Done()
+	if _, struck := s.By(); struck {
+		t.Error("the request is struck")
+	}
+	ctx := With(context.Background(), s)
+	if fault, err := e.FailWebhook(Calling(ctx, "b.example.com"), "host:443"); err != nil {
+		t.Error(fault, err)
+	}
+	fault, err := e.FailWebhook(Calling(ctx, "a.example.com"), "host:443")
+	if fault != `FailWebhook("a.example.com")` || err == nil || err.Error() != "dial tcp host:443: connect: connection refused" {
+		t.Error(fault, err)
+	}
+	if fault := e.FailConversion(schema.GroupResource{Resource: "pods"}); fault != "" {
+		t.Error(fault)
+	}
+	if text := conversion.Unfired(); text != "the fault never fired: conversions of deployments.apps: FailConversion (at most 1 times); no conversion webhook was to be called" {
+		t.Error(text)
+	}
+	if fault := e.FailConversion(schema.GroupResource{Group: "apps", Resource: "deployments"}); fault != "FailConversion" {
+		t.Errorf("the conversion does not fail: %q", fault)
+	}
+	if hook.Fired() != 1 || conversion.Fired() != 1 {
+		t.Errorf("fired: %d and %d", hook.Fired(), conversion.Fired())
+	}
+}
+
+func BenchmarkNoFault(b *testing.B) {
+	var e Engine
+	for b.Loop() {
+		if e.Active() {
+			b.Fatal()
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package faultinjection
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+)
+
+// Injection is a fault in an engine, with its counters.
+type Injection struct {
+	fault  Fault
+	engine *Engine
+
+	mu       sync.Mutex
+	random   *rand.Rand // nil: the fault has no probability
+	matched  int
+	fired    int
+	near     int       // how many requests differed in one criterion alone
+	nearest  criterion // of the last of those
+	stopped  bool
+	reserved int // strikes that are counted in fired, and may be given back
+}
+
+// Fault returns the fault.
+func (i *Injection) Fault() Fault { return i.fault }
+
+// Fired returns how many requests, watches or calls the fault has struck.
+func (i *Injection) Fired() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.fired - i.reserved
+}
+
+// Matched returns how many requests have matched the fault, struck or not.
+func (i *Injection) Matched() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.matched
+}
+
+// Stop ends the fault. Requests that it has struck already go on as they are.
+func (i *Injection) Stop() {
+	i.mu.Lock()
+	was := i.stopped
+	i.stopped = true
+	i.mu.Unlock()
+	if !was {
+		i.engine.remove(i)
+	}
+}
+
+// Unfired says why a fault that has to strike has not; empty: it has, or need not.
+func (i *Injection) Unfired() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.fired > i.reserved || i.fault.Optional {
+		return ""
+	}
+	text := fmt.Sprintf("the fault never fired: %s", i.fault)
+	switch {
+	case i.matched > 0:
+		return fmt.Sprintf("%s; requests that matched: %d", text, i.matched)
+	case i.near > 0:
+		return fmt.Sprintf("%s; no request matched, and %s in one thing alone: the last had the %s %q", text,
+			plural(i.near, "one differed", "%d differed"), i.nearest.field, i.nearest.is)
+	}
+	if i.fault.Effect.kind == conversion {
+		return text + "; no conversion webhook was to be called"
+	}
+	return text + "; no request matched"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
+}
+
+// take counts a request and tells whether the fault strikes it. What it strikes is reserved until
+// keep or giveBack.
+func (i *Injection) take(r *Request) bool {
+	missed := i.fault.differences(r)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(missed) > 0 {
+		if len(missed) == 1 {
+			i.near++
+			i.nearest = missed[0]
+		}
+		return false
+	}
+	return i.strikes()
+}
+
+// strikes counts a match. The caller holds the lock.
+func (i *Injection) strikes() bool {
+	if i.stopped {
+		return false
+	}
+	i.matched++
+	if i.matched <= i.fault.After || i.fault.Times > 0 && i.fired >= i.fault.Times {
+		return false
+	}
+	if i.random != nil && i.random.Float64() >= i.fault.Probability {
+		return false
+	}
+	i.fired++
+	i.reserved++
+	return true
+}
+
+// keep says that a strike has had its effect.
+func (i *Injection) keep() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reserved--
+}
+
+// giveBack says that a strike has had no effect.
+func (i *Injection) giveBack() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reserved--
+	i.fired--
+}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
@@ -147,7 +148,7 @@ func Example_faults() {
 	crontabs := dynamic.NewForConfigOrDie(c.RESTConfig()).Resource(cronTabs).Namespace("default")
 
 	ctx := context.Background()
-	c.Inject(fakecluster.Fault{Verb: "create", Resource: "crontabs.stable.example.com", Times: 1, Effect: fakecluster.CutAfterCommit()})
+	c.Inject(faults.Fault{Verb: "create", Resource: "crontabs.stable.example.com", Times: 1, Effect: faults.CutAfterCommit()})
 	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
 	fmt.Println("the client gets an error:", err != nil)
 	_, err = crontabs.Create(ctx, cronTab("a"), metav1.CreateOptions{})
@@ -363,7 +364,7 @@ func TestDocsListEveryEffectOfAFault(t *testing.T) {
 		name, _, _ := strings.Cut(e, "(")
 		listed = append(listed, name)
 	}
-	if diff := cmp.Diff(exported(t, "fakecluster", "Effect"), listed); diff != "" {
+	if diff := cmp.Diff(exported(t, "faults", "Effect"), listed); diff != "" {
 		t.Errorf("effects (-code +docs):\n%s", diff)
 	}
 }

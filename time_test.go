@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // The tests of this file show virtual time: in a bubble of testing/synctest, minutes and hours pass at
@@ -181,7 +182,7 @@ func TestVirtualTimeBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess())
 		nodes := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Nodes()
-		c.Inject(fakecluster.Fault{Verb: "list", Resource: "nodes", Times: 20, Effect: fakecluster.Unavailable()})
+		c.Inject(faults.Fault{Verb: "list", Resource: "nodes", Times: 20, Effect: faults.Unavailable()})
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 1000*time.Second))
 		d := newDiary()
 		queue.Add("a")

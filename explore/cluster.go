@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
@@ -41,7 +42,7 @@ type run struct {
 	t       *recorder
 	points  map[occurrence]point // what goes wrong
 	order   *rand.Rand           // of the events; nil: as they come
-	hold    *fakecluster.Hold    // nil: events come as they are
+	hold    faults.Hold          // nil: events come as they are
 	// delivering ends when released is closed; nil: without a hold.
 	released   chan struct{}
 	delivering sync.WaitGroup
@@ -133,7 +134,7 @@ func (r *run) deliver(released <-chan struct{}) {
 // deliverOne delivers the next event of one of the watches, which the order of the run selects.
 func (r *run) deliverOne() bool {
 	type watch struct{ agent, resource string }
-	var first []fakecluster.Delivery
+	var first []faults.Delivery
 	listed := map[watch]bool{}
 	for _, d := range r.hold.Pending() {
 		w := watch{d.UserAgent, d.Resource.String()}

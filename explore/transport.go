@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // errDead is returned for requests of a controller that has been stopped.
@@ -49,7 +49,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	seen.userAgent = agent + seen.userAgent
 	req.Header.Set("User-Agent", seen.userAgent)
-	fault := fakecluster.Fault{UserAgent: seen.userAgent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true}
+	fault := faults.Fault{UserAgent: seen.userAgent, Subresource: faults.AnySubresource, Times: 1, Optional: true}
 	switch strike.effect {
 	case crashBefore:
 		t.instance.crash()
@@ -63,15 +63,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.instance.crash()
 		return nil, errDead
 	case cutBefore:
-		fault.Effect = fakecluster.CutBeforeCommit()
+		fault.Effect = faults.CutBeforeCommit()
 	case cutAfter:
-		fault.Effect = fakecluster.CutAfterCommit()
+		fault.Effect = faults.CutAfterCommit()
 	case late:
-		fault.Subresource, fault.Effect = "", fakecluster.DelayWatch(lateBy)
+		fault.Subresource, fault.Effect = "", faults.DelayWatch(lateBy)
 	case drop:
-		fault.Subresource, fault.Effect = "", fakecluster.DropWatch(strike.amount)
+		fault.Subresource, fault.Effect = "", faults.DropWatch(strike.amount)
 	case stale:
-		fault.Effect = fakecluster.StaleRead(strike.amount)
+		fault.Effect = faults.StaleRead(strike.amount)
 	default:
 		resp, err := t.to.RoundTrip(req)
 		if err == nil && run.probes && (info.Verb == "get" || info.Verb == "list") && mayBeStale(req, run.all) {
@@ -134,8 +134,8 @@ func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Respo
 		again := req.Clone(req.Context())
 		agent := seen.userAgent + "probe"
 		again.Header.Set("User-Agent", agent)
-		fault := t.instance.of.run.cluster.Inject(fakecluster.Fault{
-			UserAgent: agent, Subresource: fakecluster.AnySubresource, Times: 1, Optional: true, Effect: fakecluster.StaleRead(lag),
+		fault := t.instance.of.run.cluster.Inject(faults.Fault{
+			UserAgent: agent, Subresource: faults.AnySubresource, Times: 1, Optional: true, Effect: faults.StaleRead(lag),
 		})
 		past, err := t.to.RoundTrip(again)
 		fault.Stop()

@@ -18,6 +18,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
@@ -401,7 +402,7 @@ func TestExplainHeader(t *testing.T) {
 // A fault is part of the explanation.
 func TestExplainAFault(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(manifest(ratios)))
-	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.RefuseAdmission("not today")})
+	c.Inject(faults.Fault{Verb: "create", Times: 1, Effect: faults.RefuseAdmission("not today")})
 	e := explainedBy(t, c, fakecluster.Write{Manifest: fmt.Sprintf(ratio, "", 1, 2)})
 	if e.Fault != `RefuseAdmission("not today")` || e.Answer.Code != 403 {
 		t.Errorf("%+v", e)

@@ -13,6 +13,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // sectionOf returns the lines of a part of the log of a failed test.
@@ -110,8 +111,8 @@ func TestAFailedTestLogsFaultsOfSuccessfulRequests(t *testing.T) {
 		cfg.UserAgent = "cron.test"
 		create(t, cronsOf(cfg), cronTab("a"))
 		create(t, cronsOf(cfg), cronTab("b"))
-		c.Inject(fakecluster.Fault{Verb: "get", Effect: fakecluster.StaleRead(1), Times: 2})
-		c.Inject(fakecluster.Fault{Verb: "create", Effect: fakecluster.Unavailable(), Times: 1})
+		c.Inject(faults.Fault{Verb: "get", Effect: faults.StaleRead(1), Times: 2})
+		c.Inject(faults.Fault{Verb: "create", Effect: faults.Unavailable(), Times: 1})
 		for range 3 {
 			_, err := cronsOf(cfg).Get(t.Context(), "a", metav1.GetOptions{})
 			must(t, err)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 func TestFaultsAnswerInTheWordsOfARealServer(t *testing.T) {
@@ -41,29 +42,29 @@ func TestFaultsAnswerInTheWordsOfARealServer(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		verb    string
-		effect  fakecluster.Effect
+		effect  faults.Effect
 		request func() error
 		text    string
 		code    int32
 		reason  metav1.StatusReason
 	}{
-		{"update", fakecluster.Conflict(), update,
+		{"update", faults.Conflict(), update,
 			`Operation cannot be fulfilled on crontabs.stable.example.com "a": the object has been modified; please apply your changes to the latest version and try again`, 409, metav1.StatusReasonConflict},
-		{"update", fakecluster.TooManyRequests(0), update,
+		{"update", faults.TooManyRequests(0), update,
 			"the server has received too many requests and has asked us to try again later", 429, metav1.StatusReasonTooManyRequests},
-		{"update", fakecluster.InternalError("etcdserver: request timed out"), update,
+		{"update", faults.InternalError("etcdserver: request timed out"), update,
 			"Internal error occurred: etcdserver: request timed out", 500, metav1.StatusReasonInternalError},
-		{"list", fakecluster.Unavailable(), list, "apiserver is shutting down", 503, metav1.StatusReasonServiceUnavailable},
-		{"update", fakecluster.Timeout(), update,
+		{"list", faults.Unavailable(), list, "apiserver is shutting down", 503, metav1.StatusReasonServiceUnavailable},
+		{"update", faults.Timeout(), update,
 			"Timeout: request did not complete within requested timeout - context deadline exceeded", 504, metav1.StatusReasonTimeout},
-		{"list", fakecluster.Timeout(), list,
+		{"list", faults.Timeout(), list,
 			"the server was unable to return a response in the time allotted, but may still be processing the request", 504, metav1.StatusReasonTimeout},
-		{"update", fakecluster.RefuseAdmission("not on a Friday"), update,
+		{"update", faults.RefuseAdmission("not on a Friday"), update,
 			`crontabs.stable.example.com "a" is forbidden: not on a Friday`, 403, metav1.StatusReasonForbidden},
-		{"list", fakecluster.Fail(apierrors.NewResourceExpired("gone")), list, "gone", 410, metav1.StatusReasonExpired},
+		{"list", faults.Fail(apierrors.NewResourceExpired("gone")), list, "gone", 410, metav1.StatusReasonExpired},
 	} {
 		t.Run(tt.verb+" "+tt.effect.String(), func(t *testing.T) {
-			fault := c.Inject(fakecluster.Fault{Verb: tt.verb, Resource: definition, Times: 1, Effect: tt.effect})
+			fault := c.Inject(faults.Fault{Verb: tt.verb, Resource: definition, Times: 1, Effect: tt.effect})
 			err := tt.request()
 			fails(t, "struck", err, tt.text)
 			var status apierrors.APIStatus
@@ -116,23 +117,23 @@ func TestFaultsApplyToMatchingRequestsOnly(t *testing.T) {
 		},
 	}
 	for rule, tt := range map[string]struct {
-		fault  fakecluster.Fault
+		fault  faults.Fault
 		struck []string
 	}{
-		"by verb":        {fakecluster.Fault{Verb: "get"}, []string{"get a"}},
-		"by resource":    {fakecluster.Fault{Verb: "patch", Resource: definition}, []string{"a", "b", "other a", "by jane", "by kubectl"}},
-		"core group":     {fakecluster.Fault{Resource: "namespaces"}, []string{"a namespace"}},
-		"by namespace":   {fakecluster.Fault{Resource: definition, Namespace: "other"}, []string{"other a"}},
-		"by name":        {fakecluster.Fault{Verb: "patch", Name: "b"}, []string{"b"}},
-		"a name in body": {fakecluster.Fault{Verb: "create", Name: "c"}, []string{"create c"}},
-		"by user":        {fakecluster.Fault{User: "jane"}, []string{"by jane"}},
-		"by user agent":  {fakecluster.Fault{UserAgent: "kubectl/"}, []string{"by kubectl"}},
-		"subresource":    {fakecluster.Fault{Subresource: "status"}, []string{"finalize"}},
-		"with the object": {fakecluster.Fault{Verb: "get", Subresource: fakecluster.AnySubresource},
+		"by verb":        {faults.Fault{Verb: "get"}, []string{"get a"}},
+		"by resource":    {faults.Fault{Verb: "patch", Resource: definition}, []string{"a", "b", "other a", "by jane", "by kubectl"}},
+		"core group":     {faults.Fault{Resource: "namespaces"}, []string{"a namespace"}},
+		"by namespace":   {faults.Fault{Resource: definition, Namespace: "other"}, []string{"other a"}},
+		"by name":        {faults.Fault{Verb: "patch", Name: "b"}, []string{"b"}},
+		"a name in body": {faults.Fault{Verb: "create", Name: "c"}, []string{"create c"}},
+		"by user":        {faults.Fault{User: "jane"}, []string{"by jane"}},
+		"by user agent":  {faults.Fault{UserAgent: "kubectl/"}, []string{"by kubectl"}},
+		"subresource":    {faults.Fault{Subresource: "status"}, []string{"finalize"}},
+		"with the object": {faults.Fault{Verb: "get", Subresource: faults.AnySubresource},
 			[]string{"finalize", "get a"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			tt.fault.Effect = fakecluster.InternalError("struck")
+			tt.fault.Effect = faults.InternalError("struck")
 			fault := c.Inject(tt.fault)
 			defer fault.Stop()
 			struck := map[string]bool{}
@@ -163,7 +164,7 @@ func dryRunCreate(t *testing.T, r dynamic.ResourceInterface, u *unstructured.Uns
 // The body of a create is read for its name, in every form.
 func TestAFaultMatchesTheNameInTheBodyOfACreate(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	fault := c.Inject(fakecluster.Fault{Verb: "create", Resource: "configmaps", Name: "a", Effect: fakecluster.InternalError("struck")})
+	fault := c.Inject(faults.Fault{Verb: "create", Resource: "configmaps", Name: "a", Effect: faults.InternalError("struck")})
 	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		config := c.RESTConfig()
 		config.ContentType = contentType
@@ -190,14 +191,14 @@ func TestAFaultMatchesTheNameInTheBodyOfACreate(t *testing.T) {
 func TestAFaultAppliesTimesAfterRequests(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	get := func() error { _, err := inDefault(c).List(t.Context(), metav1.ListOptions{}); return err }
-	fault := c.Inject(fakecluster.Fault{Verb: "list", After: 2, Times: 3, Effect: fakecluster.InternalError("x")})
+	fault := c.Inject(faults.Fault{Verb: "list", After: 2, Times: 3, Effect: faults.InternalError("x")})
 	var struck []bool
 	for range 8 {
 		struck = append(struck, get() != nil)
 	}
 	equal(t, "struck", struck, []bool{false, false, true, true, true, false, false, false})
 	equal(t, "fired", fault.Fired(), 3)
-	always := c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.InternalError("always")})
+	always := c.Inject(faults.Fault{Verb: "list", Effect: faults.InternalError("always")})
 	fails(t, "in force", get(), "Internal error occurred: always")
 	always.Stop()
 	always.Stop()
@@ -208,7 +209,7 @@ func TestAFaultAppliesTimesAfterRequests(t *testing.T) {
 // struckBy plays fifty reads on a cluster with a seed, and returns those with the fault.
 func struckBy(t *testing.T, seed uint64) string {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithSeed(seed))
-	c.Inject(fakecluster.Fault{Verb: "get", Probability: 0.3, Effect: fakecluster.InternalError("x")})
+	c.Inject(faults.Fault{Verb: "get", Probability: 0.3, Effect: faults.InternalError("x")})
 	var b strings.Builder
 	for range 50 {
 		_, err := c.Dynamic().Resource(namespaces).Get(t.Context(), "default", metav1.GetOptions{})
@@ -231,8 +232,8 @@ func TestTheSeedSelectsTheRequestsOfAFault(t *testing.T) {
 func TestLatencyUsesTheTimeOfTheBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
-		slow := c.Inject(fakecluster.Fault{Verb: "list", Latency: 20 * time.Second})
-		failed := c.Inject(fakecluster.Fault{Verb: "list", Times: 1, Latency: 5 * time.Second, Effect: fakecluster.Unavailable()})
+		slow := c.Inject(faults.Fault{Verb: "list", Latency: 20 * time.Second})
+		failed := c.Inject(faults.Fault{Verb: "list", Times: 1, Latency: 5 * time.Second, Effect: faults.Unavailable()})
 		began := time.Now()
 		_, err := inDefault(c).List(t.Context(), metav1.ListOptions{})
 		fails(t, "slow and failed", err, "apiserver is shutting down")
@@ -252,12 +253,12 @@ func TestLatencyUsesTheTimeOfTheBubble(t *testing.T) {
 func TestAConnectionIsCutBeforeOrAfterTheCommit(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := defined(t, way...)
-		before := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Times: 1, Effect: fakecluster.CutBeforeCommit()})
+		before := c.Inject(faults.Fault{Verb: "create", Resource: definition, Times: 1, Effect: faults.CutBeforeCommit()})
 		_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
 		cut(t, err)
 		equal(t, "after the first cut", names(list(t, inDefault(c))), []string{})
 
-		after := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Times: 1, Effect: fakecluster.CutAfterCommit()})
+		after := c.Inject(faults.Fault{Verb: "create", Resource: definition, Times: 1, Effect: faults.CutAfterCommit()})
 		bad := cronTab("bad")
 		bad.Object["spec"] = object{"cronSpec": 5}
 		_, err = inDefault(c).Create(t.Context(), bad, metav1.CreateOptions{})
@@ -304,10 +305,10 @@ func TestDryRunsAreNotCut(t *testing.T) {
 			return len(all.Items)
 		}
 		for _, tt := range []struct {
-			effect fakecluster.Effect
+			effect faults.Effect
 			left   []int // after each cut
-		}{{fakecluster.CutBeforeCommit(), []int{3, 3, 3}}, {fakecluster.CutAfterCommit(), []int{2, 1, 0}}} {
-			fault := c.Inject(fakecluster.Fault{Resource: "pods", Subresource: fakecluster.AnySubresource, Effect: tt.effect})
+		}{{faults.CutBeforeCommit(), []int{3, 3, 3}}, {faults.CutAfterCommit(), []int{2, 1, 0}}} {
+			fault := c.Inject(faults.Fault{Resource: "pods", Subresource: faults.AnySubresource, Effect: tt.effect})
 			must(t, client.Pods("default").Delete(t.Context(), "a", dry))
 			must(t, client.Pods("default").DeleteCollection(t.Context(), dry, metav1.ListOptions{}))
 			must(t, evict(&dry))
@@ -355,7 +356,7 @@ func TestReadsAreStale(t *testing.T) {
 		{4, map[string]string{}},
 		{1000, map[string]string{}},
 	} {
-		fault := c.Inject(fakecluster.Fault{Resource: definition, Effect: fakecluster.StaleRead(tt.lag)})
+		fault := c.Inject(faults.Fault{Resource: definition, Effect: faults.StaleRead(tt.lag)})
 		for _, version := range []string{"", "0"} {
 			l, err := crontabs.List(t.Context(), metav1.ListOptions{ResourceVersion: version, Limit: 1})
 			must(t, err)
@@ -391,7 +392,7 @@ func TestReadsAreStale(t *testing.T) {
 	equal(t, "without a fault", names(list(t, crontabs)), []string{"a"})
 
 	// A watch from a stale list misses nothing.
-	fault := c.Inject(fakecluster.Fault{Verb: "list", Times: 1, Effect: fakecluster.StaleRead(2)})
+	fault := c.Inject(faults.Fault{Verb: "list", Times: 1, Effect: faults.StaleRead(2)})
 	l := list(t, crontabs)
 	equal(t, "stale", names(l), []string{"a", "b"})
 	equal(t, "fired", fault.Fired(), 1)
@@ -422,7 +423,7 @@ func TestFailWebhookAffectsTheNamedWebhookOnly(t *testing.T) {
 		h.mu.Lock()
 		h.calls = nil
 		h.mu.Unlock()
-		fault := c.Inject(fakecluster.Fault{Verb: "create", Resource: definition, Name: "a", Optional: true, Effect: fakecluster.FailWebhook(tt.name)})
+		fault := c.Inject(faults.Fault{Verb: "create", Resource: definition, Name: "a", Optional: true, Effect: faults.FailWebhook(tt.name)})
 		fails(t, tt.name, dryRunCreate(t, inDefault(c), cronTab("a")), tt.text)
 		h.mu.Lock()
 		equal(t, tt.name+": calls", len(h.calls), tt.calls)
@@ -439,7 +440,7 @@ func TestAConversionFails(t *testing.T) {
 	a := create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: object{
 		"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": object{"name": "a"}, "hostPort": "localhost:1234",
 	}})
-	fault := c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Times: 1, Effect: fakecluster.FailConversion()})
+	fault := c.Inject(faults.Fault{Resource: "crontabs.example.com", Times: 1, Effect: faults.FailConversion()})
 	_, err := cronTabsIn(c, "v1beta1").Get(t.Context(), "a", metav1.GetOptions{})
 	must(t, err)
 	equal(t, "no conversion", fault.Fired(), 0)
@@ -490,7 +491,7 @@ func TestARequestWhoseConversionFailsNamesTheFault(t *testing.T) {
 		{"delete", func() error { return v1.Delete(t.Context(), "a", metav1.DeleteOptions{}) }},
 	} {
 		t.Run(tt.verb, func(t *testing.T) {
-			fault := c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Effect: fakecluster.FailConversion()})
+			fault := c.Inject(faults.Fault{Resource: "crontabs.example.com", Effect: faults.FailConversion()})
 			defer fault.Stop()
 			if err := tt.send(); err == nil {
 				t.Error("the request succeeds")
@@ -514,7 +515,7 @@ func TestAControllersWriteWhoseConversionFailsNamesTheFault(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithObjects(newNamespace("team")),
 		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
 	create(t, c.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1beta1", Resource: "crontabs"}).Namespace("team"), hostPort("a"))
-	c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Effect: fakecluster.FailConversion()})
+	c.Inject(faults.Fault{Resource: "crontabs.example.com", Effect: faults.FailConversion()})
 	must(t, kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Namespaces().Delete(t.Context(), "team", metav1.DeleteOptions{}))
 	var struck []string
 	for _, r := range c.Requests() {
@@ -569,7 +570,7 @@ func TestARequestWhoseAdmissionMeetsAFailedConversionNamesTheFault(t *testing.T)
 			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithObjects(tt.objects...),
 				fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)),
 				fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts)))
-			fault := fakecluster.Fault{Resource: "crontabs.example.com", After: tt.after, Effect: fakecluster.FailConversion()}
+			fault := faults.Fault{Resource: "crontabs.example.com", After: tt.after, Effect: faults.FailConversion()}
 			first := c.Inject(fault)
 			explanation, err := c.Explain(fakecluster.Write{Verb: "create", Object: hostPort("a")})
 			must(t, err)
@@ -586,24 +587,24 @@ func TestARequestWhoseAdmissionMeetsAFailedConversionNamesTheFault(t *testing.T)
 
 func TestFaultsThatContradictThemselvesAreRefused(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
-	for text, fault := range map[string]fakecluster.Fault{
+	for text, fault := range map[string]faults.Fault{
 		"it has neither an effect nor a latency": {Verb: "get"},
-		`there is no verb "read"; there are get, list, watch, create, update, patch, delete, deletecollection`:                                                 {Verb: "read", Effect: fakecluster.Unavailable()},
-		"CutAfterCommit and the verb get contradict each other: it strikes create, update, patch, delete, deletecollection":                                    {Verb: "get", Effect: fakecluster.CutAfterCommit()},
-		"StaleRead(3) and the verb create contradict each other: it strikes get, list":                                                                         {Verb: "create", Effect: fakecluster.StaleRead(3)},
-		"DropWatch(0) and the verb list contradict each other: it strikes watch":                                                                               {Verb: "list", Effect: fakecluster.DropWatch(0)},
-		"Conflict and the verb watch contradict each other: it strikes create, update, patch, delete, deletecollection":                                        {Verb: "watch", Effect: fakecluster.Conflict()},
-		"DelayWatch(1s) and a latency contradict each other: the latency is that of a request":                                                                 {Latency: 1, Effect: fakecluster.DelayWatch(time.Second)},
-		"DropWatch(0) and a subresource contradict each other: subresources cannot be watched":                                                                 {Subresource: "status", Effect: fakecluster.DropWatch(0)},
-		"the verb deletecollection and a Name contradict each other: the request names no object":                                                              {Verb: "deletecollection", Name: "a", Effect: fakecluster.Conflict()},
-		"FailConversion strikes all conversions of a Resource, whoever asks for them: Verb, Subresource, Namespace, Name, User and UserAgent have to be empty": {Verb: "get", Effect: fakecluster.FailConversion()},
-		"StaleRead(0): a cache lags by one revision at least":                                                                                                  {Effect: fakecluster.StaleRead(0)},
-		"DelayWatch(0s): the delay has to be positive":                                                                                                         {Effect: fakecluster.DelayWatch(0)},
-		"DropWatch(-1): the number of events cannot be negative":                                                                                               {Effect: fakecluster.DropWatch(-1)},
-		"RefuseAdmission: the message is empty":                                                                                                                {Effect: fakecluster.RefuseAdmission("")},
-		"TooManyRequests: Retry-After is in whole seconds, and 1.5s is not":                                                                                    {Effect: fakecluster.TooManyRequests(1500 * time.Millisecond)},
-		"Fail: the error boom has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                  {Effect: fakecluster.Fail(errors.New("boom"))},
-		"Fail: the error <nil> has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                 {Effect: fakecluster.Fail(nil)},
+		`there is no verb "read"; there are get, list, watch, create, update, patch, delete, deletecollection`:                                                 {Verb: "read", Effect: faults.Unavailable()},
+		"CutAfterCommit and the verb get contradict each other: it strikes create, update, patch, delete, deletecollection":                                    {Verb: "get", Effect: faults.CutAfterCommit()},
+		"StaleRead(3) and the verb create contradict each other: it strikes get, list":                                                                         {Verb: "create", Effect: faults.StaleRead(3)},
+		"DropWatch(0) and the verb list contradict each other: it strikes watch":                                                                               {Verb: "list", Effect: faults.DropWatch(0)},
+		"Conflict and the verb watch contradict each other: it strikes create, update, patch, delete, deletecollection":                                        {Verb: "watch", Effect: faults.Conflict()},
+		"DelayWatch(1s) and a latency contradict each other: the latency is that of a request":                                                                 {Latency: 1, Effect: faults.DelayWatch(time.Second)},
+		"DropWatch(0) and a subresource contradict each other: subresources cannot be watched":                                                                 {Subresource: "status", Effect: faults.DropWatch(0)},
+		"the verb deletecollection and a Name contradict each other: the request names no object":                                                              {Verb: "deletecollection", Name: "a", Effect: faults.Conflict()},
+		"FailConversion strikes all conversions of a Resource, whoever asks for them: Verb, Subresource, Namespace, Name, User and UserAgent have to be empty": {Verb: "get", Effect: faults.FailConversion()},
+		"StaleRead(0): a cache lags by one revision at least":                                                                                                  {Effect: faults.StaleRead(0)},
+		"DelayWatch(0s): the delay has to be positive":                                                                                                         {Effect: faults.DelayWatch(0)},
+		"DropWatch(-1): the number of events cannot be negative":                                                                                               {Effect: faults.DropWatch(-1)},
+		"RefuseAdmission: the message is empty":                                                                                                                {Effect: faults.RefuseAdmission("")},
+		"TooManyRequests: Retry-After is in whole seconds, and 1.5s is not":                                                                                    {Effect: faults.TooManyRequests(1500 * time.Millisecond)},
+		"Fail: the error boom has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                  {Effect: faults.Fail(errors.New("boom"))},
+		"Fail: the error <nil> has no Status; make it with k8s.io/apimachinery/pkg/api/errors":                                                                 {Effect: faults.Fail(nil)},
 		"the latency -1ns is negative":                                            {Latency: -1},
 		"After is -1: it cannot be negative":                                      {After: -1, Latency: 1},
 		"Times is -1: it cannot be negative":                                      {Times: -1, Latency: 1},
@@ -616,7 +617,7 @@ func TestFaultsThatContradictThemselvesAreRefused(t *testing.T) {
 		`bindings has no verb "get"; it has create`:                               {Resource: "bindings", Verb: "get", Latency: 1},
 		`namespaces/status has no verb "delete"; it has get, patch, update`:       {Resource: "namespaces", Subresource: "status", Verb: "delete", Latency: 1},
 	} {
-		var injected *fakecluster.Injection
+		var injected faults.Injection
 		message := fatal(t, func(t testing.TB) {
 			c := c.Fork(t)
 			injected = c.Inject(fault)
@@ -633,17 +634,17 @@ func TestAFaultThatNeverFiresFailsTheTest(t *testing.T) {
 	create(t, inDefault(c), cronTab("a"))
 	for _, tt := range []struct {
 		rule  string
-		fault fakecluster.Fault
+		fault faults.Fault
 		text  string
 	}{
-		{"it fired", fakecluster.Fault{Verb: "get", Effect: fakecluster.Unavailable()}, ""},
-		{"it need not", fakecluster.Fault{Verb: "delete", Optional: true, Effect: fakecluster.Unavailable()}, ""},
-		{"nothing matched", fakecluster.Fault{Verb: "delete", Resource: "namespaces", Effect: fakecluster.Unavailable()},
+		{"it fired", faults.Fault{Verb: "get", Effect: faults.Unavailable()}, ""},
+		{"it need not", faults.Fault{Verb: "delete", Optional: true, Effect: faults.Unavailable()}, ""},
+		{"nothing matched", faults.Fault{Verb: "delete", Resource: "namespaces", Effect: faults.Unavailable()},
 			"fakecluster: the fault never fired: delete namespaces: Unavailable; no request matched"},
-		{"another verb", fakecluster.Fault{Verb: "update", Resource: definition, Namespace: "default", Name: "a", Effect: fakecluster.Conflict()},
+		{"another verb", faults.Fault{Verb: "update", Resource: definition, Namespace: "default", Name: "a", Effect: faults.Conflict()},
 			"fakecluster: the fault never fired: update crontabs.stable.example.com in namespace default of a: Conflict; " +
 				`no request matched, and one differed in one thing alone: the last had the Verb "get"`},
-		{"too late", fakecluster.Fault{Verb: "get", After: 3, Times: 2, Effect: fakecluster.Unavailable()},
+		{"too late", faults.Fault{Verb: "get", After: 3, Times: 2, Effect: faults.Unavailable()},
 			"fakecluster: the fault never fired: get any resource: Unavailable (after 3 requests, at most 2 times); requests that matched: 1"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -659,9 +660,9 @@ func TestAFaultThatNeverFiresFailsTheTest(t *testing.T) {
 func TestFaultsOfAClusterWithoutATestAreErrors(t *testing.T) {
 	c, err := fakecluster.New(fakecluster.InProcess())
 	must(t, err)
-	fails(t, "an unknown resource", c.Inject(fakecluster.Fault{Resource: "pots", Latency: 1}).Err(),
+	fails(t, "an unknown resource", c.Inject(faults.Fault{Resource: "pots", Latency: 1}).Err(),
 		`the fault cannot be injected: there is no resource "pots"`)
-	unfired := c.Inject(fakecluster.Fault{Resource: "pods", Latency: time.Second})
+	unfired := c.Inject(faults.Fault{Resource: "pods", Latency: time.Second})
 	must(t, unfired.Err())
 	unfired.Stop()
 	fails(t, "close", c.Close(), `the fault cannot be injected: there is no resource "pots"`+"\n"+
@@ -672,9 +673,9 @@ func TestFaultsOfAClusterWithoutATestAreErrors(t *testing.T) {
 func TestTheHistoryShowsFaults(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	before := len(c.Requests())
-	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.CutAfterCommit()})
-	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.Conflict()})
-	slow := c.Inject(fakecluster.Fault{Verb: "list", Latency: time.Millisecond})
+	c.Inject(faults.Fault{Verb: "create", Times: 1, Effect: faults.CutAfterCommit()})
+	c.Inject(faults.Fault{Verb: "create", Times: 1, Effect: faults.Conflict()})
+	slow := c.Inject(faults.Fault{Verb: "list", Latency: time.Millisecond})
 	_, _ = inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
 	revision := get(t, inDefault(c), "a").GetResourceVersion()
 	_, _ = inDefault(c).Create(t.Context(), cronTab("b"), metav1.CreateOptions{})
@@ -711,11 +712,11 @@ func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
 	}
 	before = len(c.Requests())
 	for _, tt := range []struct {
-		effect fakecluster.Effect
+		effect faults.Effect
 		ends   bool
-	}{{fakecluster.DropWatch(0), true}, {fakecluster.ExpireWatch(), true}, {fakecluster.DelayWatch(time.Hour), false}} {
+	}{{faults.DropWatch(0), true}, {faults.ExpireWatch(), true}, {faults.DelayWatch(time.Hour), false}} {
 		w := watchFrom(t, c, "")
-		fault := c.Inject(fakecluster.Fault{Times: 1, Effect: tt.effect})
+		fault := c.Inject(faults.Fault{Times: 1, Effect: tt.effect})
 		if tt.ends {
 			ended(t, w)
 		}
@@ -723,8 +724,8 @@ func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
 		fault.Stop()
 		w.Stop()
 	}
-	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Latency: time.Millisecond})
-	c.Inject(fakecluster.Fault{Verb: "create", Times: 1, Effect: fakecluster.FailWebhook("")})
+	c.Inject(faults.Fault{Verb: "create", Times: 1, Latency: time.Millisecond})
+	c.Inject(faults.Fault{Verb: "create", Times: 1, Effect: faults.FailWebhook("")})
 	if err := dryRunCreate(t, inDefault(c), cronTab("a")); err == nil {
 		t.Error("the webhook does not fail")
 	}
@@ -734,10 +735,10 @@ func TestTheHistoryNamesFaultsOfWatchesAndWebhooks(t *testing.T) {
 
 func TestAForkDoesNotInheritFaults(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
-	c.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.Unavailable()})
+	c.Inject(faults.Fault{Verb: "list", Effect: faults.Unavailable()})
 	f := c.Fork(t)
 	equal(t, "in the fork", names(list(t, inDefault(f))), []string{})
-	f.Inject(fakecluster.Fault{Verb: "list", Effect: fakecluster.InternalError("of the fork")})
+	f.Inject(faults.Fault{Verb: "list", Effect: faults.InternalError("of the fork")})
 	_, err := inDefault(f).List(t.Context(), metav1.ListOptions{})
 	fails(t, "in the fork", err, "Internal error occurred: of the fork")
 	_, err = inDefault(c).List(t.Context(), metav1.ListOptions{})
@@ -746,7 +747,7 @@ func TestAForkDoesNotInheritFaults(t *testing.T) {
 
 func TestAFaultComesBeforeAuthorization(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
-	c.Inject(fakecluster.Fault{User: "nobody", Times: 1, Effect: fakecluster.Unavailable()})
+	c.Inject(faults.Fault{User: "nobody", Times: 1, Effect: faults.Unavailable()})
 	crontabs := dynamic.NewForConfigOrDie(c.ConfigFor("nobody")).Resource(cronTabs).Namespace("default")
 	_, err := crontabs.List(t.Context(), metav1.ListOptions{})
 	fails(t, "struck", err, "apiserver is shutting down")
@@ -758,7 +759,7 @@ func TestAFaultComesBeforeAuthorization(t *testing.T) {
 func TestTooManyRequestsSayWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
-		fault := c.Inject(fakecluster.Fault{Verb: "list", Times: 3, Effect: fakecluster.TooManyRequests(7 * time.Second)})
+		fault := c.Inject(faults.Fault{Verb: "list", Times: 3, Effect: faults.TooManyRequests(7 * time.Second)})
 		began := time.Now()
 		list(t, inDefault(c))
 		equal(t, "time and requests", []any{time.Since(began), fault.Fired()}, []any{21 * time.Second, 3})
@@ -772,13 +773,13 @@ func TestAFaultDoesNotApplyToAReadThatCannotBeStale(t *testing.T) {
 	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	stale := c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Effect: fakecluster.StaleRead(1)})
+	stale := c.Inject(faults.Fault{Resource: "configmaps", Times: 1, Effect: faults.StaleRead(1)})
 	list, err := maps.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 0 {
 		t.Fatalf("a stale list: %v, %v", list, err)
 	}
 	stale.Stop()
-	stale = c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Optional: true, Effect: fakecluster.StaleRead(1)})
+	stale = c.Inject(faults.Fault{Resource: "configmaps", Times: 1, Optional: true, Effect: faults.StaleRead(1)})
 	if err := c.Compact(); err != nil {
 		t.Fatal(err)
 	}
@@ -793,7 +794,7 @@ func TestAFaultDoesNotApplyToAReadThatCannotBeStale(t *testing.T) {
 // A fault answers a watch whose timeout cannot be read, too.
 func TestAWatchWithoutAReadableTimeoutTimesOut(t *testing.T) {
 	c := fakecluster.Start(t)
-	c.Inject(fakecluster.Fault{Verb: "watch", Resource: "configmaps", Effect: fakecluster.Timeout()})
+	c.Inject(faults.Fault{Verb: "watch", Resource: "configmaps", Effect: faults.Timeout()})
 	err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient().Get().AbsPath("/api/v1/configmaps").
 		Param("watch", "1").Param("timeout", "abc").Do(t.Context()).Error()
 	if !apierrors.IsTimeout(err) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // watchFrom begins a watch of the CronTabs after a revision.
@@ -55,7 +56,7 @@ func TestAWatchIsDropped(t *testing.T) {
 		for _, w := range []watch.Interface{first, second, other} {
 			equal(t, "before", events(t, w, 1), []string{"ADDED a"})
 		}
-		fault := c.Inject(fakecluster.Fault{Resource: definition, After: 1, Times: 1, Effect: fakecluster.DropWatch(1)})
+		fault := c.Inject(faults.Fault{Resource: definition, After: 1, Times: 1, Effect: faults.DropWatch(1)})
 		create(t, inDefault(c), cronTab("b"))
 		create(t, inDefault(c), cronTab("c"))
 		equal(t, "the first goes on", events(t, first, 2), []string{"ADDED b", "ADDED c"})
@@ -75,7 +76,7 @@ func TestADroppedWatchIsNotAnEndOfFile(t *testing.T) {
 	resp, err := newWire(t, c).Open(t.Context(), "GET", "/apis/stable.example.com/v1/crontabs?watch=1", "", "", "")
 	must(t, err)
 	defer resp.Body.Close()
-	c.Inject(fakecluster.Fault{Effect: fakecluster.DropWatch(0)})
+	c.Inject(faults.Fault{Effect: faults.DropWatch(0)})
 	_, err = io.ReadAll(resp.Body)
 	fails(t, "the end", err, "unexpected EOF")
 }
@@ -83,7 +84,7 @@ func TestADroppedWatchIsNotAnEndOfFile(t *testing.T) {
 func TestAWatchThatBeginsIsDropped(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
 	create(t, inDefault(c), cronTab("a"))
-	fault := c.Inject(fakecluster.Fault{Times: 2, Effect: fakecluster.DropWatch(0)})
+	fault := c.Inject(faults.Fault{Times: 2, Effect: faults.DropWatch(0)})
 	for range 2 {
 		var left []string
 		for _, e := range ended(t, watchFrom(t, c, "")) {
@@ -100,7 +101,7 @@ func TestAWatchIsDelayed(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
 		w := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
 		prompt := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
-		fault := c.Inject(fakecluster.Fault{Resource: definition, Times: 1, Effect: fakecluster.DelayWatch(time.Minute)})
+		fault := c.Inject(faults.Fault{Resource: definition, Times: 1, Effect: faults.DelayWatch(time.Minute)})
 		began := time.Now()
 		create(t, inDefault(c), cronTab("a"))
 		time.Sleep(10 * time.Second)
@@ -142,7 +143,7 @@ func TestAWatchThatLagsEndsAtTheChangeOfItsDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
 		delayed := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
-		c.Inject(fakecluster.Fault{Resource: definition, Times: 1, Effect: fakecluster.DelayWatch(time.Minute)})
+		c.Inject(faults.Fault{Resource: definition, Times: 1, Effect: faults.DelayWatch(time.Minute)})
 		prompt := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
 		hold := c.Hold()
 		held := watchFrom(t, c, list(t, inDefault(c)).GetResourceVersion())
@@ -175,7 +176,7 @@ func TestAWatchExpires(t *testing.T) {
 		create(t, inDefault(c), cronTab("a"))
 		equal(t, "before", events(t, w, 1), []string{"ADDED a"})
 		now := list(t, inDefault(c)).GetResourceVersion()
-		fault := c.Inject(fakecluster.Fault{Resource: definition, Times: 1, Effect: fakecluster.ExpireWatch()})
+		fault := c.Inject(faults.Fault{Resource: definition, Times: 1, Effect: faults.ExpireWatch()})
 		var left []string
 		for _, e := range ended(t, w) {
 			left = append(left, brief(e))
@@ -228,11 +229,11 @@ func TestAnInformerSurvivesFaultsOfItsWatches(t *testing.T) {
 		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 			t.Fatal("the informer does not sync")
 		}
-		drops := c.Inject(fakecluster.Fault{Effect: fakecluster.DropWatch(2), Probability: 0.5})
-		delays := c.Inject(fakecluster.Fault{Effect: fakecluster.DelayWatch(time.Second), Probability: 0.5, Optional: true})
+		drops := c.Inject(faults.Fault{Effect: faults.DropWatch(2), Probability: 0.5})
+		delays := c.Inject(faults.Fault{Effect: faults.DelayWatch(time.Second), Probability: 0.5, Optional: true})
 		for n := range 60 {
 			if n%20 == 10 {
-				c.Inject(fakecluster.Fault{Times: 1, Effect: fakecluster.ExpireWatch(), Optional: true})
+				c.Inject(faults.Fault{Times: 1, Effect: faults.ExpireWatch(), Optional: true})
 			}
 			create(t, inDefault(c), cronTab(fmt.Sprint("c", n)))
 			if n > 3 {

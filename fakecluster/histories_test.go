@@ -23,6 +23,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
@@ -135,9 +136,9 @@ type mixed struct {
 	compacted int
 	number    int
 
-	expiring []*fakecluster.Injection // faults that end a watch with 410, and compact the history
-	fired    int                      // how often these had struck when compacted was set
-	expired  int                      // watches that have ended with 410 for no other reason
+	expiring []faults.Injection // faults that end a watch with 410, and compact the history
+	fired    int                // how often these had struck when compacted was set
+	expired  int                // watches that have ended with 410 for no other reason
 }
 
 // parent is a cluster of which the present one is a fork. It stays as it was.
@@ -277,26 +278,26 @@ func (m *mixed) do(op operation) {
 }
 
 func (m *mixed) inject(op operation, kind string) {
-	strike := fakecluster.Fault{Verb: "patch", UserAgent: "writer"}
-	watch := fakecluster.Fault{Verb: "watch", UserAgent: "watcher"}
-	with := func(f fakecluster.Fault, effect fakecluster.Effect) fakecluster.Fault { f.Effect = effect; return f }
+	strike := faults.Fault{Verb: "patch", UserAgent: "writer"}
+	watch := faults.Fault{Verb: "watch", UserAgent: "watcher"}
+	with := func(f faults.Fault, effect faults.Effect) faults.Fault { f.Effect = effect; return f }
 	late := strike
 	late.Latency = time.Millisecond
-	fault := []fakecluster.Fault{
-		with(strike, fakecluster.CutBeforeCommit()), with(strike, fakecluster.CutAfterCommit()), with(strike, fakecluster.Conflict()),
-		with(strike, fakecluster.Unavailable()), with(strike, fakecluster.InternalError("on purpose")), with(strike, fakecluster.TooManyRequests(0)),
-		with(strike, fakecluster.Timeout()), with(strike, fakecluster.RefuseAdmission("on purpose")), late,
-		with(watch, fakecluster.DropWatch(0)), with(watch, fakecluster.DropWatch(1)), with(watch, fakecluster.DropWatch(3)),
-		with(watch, fakecluster.DelayWatch(time.Millisecond)), with(watch, fakecluster.ExpireWatch()), with(watch, fakecluster.ExpireWatch()),
-		with(watch, fakecluster.Unavailable()), with(watch, fakecluster.InternalError("on purpose")), with(watch, fakecluster.TooManyRequests(0)),
+	fault := []faults.Fault{
+		with(strike, faults.CutBeforeCommit()), with(strike, faults.CutAfterCommit()), with(strike, faults.Conflict()),
+		with(strike, faults.Unavailable()), with(strike, faults.InternalError("on purpose")), with(strike, faults.TooManyRequests(0)),
+		with(strike, faults.Timeout()), with(strike, faults.RefuseAdmission("on purpose")), late,
+		with(watch, faults.DropWatch(0)), with(watch, faults.DropWatch(1)), with(watch, faults.DropWatch(3)),
+		with(watch, faults.DelayWatch(time.Millisecond)), with(watch, faults.ExpireWatch()), with(watch, faults.ExpireWatch()),
+		with(watch, faults.Unavailable()), with(watch, faults.InternalError("on purpose")), with(watch, faults.TooManyRequests(0)),
 	}[op.choice*len(mixedNames)+op.who]
-	if i := m.put(kind, fault); i != nil && fault.Effect.String() == fakecluster.ExpireWatch().String() {
+	if i := m.put(kind, fault); i != nil && fault.Effect.String() == faults.ExpireWatch().String() {
 		m.expiring = append(m.expiring, i)
 	}
 }
 
 // put puts a fault in force that strikes once, if the kind is served.
-func (m *mixed) put(kind string, fault fakecluster.Fault) *fakecluster.Injection {
+func (m *mixed) put(kind string, fault faults.Fault) faults.Injection {
 	if now, served := m.truth[kind]; !served || now.ending {
 		return nil
 	}
@@ -320,7 +321,7 @@ func (m *mixed) compactedAt() (compacted, fired int) {
 
 // stale lists a kind as a cache that lags shows it. It must be what an exact list shows.
 func (m *mixed) stale(op operation, kind string) {
-	i := m.put(kind, fakecluster.Fault{Verb: "list", UserAgent: "stale", Effect: fakecluster.StaleRead(1 + op.choice)})
+	i := m.put(kind, faults.Fault{Verb: "list", UserAgent: "stale", Effect: faults.StaleRead(1 + op.choice)})
 	if i == nil {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // agent is a client with a user agent.
@@ -25,7 +26,7 @@ func agent(c *fakecluster.Cluster, name string) dynamic.Interface {
 	return dynamic.NewForConfigOrDie(config)
 }
 
-func texts(deliveries []fakecluster.Delivery) []string {
+func texts(deliveries []faults.Delivery) []string {
 	all := []string{}
 	for _, d := range deliveries {
 		all = append(all, d.String())

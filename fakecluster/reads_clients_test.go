@@ -71,18 +71,18 @@ type following struct {
 	start  int // the revision before the first write
 
 	away time.Duration // how long the cluster is out of the client's reach after each break
-	// faults puts those of the client in force.
-	faults   func(*fakecluster.Cluster)
-	expiring bool // the history is compacted, and watches of the client end with 410
-	options  []fakecluster.Option
+	// withFaults puts faults of the client in force.
+	withFaults func(*fakecluster.Cluster)
+	expiring   bool // the history is compacted, and watches of the client end with 410
+	options    []fakecluster.Option
 }
 
 // followingAgent is the user agent of the client that follows.
 const followingAgent = "following"
 
 // writing are the writers whose changes clients follow. Each pauses for less than 20 s before each write.
-func writing(seed uint64, faults bool) *consistency.Writers {
-	return &consistency.Writers{Seed: seed, Count: 4, Each: 60, Faults: faults, Pause: func(random *rand.Rand) time.Duration {
+func writing(seed uint64, withFaults bool) *consistency.Writers {
+	return &consistency.Writers{Seed: seed, Count: 4, Each: 60, Faults: withFaults, Pause: func(random *rand.Rand) time.Duration {
 		return time.Duration(random.Int64N(int64(20 * time.Second)))
 	}}
 }
@@ -106,8 +106,8 @@ func (f *following) follow(t testing.TB, writers *consistency.Writers, begin fun
 		writers.Wire.Agent = "writer"
 		faultsOfWrites(c, "writer")
 	}
-	if f.faults != nil {
-		f.faults(c)
+	if f.withFaults != nil {
+		f.withFaults(c)
 	}
 	var h *consistency.History
 	var all sync.WaitGroup
@@ -195,7 +195,7 @@ func TestInformersRecoverFromCompaction(t *testing.T) {
 		for name, form := range map[string]following{
 			"short history":            {away: time.Minute, options: []fakecluster.Option{fakecluster.WithWatchHistory(10, 0)}},
 			"expired watches":          {away: 10 * time.Second, expiring: true},
-			"expired watches, refused": {away: 10 * time.Second, expiring: true, faults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
+			"expired watches, refused": {away: 10 * time.Second, expiring: true, withFaults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
 		} {
 			t.Run(client.name+"/"+name, func(t *testing.T) {
 				f := &following{}
@@ -247,13 +247,13 @@ func retrying(failed *watch.Event) func(testing.TB, *following) func() {
 func TestRetryWatcherReceivesEveryEventOnceThroughBrokenWatches(t *testing.T) {
 	for name, form := range map[string]following{
 		"broken": {},
-		"with faults": {faults: func(c *fakecluster.Cluster) {
+		"with faults": {withFaults: func(c *fakecluster.Cluster) {
 			faultsOfFreshReads(c, followingAgent)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &following{}
-			replayed(t, writing(seedtest.Seed(t), form.faults != nil), func(t testing.TB, ws *consistency.Writers) {
+			replayed(t, writing(seedtest.Seed(t), form.withFaults != nil), func(t testing.TB, ws *consistency.Writers) {
 				var failed watch.Event
 				*f = form
 				h := f.follow(t, ws, retrying(&failed))
@@ -269,7 +269,7 @@ func TestRetryWatcherReceivesEveryEventOnceThroughBrokenWatches(t *testing.T) {
 func TestRetryWatcherEndsWithExpiredAfterCompaction(t *testing.T) {
 	for name, form := range map[string]following{
 		"short history":   {away: 5 * time.Minute, options: []fakecluster.Option{fakecluster.WithWatchHistory(10, 0)}},
-		"expired watches": {expiring: true, faults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
+		"expired watches": {expiring: true, withFaults: func(c *fakecluster.Cluster) { faultsOfFreshReads(c, followingAgent) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var failed watch.Event

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
@@ -29,11 +30,11 @@ func replayed(t *testing.T, writers *consistency.Writers, play func(t testing.TB
 }
 
 // injectAll puts faults of requests for samples by an agent in force. Whether each has struck is looked at later.
-func injectAll(c *fakecluster.Cluster, agent string, faults ...fakecluster.Fault) (all []*fakecluster.Injection) {
-	for _, f := range faults {
+func injectAll(c *fakecluster.Cluster, agent string, wanted ...faults.Fault) (all []faults.Injection) {
+	for _, f := range wanted {
 		f.Resource, f.UserAgent, f.Optional = "samples.reads.example.com", agent, true
 		if f.Verb != "watch" && f.Verb != "list" {
-			f.Subresource = fakecluster.AnySubresource
+			f.Subresource = faults.AnySubresource
 		}
 		all = append(all, c.Inject(f))
 	}
@@ -41,40 +42,40 @@ func injectAll(c *fakecluster.Cluster, agent string, faults ...fakecluster.Fault
 }
 
 // faultsOfWrites makes the writes of an agent go wrong in each way.
-func faultsOfWrites(c *fakecluster.Cluster, agent string) []*fakecluster.Injection {
+func faultsOfWrites(c *fakecluster.Cluster, agent string) []faults.Injection {
 	return injectAll(c, agent,
-		fakecluster.Fault{Probability: 0.03, Effect: fakecluster.CutAfterCommit()},
-		fakecluster.Fault{Probability: 0.03, Effect: fakecluster.CutBeforeCommit()},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Conflict()},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.InternalError(consistency.OnPurpose)},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.Timeout()},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.TooManyRequests(0)},
-		fakecluster.Fault{Probability: 0.04, Effect: fakecluster.RefuseAdmission(consistency.OnPurpose)},
-		fakecluster.Fault{Verb: "get", Probability: 0.3, Effect: fakecluster.StaleRead(3)},
-		fakecluster.Fault{Probability: 0.05, Latency: time.Millisecond},
+		faults.Fault{Probability: 0.03, Effect: faults.CutAfterCommit()},
+		faults.Fault{Probability: 0.03, Effect: faults.CutBeforeCommit()},
+		faults.Fault{Probability: 0.04, Effect: faults.Conflict()},
+		faults.Fault{Probability: 0.04, Effect: faults.Unavailable()},
+		faults.Fault{Probability: 0.04, Effect: faults.InternalError(consistency.OnPurpose)},
+		faults.Fault{Probability: 0.04, Effect: faults.Timeout()},
+		faults.Fault{Probability: 0.04, Effect: faults.TooManyRequests(0)},
+		faults.Fault{Probability: 0.04, Effect: faults.RefuseAdmission(consistency.OnPurpose)},
+		faults.Fault{Verb: "get", Probability: 0.3, Effect: faults.StaleRead(3)},
+		faults.Fault{Probability: 0.05, Latency: time.Millisecond},
 	)
 }
 
 // faultsOfReads makes lists of an agent stale, and all that faultsOfFreshReads does. What the agent receives stays
 // whole, in order and without gaps, as long as it lists once.
-func faultsOfReads(c *fakecluster.Cluster, agent string) []*fakecluster.Injection {
-	return append(injectAll(c, agent, fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(2)}), faultsOfFreshReads(c, agent)...)
+func faultsOfReads(c *fakecluster.Cluster, agent string) []faults.Injection {
+	return append(injectAll(c, agent, faults.Fault{Verb: "list", Probability: 0.5, Effect: faults.StaleRead(2)}), faultsOfFreshReads(c, agent)...)
 }
 
 // faultsOfFreshReads refuses lists and watches of an agent or lets them wait, ends its watches and holds them back.
-func faultsOfFreshReads(c *fakecluster.Cluster, agent string) []*fakecluster.Injection {
+func faultsOfFreshReads(c *fakecluster.Cluster, agent string) []faults.Injection {
 	return injectAll(c, agent,
-		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
-		fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
-		fakecluster.Fault{Verb: "list", Probability: 0.3, Latency: time.Millisecond},
-		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.Unavailable()},
-		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
-		fakecluster.Fault{Verb: "watch", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
-		fakecluster.Fault{Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(0)},
-		fakecluster.Fault{Verb: "watch", Probability: 0.3, Effect: fakecluster.DropWatch(3)},
-		fakecluster.Fault{Verb: "watch", Probability: 0.3, Effect: fakecluster.DelayWatch(time.Millisecond)},
+		faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.Unavailable()},
+		faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.InternalError(consistency.OnPurpose)},
+		faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.TooManyRequests(0)},
+		faults.Fault{Verb: "list", Probability: 0.3, Latency: time.Millisecond},
+		faults.Fault{Verb: "watch", Probability: 0.1, Effect: faults.Unavailable()},
+		faults.Fault{Verb: "watch", Probability: 0.1, Effect: faults.InternalError(consistency.OnPurpose)},
+		faults.Fault{Verb: "watch", Probability: 0.1, Effect: faults.TooManyRequests(0)},
+		faults.Fault{Verb: "watch", Probability: 0.3, Effect: faults.DropWatch(0)},
+		faults.Fault{Verb: "watch", Probability: 0.3, Effect: faults.DropWatch(3)},
+		faults.Fault{Verb: "watch", Probability: 0.3, Effect: faults.DelayWatch(time.Millisecond)},
 	)
 }
 
@@ -100,7 +101,7 @@ func expireWatches(t testing.TB, c *fakecluster.Cluster, seed uint64, pause time
 				}
 				continue
 			}
-			f := injectAll(c, agent, fakecluster.Fault{Verb: "watch", Times: 1, After: random.IntN(watches), Effect: fakecluster.ExpireWatch()})
+			f := injectAll(c, agent, faults.Fault{Verb: "watch", Times: 1, After: random.IntN(watches), Effect: faults.ExpireWatch()})
 			f[0].Stop() // it strikes a watch that runs, or none
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
@@ -51,16 +52,16 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 	paging := w
 	writers.Wire = w
 	calm := func() {}
-	var faults []*fakecluster.Injection
+	var injected []faults.Injection
 	if writers.Faults {
 		writers.Wire.Agent, paging.Agent = "writer", "paging"
 		faultsOfWrites(c, "writer")
-		faults = injectAll(c, paging.Agent,
-			fakecluster.Fault{Verb: "list", Probability: 0.5, Latency: 5 * time.Second},
-			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.Unavailable()},
-			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.InternalError(consistency.OnPurpose)},
-			fakecluster.Fault{Verb: "list", Probability: 0.1, Effect: fakecluster.TooManyRequests(0)},
-			fakecluster.Fault{Verb: "list", Probability: 0.5, Effect: fakecluster.StaleRead(10)},
+		injected = injectAll(c, paging.Agent,
+			faults.Fault{Verb: "list", Probability: 0.5, Latency: 5 * time.Second},
+			faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.Unavailable()},
+			faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.InternalError(consistency.OnPurpose)},
+			faults.Fault{Verb: "list", Probability: 0.1, Effect: faults.TooManyRequests(0)},
+			faults.Fault{Verb: "list", Probability: 0.5, Effect: faults.StaleRead(10)},
 		)
 		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent, 1)
 	}
@@ -116,7 +117,7 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 		equal(t, fmt.Sprintf("pages of %d at %d, %+v", l.limit, l.revision, l.Query), l.objects, want)
 	}
 	struck := map[string]int{}
-	for _, f := range faults {
+	for _, f := range injected {
 		struck[f.Fault().String()] = f.Fired()
 	}
 	return struck

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
@@ -62,7 +63,7 @@ func TestAllWatchersSeeTheSameHistory(t *testing.T) {
 type seen struct {
 	requests, changes, events, bookmarks, watches, expired int
 
-	missed []fakecluster.Fault // those that have struck nothing
+	missed []faults.Fault // those that have struck nothing
 }
 
 func (s seen) String() string {
@@ -82,10 +83,10 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 	start, err := consistency.Revision(t.Context(), w)
 	must(t, err)
 	resuming := w // the watchers that can go on when they are dropped
-	var faults []*fakecluster.Injection
+	var injected []faults.Injection
 	if writers.Faults {
 		writers.Wire.Agent, resuming.Agent = "writer", "resuming"
-		faults = append(faultsOfWrites(c, "writer"), faultsOfReads(c, "resuming")...)
+		injected = append(faultsOfWrites(c, "writer"), faultsOfReads(c, "resuming")...)
 	}
 
 	limit := 2 * time.Minute // between failing and hanging
@@ -139,7 +140,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 	if t.Failed() {
 		return saw
 	}
-	for _, f := range faults {
+	for _, f := range injected {
 		if f.Fired() == 0 && f.Fault().Verb != "list" { // few watchers begin with a list
 			saw.missed = append(saw.missed, f.Fault())
 		}

@@ -26,14 +26,46 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// FaultsOf returns what makes requests to a server go wrong on purpose. A new server has no faults, and
-// neither has a fork. It is for package fakecluster, which has the types that users need: only this
-// module can use those of an engine.
-func FaultsOf(s *Server) *faultinjection.Engine { return s.faults }
+// Inject puts a fault in force, until its Stop or the end of the server. It fails for a fault that
+// contradicts itself, or that names a resource, subresource or verb that the server does not serve. A
+// fork has none of the faults of its origin.
+func (s *Server) Inject(f faults.Fault) (faults.Injection, error) {
+	i, err := s.faults.Inject(f)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// UnfiredFaults returns an error for each fault that was to strike and has not.
+func (s *Server) UnfiredFaults() (errs []error) {
+	for _, i := range s.faults.Injections() {
+		if why := i.Unfired(); why != "" {
+			errs = append(errs, errors.New(why))
+		}
+	}
+	return errs
+}
+
+// Hold begins to keep watch events back, also those of watches that begin later. It fails if there is
+// another Hold. The Hold calls fail with the errors of its methods, such as that a resource is not
+// served. A fork has no Hold.
+func (s *Server) Hold(fail func(error)) (faults.Hold, error) {
+	h, err := s.faults.Hold(fail)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Compact forgets the history up to now, as etcd does: watches and lists at older revisions get 410.
+// Watches that run go on. It fails if the store is closed.
+func (s *Server) Compact() error { return s.faults.Compact() }
 
 // injectFaults makes requests for resources go wrong as the faults in force say.
 func (s *Server) injectFaults(next http.Handler) http.Handler {
@@ -297,17 +329,17 @@ func (s *Server) knows(of schema.GroupResource, subresource, verb string) error 
 	verbs := res.Verbs
 	if subresource != "" {
 		known, ok := subresourceVerbsOf(res, subresource)
-		if !ok && subresource != faultinjection.AnySubresource {
+		if !ok && subresource != faults.AnySubresource {
 			return fmt.Errorf("%s has no subresource %q", of, subresource)
 		}
-		if subresource == faultinjection.AnySubresource {
+		if subresource == faults.AnySubresource {
 			known = append(slices.Clone(verbs), known...)
 		}
 		verbs = known
 	}
 	if verb != "" && !slices.Contains(verbs, verb) {
 		what := of.String()
-		if subresource != "" && subresource != faultinjection.AnySubresource {
+		if subresource != "" && subresource != faults.AnySubresource {
 			what += "/" + subresource
 		}
 		return fmt.Errorf("%s has no verb %q; it has %s", what, verb, strings.Join(verbs, ", "))
@@ -327,7 +359,7 @@ func withVerb(verb string) string {
 func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []string, ok bool) {
 	for _, v := range res.Versions {
 		for name, s := range v.Subresource {
-			if v.Served && (name == subresource || subresource == faultinjection.AnySubresource) {
+			if v.Served && (name == subresource || subresource == faults.AnySubresource) {
 				verbs, ok = append(verbs, s.Verbs...), true
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
@@ -50,7 +51,7 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 		name                         string
 		clients, operations, objects int
 		options                      []fakecluster.Option
-		faults                       bool
+		injected                     bool
 	}{
 		{"50 objects in process", 8, 10_000, 50, []fakecluster.Option{fakecluster.InProcess()}, false},
 		{"50 objects over HTTP", 8, 10_000, 50, nil, false},
@@ -60,13 +61,13 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			seed := seedtest.Seed(t)
 			cluster := start(t, append(c.options, fakecluster.WithSeed(seed))...)
-			var faults []*fakecluster.Injection
+			var injected []faults.Injection
 			if c.faults {
-				faults = inject(cluster)
+				injected = inject(cluster)
 			}
 			history := record(t, cluster, seed, c.faults, c.clients, c.operations, c.objects)
 			tell(t, history)
-			for _, f := range faults {
+			for _, f := range injected {
 				if f.Fired() == 0 {
 					t.Errorf("never: %v", f.Fault())
 				}
@@ -165,15 +166,15 @@ func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
 
 // inject makes a request in twenty go wrong, in each way that a write can. Cuts are few: each leaves an operation
 // without an end, and the checker tries it at every place.
-func inject(c *fakecluster.Cluster) []*fakecluster.Injection {
-	var all []*fakecluster.Injection
-	for _, effect := range []fakecluster.Effect{
-		fakecluster.CutAfterCommit(), fakecluster.CutBeforeCommit(), fakecluster.Unavailable(), fakecluster.InternalError("on purpose"),
-		fakecluster.Timeout(), fakecluster.TooManyRequests(0), fakecluster.RefuseAdmission("on purpose"),
+func inject(c *fakecluster.Cluster) []faults.Injection {
+	var all []faults.Injection
+	for _, effect := range []faults.Effect{
+		faults.CutAfterCommit(), faults.CutBeforeCommit(), faults.Unavailable(), faults.InternalError("on purpose"),
+		faults.Timeout(), faults.TooManyRequests(0), faults.RefuseAdmission("on purpose"),
 	} {
-		all = append(all, c.Inject(fakecluster.Fault{Resource: "registers.example.com", Probability: 0.008, Effect: effect, Optional: true}))
+		all = append(all, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.008, Effect: effect, Optional: true}))
 	}
-	return append(all, c.Inject(fakecluster.Fault{Resource: "registers.example.com", Probability: 0.05, Latency: time.Millisecond, Optional: true}))
+	return append(all, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.05, Latency: time.Millisecond, Optional: true}))
 }
 
 // client is one that remembers the revisions it has seen.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/history"
 )
@@ -32,8 +33,8 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, er
 	if s := From(ctx); s != nil {
 		r = s.Request
 	}
-	fault = e.failCall(webhook, func(i *Injection) bool {
-		if of := i.fault.Effect.name; of != "" && of != name {
+	fault = e.failCall(faults.EffectFailWebhook, func(i *Injection) bool {
+		if of := i.fault.Effect.Webhook; of != "" && of != name {
 			return false
 		}
 		return i.take(&r)
@@ -48,8 +49,8 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, er
 // resource; empty: none does. The caller has the call end with Unreached, and wraps the error that
 // comes of it in a CallError: a conversion knows nothing of the request that needs it.
 func (e *Engine) FailConversion(of schema.GroupResource) (fault string) {
-	return e.failCall(conversion, func(i *Injection) bool {
-		if i.fault.Resource != "" && i.fault.group() != of {
+	return e.failCall(faults.EffectFailConversion, func(i *Injection) bool {
+		if i.fault.Resource != "" && groupOf(&i.fault) != of {
 			return false
 		}
 		i.mu.Lock()
@@ -58,9 +59,9 @@ func (e *Engine) FailConversion(of schema.GroupResource) (fault string) {
 	})
 }
 
-func (e *Engine) failCall(k kind, strikes func(*Injection) bool) (fault string) {
+func (e *Engine) failCall(of faults.EffectType, strikes func(*Injection) bool) (fault string) {
 	for _, i := range e.inForce() {
-		if i.fault.Effect.kind == k && strikes(i) {
+		if i.fault.Effect.Type == of && strikes(i) {
 			i.keep()
 			return i.fault.Effect.String()
 		}

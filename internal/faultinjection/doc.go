@@ -1,15 +1,14 @@
-// Package faultinjection makes things go wrong on purpose: requests that fail, wait or are cut off, watches
-// that break or lag, reads that are stale, refusals of admission, webhooks that cannot be reached.
-// It also holds watch events back until a test says who learns what.
+// Package faultinjection applies the faults of package faults: it decides which requests a fault strikes, and
+// what happens to them. It also holds watch events back until a test delivers them.
 //
-// A [Fault] says which requests it strikes, how often, and with what [Effect]. An [Engine] has the
-// faults of one server that are in force. Package rest asks it at four places:
+// An [Engine] has the faults of one server that are in force. The table in effect.go has all types of
+// effects. Package rest calls the engine at four places:
 //
 //   - the filter behind impersonation: [Engine.Strike] counts a request and says what happens to it;
 //   - the verbs, for effects that come later: they find the [Struck] in the context;
 //   - each watch, which reads its events through a [Watch];
-//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not know for
-//     whom it is; its error carries the name of the fault to where the request is known ([Behind]).
+//   - calls of webhooks: [Engine.FailWebhook] and [Engine.FailConversion]. A conversion does not have the request
+//     that it is for; its error carries the name of the fault to where the request is available ([Behind]).
 //
 // # What always holds
 //

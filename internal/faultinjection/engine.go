@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -36,12 +37,12 @@ type Engine struct {
 }
 
 // Inject puts a fault in force.
-func (e *Engine) Inject(f Fault) (*Injection, error) {
-	if err := f.check(); err != nil {
+func (e *Engine) Inject(f faults.Fault) (*Injection, error) {
+	if err := check(&f); err != nil {
 		return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 	}
-	if e.Knows != nil && (f.Resource != "" || f.Subresource != "" && f.Subresource != AnySubresource) {
-		if err := e.Knows(f.group(), f.Subresource, f.Verb); err != nil {
+	if e.Knows != nil && (f.Resource != "" || f.Subresource != "" && f.Subresource != faults.AnySubresource) {
+		if err := e.Knows(groupOf(&f), f.Subresource, f.Verb); err != nil {
 			return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 		}
 	}
@@ -57,7 +58,7 @@ func (e *Engine) Inject(f Fault) (*Injection, error) {
 	}
 	e.all = append(e.all, i)
 	e.set(append(slices.Clone(e.inForce()), i))
-	if f.Effect.strikesWatches() {
+	if strikesWatches(&f) {
 		for _, w := range e.watches {
 			w.mayStrike(i)
 		}
@@ -81,12 +82,12 @@ func (e *Engine) inForce() []*Injection {
 }
 
 // set puts faults in force. The caller holds the lock.
-func (e *Engine) set(faults []*Injection) {
-	if len(faults) == 0 {
+func (e *Engine) set(inForce []*Injection) {
+	if len(inForce) == 0 {
 		e.active.Store(nil)
 		return
 	}
-	e.active.Store(&faults)
+	e.active.Store(&inForce)
 }
 
 // remove takes a fault out of force.
@@ -122,16 +123,16 @@ func (e *Engine) Strike(r Request) *Struck {
 	if r.NameInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return i.fault.Name != "" }) {
 		s.Request.Name, s.Request.NameInBody = r.NameInBody(), nil // later the body has been read
 	}
-	if r.DryRunInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return i.fault.Effect.commits() }) {
+	if r.DryRunInBody != nil && slices.ContainsFunc(inForce, func(i *Injection) bool { return commits(&i.fault) }) {
 		s.Request.DryRun = r.DryRunInBody()
 	}
 	s.Request.DryRunInBody = nil
 	for _, i := range inForce {
-		if i.fault.Effect.strikesWatches() || i.fault.Effect.strikesCalls() || s.by != nil && i.fault.Effect.kind != none || !i.take(&s.Request) {
+		if strikesWatches(&i.fault) || strikesCalls(&i.fault) || s.by != nil && i.fault.Effect.Type != "" || !i.take(&s.Request) {
 			continue
 		}
 		s.Latency += i.fault.Latency
-		if i.fault.Effect.kind == none {
+		if i.fault.Effect.Type == "" {
 			s.latency = append(s.latency, i)
 			continue
 		}
@@ -161,29 +162,35 @@ func (s *Struck) happen() {
 	}
 }
 
-// is tells whether the effect on a request is of a kind.
-func (s *Struck) is(k kind) bool { return s != nil && s.by != nil && s.by.fault.Effect.kind == k }
+// is reports whether the effect on a request is of a type.
+func (s *Struck) is(t faults.EffectType) bool {
+	return s != nil && s.by != nil && s.by.fault.Effect.Type == t
+}
 
 // By returns the fault whose effect strikes the request; ok is false if none does.
-func (s *Struck) By() (f Fault, ok bool) {
+func (s *Struck) By() (f faults.Fault, ok bool) {
 	if s == nil || s.by == nil {
-		return Fault{}, false
+		return faults.Fault{}, false
 	}
 	return s.by.fault, true
 }
 
 // Answer returns the error that answers the request; nil: there is none.
 func (s *Struck) Answer() error {
-	if !s.is(fail) {
+	if s == nil || s.by == nil {
+		return nil
+	}
+	answer := effectOf(&s.by.fault).answer
+	if answer == nil {
 		return nil
 	}
 	s.happen()
-	return s.by.fault.Effect.answer(&s.Request)
+	return answer(s.by.fault.Effect, &s.Request)
 }
 
 // IsCutBefore tells whether the connection is cut before the request is carried out.
 func (s *Struck) IsCutBefore() bool {
-	if !s.is(cutBefore) {
+	if !s.is(faults.EffectCutBeforeCommit) {
 		return false
 	}
 	s.happen()
@@ -192,17 +199,17 @@ func (s *Struck) IsCutBefore() bool {
 
 // MayBeCutAfter tells whether the connection is cut after the request has been carried out, if it
 // succeeds. Then the caller calls CutAfter.
-func (s *Struck) MayBeCutAfter() bool { return s.is(cutAfter) }
+func (s *Struck) MayBeCutAfter() bool { return s.is(faults.EffectCutAfterCommit) }
 
 // CutAfter says that the connection is cut.
 func (s *Struck) CutAfter() { s.happen() }
 
 // Lag returns by how many revisions a read is stale; 0: it is not.
 func (s *Struck) Lag() int64 {
-	if !s.is(stale) {
+	if !s.is(faults.EffectStaleRead) {
 		return 0
 	}
-	return int64(s.by.fault.Effect.lag)
+	return int64(s.by.fault.Effect.Count)
 }
 
 // ReadStale says that the read has been answered from the past.
@@ -211,10 +218,10 @@ func (s *Struck) ReadStale() { s.happen() }
 // Refusal returns the message with which admission refuses the write, and what to call when it
 // does; empty: it does not.
 func (s *Struck) Refusal() (message string, refused func()) {
-	if !s.is(refuse) {
+	if !s.is(faults.EffectRefuseAdmission) {
 		return "", nil
 	}
-	return s.by.fault.Effect.message, s.happen
+	return s.by.fault.Effect.Message, s.happen
 }
 
 // struckKey is the key of the Struck in the context of a request.

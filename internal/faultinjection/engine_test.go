@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 var update = Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "default", Name: "a", User: "jane", UserAgent: "kubectl/v1"}
 
-func inject(t *testing.T, e *Engine, f Fault) *Injection {
+func inject(t *testing.T, e *Engine, f faults.Fault) *Injection {
 	t.Helper()
 	i, err := e.Inject(f)
 	if err != nil {
@@ -22,7 +24,7 @@ func inject(t *testing.T, e *Engine, f Fault) *Injection {
 
 func TestExactlyTimesOfConcurrentRequestsAreStruck(t *testing.T) {
 	var e Engine
-	i := inject(t, &e, Fault{Resource: "deployments.apps", After: 30, Times: 20, Effect: Conflict()})
+	i := inject(t, &e, faults.Fault{Resource: "deployments.apps", After: 30, Times: 20, Effect: faults.Conflict()})
 	var struck atomic.Int64
 	var all sync.WaitGroup
 	for range 100 {
@@ -42,7 +44,7 @@ func TestExactlyTimesOfConcurrentRequestsAreStruck(t *testing.T) {
 
 func TestAnEffectThatDoesNotComeToPassIsNotCounted(t *testing.T) {
 	var e Engine
-	i := inject(t, &e, Fault{Times: 1, Effect: CutAfterCommit()})
+	i := inject(t, &e, faults.Fault{Times: 1, Effect: faults.CutAfterCommit()})
 	for n, want := range []int{0, 1, 1} {
 		s := e.Strike(update)
 		if s.MayBeCutAfter() && n > 0 {
@@ -57,10 +59,10 @@ func TestAnEffectThatDoesNotComeToPassIsNotCounted(t *testing.T) {
 
 func TestTheFirstFaultStrikesAndLatencyStrikesBesideIt(t *testing.T) {
 	var e Engine
-	slow := inject(t, &e, Fault{Latency: 3})
-	first := inject(t, &e, Fault{Latency: 4, Effect: Unavailable()})
-	second := inject(t, &e, Fault{Effect: Timeout()})
-	late := inject(t, &e, Fault{Latency: 5})
+	slow := inject(t, &e, faults.Fault{Latency: 3})
+	first := inject(t, &e, faults.Fault{Latency: 4, Effect: faults.Unavailable()})
+	second := inject(t, &e, faults.Fault{Effect: faults.Timeout()})
+	late := inject(t, &e, faults.Fault{Latency: 5})
 	s := e.Strike(update)
 	by, ok := s.By()
 	if s.Latency != 12 || !ok || by.Effect.String() != "Unavailable" {
@@ -82,20 +84,20 @@ func TestTheFirstFaultStrikesAndLatencyStrikesBesideIt(t *testing.T) {
 
 func TestWhatCameClosestIsTold(t *testing.T) {
 	for field, tt := range map[string]struct {
-		fault Fault
+		fault faults.Fault
 		text  string
 	}{
-		"Verb":        {Fault{Verb: "patch"}, `had the Verb "update"`},
-		"Resource":    {Fault{Resource: "pods"}, `had the Resource "deployments.apps"`},
-		"Subresource": {Fault{Subresource: "status"}, `had the Subresource ""`},
-		"Namespace":   {Fault{Namespace: "other"}, `had the Namespace "default"`},
-		"Name":        {Fault{Name: "b"}, `had the Name "a"`},
-		"User":        {Fault{User: "joe"}, `had the User "jane"`},
-		"UserAgent":   {Fault{UserAgent: "helm"}, `had the UserAgent "kubectl/v1"`},
+		"Verb":        {faults.Fault{Verb: "patch"}, `had the Verb "update"`},
+		"Resource":    {faults.Fault{Resource: "pods"}, `had the Resource "deployments.apps"`},
+		"Subresource": {faults.Fault{Subresource: "status"}, `had the Subresource ""`},
+		"Namespace":   {faults.Fault{Namespace: "other"}, `had the Namespace "default"`},
+		"Name":        {faults.Fault{Name: "b"}, `had the Name "a"`},
+		"User":        {faults.Fault{User: "joe"}, `had the User "jane"`},
+		"UserAgent":   {faults.Fault{UserAgent: "helm"}, `had the UserAgent "kubectl/v1"`},
 	} {
 		t.Run(field, func(t *testing.T) {
 			var e Engine
-			tt.fault.Effect = Unavailable()
+			tt.fault.Effect = faults.Unavailable()
 			i := inject(t, &e, tt.fault)
 			if field != "Subresource" {
 				e.Strike(Request{Verb: "get", Resource: "nodes", Subresource: "proxy", User: "x"}).Done() // differs in more
@@ -112,8 +114,8 @@ func TestWhatCameClosestIsTold(t *testing.T) {
 
 func TestFaultsOfCallsDoNotStrikeRequests(t *testing.T) {
 	var e Engine
-	hook := inject(t, &e, Fault{Verb: "update", Times: 1, Effect: FailWebhook("a.example.com")})
-	conversion := inject(t, &e, Fault{Resource: "deployments.apps", Times: 1, Effect: FailConversion()})
+	hook := inject(t, &e, faults.Fault{Verb: "update", Times: 1, Effect: faults.FailWebhook("a.example.com")})
+	conversion := inject(t, &e, faults.Fault{Resource: "deployments.apps", Times: 1, Effect: faults.FailConversion()})
 	s := e.Strike(update)
 	defer s.Done()
 	if _, struck := s.By(); struck {

@@ -3,48 +3,41 @@ package faultinjection
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// Hold keeps the events of all watches back until a test delivers them.
+// Hold keeps the events of all watches back until a test delivers them. It is a faults.Hold.
 type Hold struct {
 	engine *Engine
+	fail   func(error) // called with the error of a method
+	ticks  int
 	more   chan struct{} // has a value when events are held that were not before
 }
 
 // More returns a channel that gets a value when events are held back that were not before.
 func (h *Hold) More() <-chan struct{} { return h.more }
 
-// Delivery is an event that is held back from a watch.
-type Delivery struct {
-	Request  Request // of the watch
-	Shown    Shown
-	Revision int64
-	watch    *Watch
-}
-
-// Watch returns the number of the watch: watches are numbered as they begin.
-func (d Delivery) Watch() int64 { return d.watch.number }
-
-// Resource returns the resource that the watch is of.
-func (d Delivery) Resource() schema.GroupResource {
-	return schema.GroupResource{Group: d.Request.Group, Resource: d.Request.Resource}
-}
-
 // ErrHeld is the error of a second hold.
 var ErrHeld = errors.New("the watch events are held already: release the other hold first")
 
 // Hold begins to keep events back, from the watches that run and from those that will begin. The
-// state that a watch begins with is not kept back.
-func (e *Engine) Hold() (*Hold, error) {
+// state that a watch begins with is not kept back. The methods of the Hold call fail with their errors.
+func (e *Engine) Hold(fail func(error)) (*Hold, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.hold != nil {
 		return nil, ErrHeld
 	}
-	e.hold = &Hold{e, make(chan struct{}, 1)}
+	e.hold = &Hold{engine: e, fail: fail, more: make(chan struct{}, 1)}
 	e.setHold(e.hold)
 	return e.hold, nil
 }
@@ -86,20 +79,20 @@ func (w *Watch) deliver(n int) {
 
 // Pending returns what is held back: in the order of the changes, and of one change in the order
 // in which the watches began.
-func (h *Hold) Pending() []Delivery {
+func (h *Hold) Pending() []faults.Delivery {
 	e := h.engine
 	e.mu.Lock()
 	watches := slices.Clone(e.watches)
 	e.mu.Unlock()
-	var all []Delivery
+	var all []faults.Delivery
 	for _, w := range watches {
 		all = append(all, w.pending(h)...)
 	}
-	slices.SortStableFunc(all, func(a, b Delivery) int { return cmp.Compare(a.Revision, b.Revision) })
+	slices.SortStableFunc(all, func(a, b faults.Delivery) int { return cmp.Compare(a.Revision, b.Revision) })
 	return all
 }
 
-func (w *Watch) pending(h *Hold) []Delivery {
+func (w *Watch) pending(h *Hold) []faults.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.hold != h || w.ended {
@@ -110,18 +103,32 @@ func (w *Watch) pending(h *Hold) []Delivery {
 	if w.hold != h || w.ended {
 		return nil // since it has been asked
 	}
-	all := make([]Delivery, len(w.held))
+	all := make([]faults.Delivery, len(w.held))
 	for i, held := range w.held {
-		all[i] = Delivery{Request: w.request, Shown: held.shown, Revision: held.event.Record.Revision, watch: w}
+		all[i] = faults.Delivery{
+			Resource: schema.GroupResource{Group: w.request.Group, Resource: w.request.Resource},
+			User:     w.request.User, UserAgent: w.request.UserAgent, Watch: w.number,
+			Type: watch.EventType(held.shown.Type), Namespace: held.shown.Namespace, Name: held.shown.Name,
+			Revision: held.event.Record.Revision,
+		}
 	}
 	return all
 }
 
-// Deliver delivers events, each together with those that are before it in its watch, and returns how
+// DeliverThese delivers events, each together with those that are before it in its watch, and returns how
 // many these are. An event that is not held any more is left out.
-func (h *Hold) Deliver(events ...Delivery) (delivered int) {
+func (h *Hold) DeliverThese(events ...faults.Delivery) (delivered int) {
+	h.engine.mu.Lock()
+	byNumber := map[int64]*Watch{}
+	for _, w := range h.engine.watches {
+		byNumber[w.number] = w
+	}
+	h.engine.mu.Unlock()
 	for _, d := range events {
-		w := d.watch
+		w := byNumber[d.Watch]
+		if w == nil {
+			continue // it has ended
+		}
 		w.mu.Lock()
 		n := 0
 		for n < len(w.held) && w.held[n].event.Record.Revision <= d.Revision {
@@ -134,4 +141,68 @@ func (h *Hold) Deliver(events ...Delivery) (delivered int) {
 		w.mu.Unlock()
 	}
 	return delivered
+}
+
+// Deliver delivers the first n of Pending, and returns how many that were.
+func (h *Hold) Deliver(n int) int {
+	all := h.Pending()
+	return h.DeliverThese(all[:max(0, min(n, len(all)))]...)
+}
+
+// DeliverKind delivers all that Pending has of a resource, and returns how many events that were.
+func (h *Hold) DeliverKind(resource string) int {
+	of := schema.ParseGroupResource(resource)
+	if know := h.engine.Knows; know != nil {
+		if err := know(of, "", "watch"); err != nil {
+			h.fail(fmt.Errorf("DeliverKind: %w", err))
+			return 0
+		}
+	}
+	return h.deliverIf(func(d faults.Delivery) bool { return d.Resource == of })
+}
+
+// DeliverTo delivers all that Pending has for watches whose user agent begins with a text, and returns
+// how many events that were.
+func (h *Hold) DeliverTo(userAgent string) int {
+	return h.deliverIf(func(d faults.Delivery) bool { return strings.HasPrefix(d.UserAgent, userAgent) })
+}
+
+func (h *Hold) deliverIf(picks func(faults.Delivery) bool) int {
+	return h.DeliverThese(slices.DeleteFunc(h.Pending(), func(d faults.Delivery) bool { return !picks(d) })...)
+}
+
+// errNoBubble is the error of a tick outside of a bubble, where its end cannot be observed.
+var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: elsewhere nobody knows when the clients have nothing left to do; use Deliver")
+
+// Tick waits until nothing moves, delivers everything that is held back, and waits until nothing moves again.
+func (h *Hold) Tick() int {
+	if !bubble.Inside() {
+		h.fail(errNoBubble)
+		return 0
+	}
+	synctest.Wait()
+	n := h.DeliverThese(h.Pending()...)
+	synctest.Wait()
+	if n > 0 {
+		h.ticks++
+	}
+	return n
+}
+
+// Ticks returns how many ticks have delivered something.
+func (h *Hold) Ticks() int { return h.ticks }
+
+// Settle ticks until nothing is held back, and returns how many ticks that took.
+func (h *Hold) Settle(most int) int {
+	for n := range most + 1 {
+		if h.Tick() == 0 {
+			return n
+		}
+	}
+	var left []string
+	for _, d := range h.Pending() {
+		left = append(left, d.String())
+	}
+	h.fail(fmt.Errorf("nothing has settled after %d ticks; held back: %s", most, strings.Join(left, ", ")))
+	return most + 1
 }

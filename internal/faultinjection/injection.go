@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/fakecluster/fakecluster/faults"
 )
 
-// Injection is a fault in an engine, with its counters.
+// Injection is a fault in an engine, with its counters. It is a faults.Injection.
 type Injection struct {
-	fault  Fault
+	fault  faults.Fault
 	engine *Engine
 
 	mu       sync.Mutex
@@ -22,7 +24,10 @@ type Injection struct {
 }
 
 // Fault returns the fault.
-func (i *Injection) Fault() Fault { return i.fault }
+func (i *Injection) Fault() faults.Fault { return i.fault }
+
+// Err returns nil: the fault has been injected.
+func (i *Injection) Err() error { return nil }
 
 // Fired returns how many requests, watches or calls the fault has struck.
 func (i *Injection) Fired() int {
@@ -64,7 +69,7 @@ func (i *Injection) Unfired() string {
 		return fmt.Sprintf("%s; no request matched, and %s in one thing alone: the last had the %s %q", text,
 			plural(i.near, "one differed", "%d differed"), i.nearest.field, i.nearest.is)
 	}
-	if i.fault.Effect.kind == conversion {
+	if i.fault.Effect.Type == faults.EffectFailConversion {
 		return text + "; no conversion webhook was to be called"
 	}
 	return text + "; no request matched"
@@ -80,7 +85,7 @@ func plural(n int, one, many string) string {
 // take counts a request and tells whether the fault strikes it. What it strikes is reserved until
 // keep or giveBack.
 func (i *Injection) take(r *Request) bool {
-	missed := i.fault.differences(r)
+	missed := differences(&i.fault, r)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(missed) > 0 {

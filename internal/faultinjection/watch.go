@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -88,7 +89,7 @@ func (e *Engine) Watch(r Request, from Source) *Watch {
 	w.number, w.hold = e.begun, e.hold
 	e.watches = append(e.watches, w)
 	for _, i := range e.inForce() {
-		if i.fault.Effect.strikesWatches() {
+		if strikesWatches(&i.fault) {
 			w.mayStrike(i)
 		}
 	}
@@ -118,13 +119,13 @@ func (w *Watch) mayStrike(i *Injection) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch i.fault.Effect.kind {
-	case drop:
-		w.drops = append(w.drops, &dropping{i, i.fault.Effect.events})
-	case delay:
+	switch i.fault.Effect.Type {
+	case faults.EffectDropWatch:
+		w.drops = append(w.drops, &dropping{i, i.fault.Effect.Count})
+	case faults.EffectDelayWatch:
 		w.delays = append(w.delays, i)
 		w.struckBy(i)
-	case expire:
+	case faults.EffectExpireWatch:
 		if w.expiry != nil {
 			i.giveBack()
 			return
@@ -335,7 +336,7 @@ func (w *Watch) firstUnknown() int {
 func (w *Watch) release(e *store.Event) {
 	var by time.Duration
 	for _, i := range w.delays {
-		by = max(by, i.fault.Effect.by)
+		by = max(by, i.fault.Effect.Duration)
 	}
 	due := time.Now().Add(by)
 	if n := len(w.late); n > 0 && w.late[n-1].due.After(due) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -73,7 +74,7 @@ func TestEventsComeOnceAndInOrder(t *testing.T) {
 				switch random.IntN(12) {
 				case 0:
 					if hold == nil {
-						if hold, err = e.Hold(); err != nil {
+						if hold, err = e.Hold(func(err error) { t.Error(err) }); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -85,16 +86,16 @@ func TestEventsComeOnceAndInOrder(t *testing.T) {
 				case 2:
 					if hold != nil {
 						pending := hold.Pending()
-						if !slices.IsSortedFunc(pending, func(a, b Delivery) int { return int(a.Revision - b.Revision) }) {
+						if !slices.IsSortedFunc(pending, func(a, b faults.Delivery) int { return int(a.Revision - b.Revision) }) {
 							t.Error("what is pending is not in order")
 						}
 						if len(pending) > 0 {
-							hold.Deliver(pending[random.IntN(len(pending))])
+							hold.DeliverThese(pending[random.IntN(len(pending))])
 						}
 					}
 				case 3:
 					if delay == nil {
-						delay = inject(t, e, Fault{Effect: DelayWatch(time.Duration(1+random.IntN(5)) * time.Second)})
+						delay = inject(t, e, faults.Fault{Effect: faults.DelayWatch(time.Duration(1+random.IntN(5)) * time.Second)})
 					}
 				case 4:
 					if delay != nil {
@@ -144,16 +145,16 @@ func TestTheHoldsOfAnEngineAreOneAtATime(t *testing.T) {
 	}
 	defer s.Close()
 	e := &Engine{Store: s}
-	h, err := e.Hold()
+	h, err := e.Hold(func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Hold(); err != ErrHeld {
+	if _, err := e.Hold(func(err error) { t.Error(err) }); err != ErrHeld {
 		t.Error(err)
 	}
 	h.Release()
 	h.Release()
-	if _, err := e.Hold(); err != nil {
+	if _, err := e.Hold(func(err error) { t.Error(err) }); err != nil {
 		t.Error(err)
 	}
 }
@@ -185,7 +186,7 @@ func TestAWatchExpiresOnceTheHistoryIsCompacted(t *testing.T) {
 				}
 			}
 		}()
-		inject(t, e, Fault{Times: 1, Effect: ExpireWatch()})
+		inject(t, e, faults.Fault{Times: 1, Effect: faults.ExpireWatch()})
 		var compacted *store.CompactedError
 		if err := <-end; !errors.As(err, &compacted) || *compacted != (store.CompactedError{Requested: 2, Oldest: 2}) {
 			t.Fatalf("the watch ends with %v", err)

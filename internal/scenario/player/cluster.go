@@ -4,11 +4,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // Inject puts a fault in force.
-func (c inProcess) Inject(f fakecluster.Fault) error { return c.Cluster.Inject(f).Err() }
+func (c inProcess) Inject(f faults.Fault) error { return c.Cluster.Inject(f).Err() }
 
 // seed is the seed of every cluster, so that a scenario sees the same uids and generated names
 // each time.
@@ -77,7 +78,7 @@ type Backend interface {
 	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
 	Fork() (Backend, error)
 	// Inject puts a fault in force until Close, and Compact forgets the history.
-	Inject(fakecluster.Fault) error
+	Inject(faults.Fault) error
 	Compact() error
 	Close() error
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // inject puts a fault in force until the end of the scenario.
 func inject(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
-	f, _ := r.Argument["fault"].(fakecluster.Fault)
+	f, _ := r.Argument["fault"].(faults.Fault)
 	return target{}, Answer{Code: http.StatusOK, Warnings: []any{}}, c.cluster.Inject(f)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -38,7 +38,7 @@ func (s *stub) Close() error { s.closed = true; return s.closeErr }
 
 func (s *stub) Fork() (Backend, error) { return nil, errors.New("a stub has no fork") }
 
-func (s *stub) Inject(fakecluster.Fault) error { return errors.New("a stub has no faults") }
+func (s *stub) Inject(faults.Fault) error { return errors.New("a stub has no faults") }
 
 func (s *stub) Compact() error { return nil }
 

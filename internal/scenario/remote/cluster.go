@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
@@ -260,7 +260,7 @@ func (c *remoteCluster) request(ctx context.Context, method, path string, body a
 var errOutside = errors.New("a cluster outside of this process takes no faults and keeps its history")
 
 // Inject returns an error: see notExternal.
-func (c *remoteCluster) Inject(fakecluster.Fault) error { return errOutside }
+func (c *remoteCluster) Inject(faults.Fault) error { return errOutside }
 
 // Compact returns an error: see notExternal.
 func (c *remoteCluster) Compact() error { return errOutside }

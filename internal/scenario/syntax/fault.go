@@ -6,19 +6,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
 // plainEffects are the effects of a fault that are a word, and the others have a value, such as
 // {staleRead: 3}.
-var plainEffects = map[string]fakecluster.Effect{
-	"conflict": fakecluster.Conflict(), "unavailable": fakecluster.Unavailable(), "timeout": fakecluster.Timeout(),
-	"cutBeforeCommit": fakecluster.CutBeforeCommit(), "cutAfterCommit": fakecluster.CutAfterCommit(),
-	"expireWatch": fakecluster.ExpireWatch(), "failConversion": fakecluster.FailConversion(),
+var plainEffects = map[string]faults.Effect{
+	"conflict": faults.Conflict(), "unavailable": faults.Unavailable(), "timeout": faults.Timeout(),
+	"cutBeforeCommit": faults.CutBeforeCommit(), "cutAfterCommit": faults.CutAfterCommit(),
+	"expireWatch": faults.ExpireWatch(), "failConversion": faults.FailConversion(),
 }
 
 var faultFields = argument{"{verb, resource, subresource, namespace, name, user, userAgent, after, times, probability, optional, latency, effect}", func(p *parser, n *yaml.Node) map[string]any {
-	var f fakecluster.Fault
+	var f faults.Fault
 	const many = 1 << 30
 	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = p.text(n) } }
 	number := func(what string, into *int) func(*yaml.Node) {
@@ -72,7 +72,7 @@ func (p *parser) probability(n *yaml.Node) float64 {
 }
 
 // effect reads what happens to a request.
-func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
+func (p *parser) effect(n *yaml.Node) (e faults.Effect) {
 	names := make(map[string]string, len(plainEffects))
 	for name := range plainEffects {
 		names[name] = ""
@@ -85,17 +85,17 @@ func (p *parser) effect(n *yaml.Node) (e fakecluster.Effect) {
 		}
 		return e
 	}
-	number := func(what string, make func(int) fakecluster.Effect) func(*yaml.Node) {
+	number := func(what string, make func(int) faults.Effect) func(*yaml.Node) {
 		return func(n *yaml.Node) { e = make(p.number(n, what, "a number, 0 or more", 0, 1<<30)) }
 	}
 	p.fields(n, "an effect", map[string]func(*yaml.Node){
-		"tooManyRequests": func(n *yaml.Node) { e = fakecluster.TooManyRequests(p.duration(n)) },
-		"internalError":   func(n *yaml.Node) { e = fakecluster.InternalError(p.text(n)) },
-		"refuseAdmission": func(n *yaml.Node) { e = fakecluster.RefuseAdmission(p.text(n)) },
-		"failWebhook":     func(n *yaml.Node) { e = fakecluster.FailWebhook(p.text(n)) },
-		"delayWatch":      func(n *yaml.Node) { e = fakecluster.DelayWatch(p.duration(n)) },
-		"staleRead":       number("staleRead", fakecluster.StaleRead),
-		"dropWatch":       number("dropWatch", fakecluster.DropWatch),
+		"tooManyRequests": func(n *yaml.Node) { e = faults.TooManyRequests(p.duration(n)) },
+		"internalError":   func(n *yaml.Node) { e = faults.InternalError(p.text(n)) },
+		"refuseAdmission": func(n *yaml.Node) { e = faults.RefuseAdmission(p.text(n)) },
+		"failWebhook":     func(n *yaml.Node) { e = faults.FailWebhook(p.text(n)) },
+		"delayWatch":      func(n *yaml.Node) { e = faults.DelayWatch(p.duration(n)) },
+		"staleRead":       number("staleRead", faults.StaleRead),
+		"dropWatch":       number("dropWatch", faults.DropWatch),
 	})
 	if len(n.Content) != 2 {
 		p.mistake(n, "a fault has one effect")

@@ -1,4 +1,4 @@
-package fakecluster_test
+package faults_test
 
 import (
 	"context"
@@ -13,16 +13,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 )
 
+func manifest(text string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		log.Fatal(err)
+	}
+	return u
+}
+
 // struck creates a ConfigMap while a fault is in force, and tries again. It prints both errors.
-func struck(effect fakecluster.Effect) {
+func struck(effect faults.Effect) {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
 
-	c.Inject(fakecluster.Fault{Verb: "create", Resource: "configmaps", Times: 1, Effect: effect})
+	c.Inject(faults.Fault{Verb: "create", Resource: "configmaps", Times: 1, Effect: effect})
 	configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
 	for range 2 {
 		_, err := configMaps.Create(context.Background(), settings("a", "new"), metav1.CreateOptions{})
@@ -32,7 +42,7 @@ func struck(effect fakecluster.Effect) {
 
 // Any Status can be the answer. Nothing has been written then.
 func ExampleFail() {
-	struck(fakecluster.Fail(apierrors.NewUnauthorized("the token has expired")))
+	struck(faults.Fail(apierrors.NewUnauthorized("the token has expired")))
 	// Output:
 	// the token has expired
 	// <nil>
@@ -48,7 +58,7 @@ func ExampleConflict() {
 	if _, err := configMaps.Create(ctx, settings("a", "old"), metav1.CreateOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	c.Inject(fakecluster.Fault{Verb: "update", Resource: "configmaps", Times: 1, Effect: fakecluster.Conflict()})
+	c.Inject(faults.Fault{Verb: "update", Resource: "configmaps", Times: 1, Effect: faults.Conflict()})
 	_, err := configMaps.Update(ctx, settings("a", "new"), metav1.UpdateOptions{})
 	fmt.Println(err)
 	// Output:
@@ -57,21 +67,21 @@ func ExampleConflict() {
 
 // Without a Retry-After the client sees the error. With one, client-go tries again by itself.
 func ExampleTooManyRequests() {
-	struck(fakecluster.TooManyRequests(0))
+	struck(faults.TooManyRequests(0))
 	// Output:
 	// the server has received too many requests and has asked us to try again later (post configmaps)
 	// <nil>
 }
 
 func ExampleInternalError() {
-	struck(fakecluster.InternalError("etcdserver: leader changed"))
+	struck(faults.InternalError("etcdserver: leader changed"))
 	// Output:
 	// Internal error occurred: etcdserver: leader changed
 	// <nil>
 }
 
 func ExampleUnavailable() {
-	struck(fakecluster.Unavailable())
+	struck(faults.Unavailable())
 	// Output:
 	// apiserver is shutting down
 	// <nil>
@@ -79,7 +89,7 @@ func ExampleUnavailable() {
 
 // The response is a timeout, and nothing has been written.
 func ExampleTimeout() {
-	struck(fakecluster.Timeout())
+	struck(faults.Timeout())
 	// Output:
 	// Timeout: request did not complete within requested timeout - context deadline exceeded
 	// <nil>
@@ -87,7 +97,7 @@ func ExampleTimeout() {
 
 // The connection breaks, and nothing has been written: another attempt succeeds.
 func ExampleCutBeforeCommit() {
-	struck(fakecluster.CutBeforeCommit())
+	struck(faults.CutBeforeCommit())
 	// Output:
 	// Post "http://fakecluster.invalid/api/v1/namespaces/default/configmaps": unexpected EOF
 	// <nil>
@@ -95,7 +105,7 @@ func ExampleCutBeforeCommit() {
 
 // An unexpected policy refuses a valid object.
 func ExampleRefuseAdmission() {
-	struck(fakecluster.RefuseAdmission("no changes on Fridays"))
+	struck(faults.RefuseAdmission("no changes on Fridays"))
 	// Output:
 	// configmaps "a" is forbidden: no changes on Fridays
 	// <nil>
@@ -112,7 +122,7 @@ func ExampleDropWatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c.Inject(fakecluster.Fault{Resource: "configmaps", Times: 1, Effect: fakecluster.DropWatch(1)})
+	c.Inject(faults.Fault{Resource: "configmaps", Times: 1, Effect: faults.DropWatch(1)})
 	for _, name := range []string{"a", "b"} {
 		if _, err := configMaps.Create(ctx, settings(name, "new"), metav1.CreateOptions{}); err != nil {
 			log.Fatal(err)
@@ -138,7 +148,7 @@ func ExampleDelayWatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	late := c.Inject(fakecluster.Fault{Resource: "configmaps", Effect: fakecluster.DelayWatch(time.Hour)})
+	late := c.Inject(faults.Fault{Resource: "configmaps", Effect: faults.DelayWatch(time.Hour)})
 	if _, err := configMaps.Create(ctx, settings("a", "new"), metav1.CreateOptions{}); err != nil {
 		log.Fatal(err)
 	}
@@ -167,7 +177,7 @@ webhooks:
 `)))
 	defer c.Close()
 
-	c.Inject(fakecluster.Fault{Verb: "create", Effect: fakecluster.FailWebhook("check.example.com")})
+	c.Inject(faults.Fault{Verb: "create", Effect: faults.FailWebhook("check.example.com")})
 	_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").
 		Create(context.Background(), settings("a", "new"), metav1.CreateOptions{})
 	fmt.Println(err)
@@ -178,7 +188,7 @@ webhooks:
 // Objects are not converted: they are served in the version in which they are stored, and in no other.
 func ExampleFailConversion() {
 	convert := func(context.Context, *unstructured.Unstructured, string) error { return nil }
-	c := start(fakecluster.InProcess(), fakecluster.WithCRDPaths("testdata/versions"),
+	c := start(fakecluster.InProcess(), fakecluster.WithCRDPaths("../fakecluster/testdata/versions"),
 		fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(convert)))
 	defer c.Close()
 
@@ -195,7 +205,7 @@ func ExampleFailConversion() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c.Inject(fakecluster.Fault{Resource: "crontabs.example.com", Effect: fakecluster.FailConversion()})
+	c.Inject(faults.Fault{Resource: "crontabs.example.com", Effect: faults.FailConversion()})
 	fmt.Println("v1beta1 is served:", in("v1beta1")() == nil)
 	fmt.Println("v1 is served:", in("v1")() == nil)
 	// Output:

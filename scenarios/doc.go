@@ -407,8 +407,8 @@
 //
 // # Which files are scenarios
 //
-// A file that is named is read, whatever it is called. A folder stands for every file in
-// and below it that ends in .yaml or .yml. The runner skips none of them in silence. A YAML
+// A file that is named is read, whatever its name. A folder stands for all files in and below it that end in
+// .yaml or .yml. The runner skips none of them silently. A YAML
 // file with "scenario" or "steps" at the top of a document is a scenario file. Any other file
 // must be one that a scenario of the same run takes manifests from or uses as a shared setup,
 // or it is a mistake.
@@ -416,28 +416,26 @@
 // # A cluster that runs already
 //
 // With --kubeconfig FILE the command plays scenarios on the cluster of a kubeconfig.
-// Each scenario has namespaces and groups of definitions of its own, which it sees
-// under the names that it gives them, and all that it creates is deleted at its end. Whatever else
-// is in the cluster, scenarios see, too, such as the definitions of an operator that runs there; so those that see or change more than their own namespaces
-// and definitions are played one after the other, and the rest together. Webhooks are served at
-// 127.0.0.1, where an API server on the same machine can call them: configurations that refer to
-// their services get such an address. Those scenarios are skipped that have a cluster of their own
-// making, steps that need virtual time (advance, settle, and consistently for more than five minutes),
-// faults or compaction, users who impersonate others, webhooks that the API server cannot call, or
-// that look at the calls of a webhook that converts, for a real server also converts for its caches.
+// Each scenario has its own namespaces and API groups: they have a unique prefix in the cluster, which
+// the scenario does not see. All that a scenario creates is deleted when it ends. Scenarios also see the other
+// objects of the cluster, such as the definitions of an operator that is installed. Scenarios that see or change more
+// than their own namespaces and definitions are therefore played one after the other, the rest concurrently.
+// Webhooks are served at 127.0.0.1, where an API server on the same machine can call them; configurations that
+// refer to their services get that address. The command skips scenarios that configure their cluster, need virtual
+// time (advance, settle, and consistently for more than five minutes), use faults or compaction, impersonate
+// from a user who is not the administrator, have webhooks that the API server cannot call, or read the calls of a
+// conversion webhook, because a real server also converts for its caches.
 //
-// A write that may change what is not the scenario's own fails and is not sent: a deletecollection across
-// the cluster, an object without a namespace such as a ClusterRole, or anything in kube-system.
+// A write that may change other objects fails and is not sent: a deletecollection across the cluster, an
+// object without a namespace such as a ClusterRole, or anything in kube-system.
 // --allow-cluster-changes sends it, for a cluster that nobody needs afterwards.
 //
-// A real cluster does much of what follows a write a little later. The runner waits until a new
-// definition is served, until policies, their bindings and configurations of webhooks are in force (it
-// writes one of its own after them, and asks with dry runs until that one answers), until a quota
-// counts what it limits, and at the end until definitions are
-// gone. Where an answer is not the expected one, the step is played again, for as long as --grace
-// says (10s), but only if it has changed nothing: if it reads, or if the server has refused it. A
-// write that should be refused is sent as a dry run until that is refused. A write that was accepted and
-// has another answer fails at once.
+// A real cluster reacts to many writes a little later. The runner waits until a new definition is served, until
+// policies, their bindings and webhook configurations are in force (it writes one of its own after them and sends
+// dry runs until that one rejects them), until the status of a quota is complete, and at the end until definitions
+// are gone. If an answer is not the expected one, the step is repeated for up to --grace (10s), but only if it
+// changed nothing: if it reads, or if the server rejected it. A write that should be rejected is sent as a dry run
+// until the dry run is rejected. A write that was accepted with another answer fails at once.
 //
 // # Expectations from answers
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // actions are what the steps do, by verb: each sends the request that the step is about. The request is
-// resolved; !absent may still stand in it. The steps that let time pass are not among them: see playing.step.
+// resolved; !absent may still stand in it. advance and settle are not here: see playback.step.
 var actions = map[string]func(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error){
 	"create":           create,
 	"get":              get,

@@ -256,7 +256,7 @@ func (e notServed) Error() string {
 	return fmt.Sprintf("the cluster does not serve the kind %s in %s, and never did in this scenario%s", e.kind.kind, e.apiVersion, e.suggestion)
 }
 
-// isConstant tells whether what a group and version serves is the same as long as a server runs. The
+// isConstant reports whether what a group and version serves is the same as long as a server runs. The
 // groups of definitions have dots in their names.
 func isConstant(apiVersion string) bool {
 	group, _, has := strings.Cut(apiVersion, "/")

@@ -104,7 +104,7 @@ func failedWith(code int, err error) error {
 	return err
 }
 
-// check judges the present answer to the step, or the object of an event if the step reads a
+// check compares the present answer to the step, or the object of an event if the step reads a
 // single object. So it does not miss an expectation that is true only for a moment.
 func check(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer, event *watchEvent) (Answer, *Failure) {
 	plainGet := s.Verb.Name == "get" && !s.AsTable && s.Subresource == "" && s.By == nil && s.Headers == nil && s.Options == nil

@@ -11,7 +11,7 @@ import (
 // its own: objects in its namespaces, its definitions and their objects. The others are played one
 // after the other.
 
-// isIsolated tells whether a scenario keeps to its own namespaces and definitions.
+// isIsolated reports whether a scenario keeps to its own namespaces and definitions.
 func isIsolated(s *syntax.Scenario) bool {
 	groups := s.Groups()
 	return !slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return !stepIsIsolated(s, groups) })
@@ -27,7 +27,7 @@ var sharedGroups = []string{
 // address that no other has.
 var sharedKinds = []string{"ClusterRole", "ClusterRoleBinding", "IPAddress", "IngressClass", "Node", "PersistentVolume", "Service", "ServiceCIDR"}
 
-// stepIsIsolated tells whether a step keeps to the namespaces of its scenario, and to the groups that it defines.
+// stepIsIsolated reports whether a step keeps to the namespaces of its scenario, and to the groups that it defines.
 func stepIsIsolated(s syntax.Step, groups []string) bool {
 	targets := []target{targetOfReference(s.Argument)}
 	if s.Argument["metadata"] != nil {
@@ -39,7 +39,7 @@ func stepIsIsolated(s syntax.Step, groups []string) bool {
 	return !slices.ContainsFunc(targets, func(t target) bool { return !targetIsIsolated(t, groups, readsCollection(s)) })
 }
 
-// readsCollection tells whether a step is about all objects of a kind.
+// readsCollection reports whether a step is about all objects of a kind.
 func readsCollection(s syntax.Step) bool {
 	switch s.Verb.Name {
 	case "list", "watch", "deletecollection", "count":

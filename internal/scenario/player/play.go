@@ -252,7 +252,7 @@ func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 	return nil
 }
 
-// playStep makes the step's request and judges the answer.
+// playStep makes the step's request and compares the answer with the expectation.
 func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer) (Answer, *Failure) {
 	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name}
 	fail := func(format string, args ...any) (Answer, *Failure) {

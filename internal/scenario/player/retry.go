@@ -58,7 +58,7 @@ func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers m
 	return a, failure
 }
 
-// isRead tells whether a step only reads.
+// isRead reports whether a step only reads.
 func isRead(s syntax.Step) bool {
 	switch s.Verb.Name {
 	case "get", "list", "watch", "absent", "count", "events", "calls":

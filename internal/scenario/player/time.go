@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// waits tells whether a scenario has steps that wait. Such a scenario is played in virtual
+// waits reports whether a scenario has steps that wait. Such a scenario is played in virtual
 // time, where there is one.
 func waits(s *syntax.Scenario) bool {
 	for _, steps := range [][]syntax.Step{s.Setup, s.Steps} {
@@ -24,7 +24,7 @@ func waits(s *syntax.Scenario) bool {
 	return false
 }
 
-// onlyVirtual tells whether a step is possible in virtual time only.
+// onlyVirtual reports whether a step is possible in virtual time only.
 func onlyVirtual(s syntax.Step) bool { return s.Verb.Name == "advance" || s.Verb.Name == "settle" }
 
 // longestWatch is how long an expectation may have to stay true in real time.

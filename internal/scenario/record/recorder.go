@@ -245,7 +245,7 @@ func (r *Recorder) complete(e *exchange, body []byte, kept *responseCopy) {
 	e.recordable = true
 }
 
-// full tells whether nothing more is written down. The caller holds the lock.
+// full reports whether nothing more is written down. The caller holds the lock.
 func (r *Recorder) full() bool {
 	most := r.maxSize
 	if most == 0 {

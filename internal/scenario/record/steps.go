@@ -176,7 +176,7 @@ func (w *recording) body(sent any) any {
 	return w.withReferences(sent)
 }
 
-// pathMatches tells whether the path of a request is the one that its manifest names.
+// pathMatches reports whether the path of a request is the one that its manifest names.
 func (w *recording) pathMatches(e *exchange, manifest map[string]any) bool {
 	metadata := player.MetadataOf(manifest)
 	name, _ := metadata["name"].(string)
@@ -401,7 +401,7 @@ func fieldsBeyond(value, than map[string]any) any {
 // lastApplied is the annotation in which kubectl keeps what it has applied last.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// mentionsValue tells whether a message contains a value that differs from run to run.
+// mentionsValue reports whether a message contains a value that differs from run to run.
 func (w *recording) mentionsValue(message string) bool {
 	for known := range w.values {
 		if kind, text, _ := strings.Cut(known, " "); kind == "text" && strings.Contains(message, text) {

@@ -155,7 +155,7 @@ func (c *remoteCluster) Fork() (player.Backend, error) {
 	return nil, fmt.Errorf("a cluster outside of this process cannot be forked: %w", errors.ErrUnsupported)
 }
 
-// isAdmissionPath tells the path of a policy, a webhook or a binding of one.
+// isAdmissionPath reports whether a path is that of a policy, of its binding, or of a webhook configuration.
 func isAdmissionPath(path string) bool {
 	return strings.HasPrefix(path, "/apis/admissionregistration.k8s.io/")
 }
@@ -168,7 +168,7 @@ const cleanupPeriod = 30 * time.Second
 func (c *remoteCluster) Close() error {
 	defer c.http.CloseIdleConnections()
 	created := c.created
-	// What judges writes goes first, because it may forbid the others to go.
+	// Admission policies and webhooks go first, because they may reject the deletion of the others.
 	judging := slices.DeleteFunc(slices.Clone(created), func(path string) bool { return !isAdmissionPath(path) })
 	failed := []error{c.remove(judging)}
 	for _, path := range judging {
@@ -259,8 +259,8 @@ func (c *remoteCluster) request(ctx context.Context, method, path string, body a
 // errOutside says what a cluster outside of this process cannot do.
 var errOutside = errors.New("a cluster outside of this process takes no faults and keeps its history")
 
-// Inject returns an error: see notExternal.
+// Inject returns an error: the player skips scenarios with faults.
 func (c *remoteCluster) Inject(faults.Fault) error { return errOutside }
 
-// Compact returns an error: see notExternal.
+// Compact returns an error: the player skips scenarios that compact.
 func (c *remoteCluster) Compact() error { return errOutside }

@@ -66,10 +66,10 @@ func TestExternal(t *testing.T) {
 		t.Errorf("only %d scenarios were played", played)
 	}
 	want := map[string]bool{
-		"the scenario is about what only a fakecluster does":                                              true,
-		"a real server also converts for its caches, so the calls of a conversion webhook cannot be told": true,
-		"advance and settle need virtual time":                                                            true,
-		"fault and compact need a cluster in this process":                                                true,
+		"the scenario is about what only a fakecluster does":                                                 true,
+		"a real server also converts for its caches, so the calls of a conversion webhook cannot be counted": true,
+		"advance and settle need virtual time":                                                               true,
+		"fault and compact need a cluster in this process":                                                   true,
 
 		"this cluster is configured as it is, and the scenario needs another":                  true,
 		"users are impersonated on this cluster, and one of the scenario impersonates another": true,

@@ -85,10 +85,10 @@ func (v *transport) waitForPolicies(request *http.Request) error {
 	return v.of.waitForPolicies(request.Context())
 }
 
-// connection finds the paths of connections that admission judges, whatever the method.
+// connection matches the paths of connections, which go through admission whatever the method.
 var connection = regexp.MustCompile(`/(exec|attach|portforward|proxy)(/|$)`)
 
-// isWrite tells whether a request may change something.
+// isWrite reports whether a request may change something.
 func isWrite(request *http.Request) bool {
 	return request.Method != http.MethodGet && request.URL.Query().Get("dryRun") == ""
 }
@@ -132,7 +132,7 @@ func (v *transport) noteCreated(request *http.Request, response *http.Response) 
 	return nil
 }
 
-// isCollection tells the path of a collection, in a namespace or not, from those of subresources.
+// isCollection reports whether a path is that of a collection, in a namespace or not, and not of a subresource.
 func isCollection(path string) bool {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	segments = segments[min(map[string]int{"api": 2, "apis": 3}[segments[0]], len(segments)):]

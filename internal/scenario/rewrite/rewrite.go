@@ -139,7 +139,7 @@ func (r *Rewriter) fieldOf(of place, name string) place {
 	return place{}
 }
 
-// differs tells whether a value is not as a tree says.
+// differs reports whether a value is not as a tree says.
 func (r *Rewriter) differs(tree, got any) bool {
 	want, err := player.Resolve(tree, r.answers)
 	return err != nil || player.Diff(want, got) != ""
@@ -221,7 +221,7 @@ func (r *Rewriter) parameter(at place, f syntax.From, got any) {
 	r.value(of, tree, got)
 }
 
-// sends tells whether the request of a step uses a parameter of the case.
+// sends reports whether the request of a step uses a parameter of the case.
 func sends(s syntax.Step, path []string) bool {
 	if len(path) == 0 {
 		return true

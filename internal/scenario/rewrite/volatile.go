@@ -19,7 +19,7 @@ func (r *Rewriter) stable(name string, value any) any {
 	return r.WithoutVolatile(value)
 }
 
-// isVolatile tells whether a field has another value in each run.
+// isVolatile reports whether a field has another value in each run.
 func (r *Rewriter) isVolatile(name string, value any) bool {
 	switch v := value.(type) {
 	case syntax.Absent:

@@ -72,11 +72,11 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 
 // reportUnused reports the parameters of cases that nothing refers to.
 func (p *parser) reportUnused(n *yaml.Node) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, g := range p.parameters[CaseName] {
 		for _, name := range slices.Sorted(maps.Keys(g.values)) {
-			if !g.used[name] && !told[name] {
-				told[name] = true
+			if !g.used[name] && !reported[name] {
+				reported[name] = true
 				p.mistake(n, "%s has the parameter %q, and nothing refers to it (!from case.%s)", g.owner, name, name)
 			}
 		}

@@ -75,7 +75,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"two effects", head + "- fault: {effect: {dropWatch: 1, staleRead: 1}}\n", []string{
 			`f.yaml:3:19: a fault has one effect`}},
 		{"a fault with an answer", head + "- fault: {effect: conflict}\n  expect: {x: 1}\n", []string{
-			`f.yaml:3:3: fault has no answer to name or to judge`}},
+			`f.yaml:3:3: fault has no answer to name or to compare`}},
 		{"a compaction of something", head + "- compact: {resource: pods}\n", []string{
 			`f.yaml:3:13: unknown field "resource" in compact, which has no fields: {}`}},
 		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
@@ -136,7 +136,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a step that lasts in two ways", head + "- absent: {apiVersion: v1, kind: K, name: x}\n  consistently: 1s\n  eventually: 1s\n", []string{
 			`f.yaml:3:3: a step has eventually or consistently, not both`}},
 		{"what has no answer", head + "- absent: {apiVersion: v1, kind: K, name: x}\n  code: 404\n", []string{
-			`f.yaml:3:3: absent has no answer to name or to judge`}},
+			`f.yaml:3:3: absent has no answer to name or to compare`}},
 		{"a case without a name", "scenario: s\ncases:\n- {replicas: 1}\nsteps:\n" + get, []string{
 			`f.yaml:3:3: a case needs a name: name: a few words that say what is special about it`}},
 		{"a case that is there twice", "scenario: s\ncases:\n- {name: a}\n- {name: a}\nsteps:\n" + get, []string{

@@ -30,7 +30,7 @@ type Expectation struct {
 
 // expectations returns the readers of the fields of a step that say what is expected.
 func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
-	judge := func(n *yaml.Node) {
+	checkExclusive := func(n *yaml.Node) {
 		if e.HasWant && e.HasError && !IsMark(e.Error) {
 			p.mistake(n, "a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case")
 		}
@@ -57,11 +57,11 @@ func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 				}
 				p.checkExpectationParameter(n, e.Want, "the parameter")
 			}
-			judge(n)
+			checkExclusive(n)
 		},
 		"error": func(n *yaml.Node) {
 			e.HasError, e.Error = true, p.errorExpectation(n)
-			judge(n)
+			checkExclusive(n)
 		},
 		"code": func(n *yaml.Node) {
 			e.Code = p.numberOrMark(n, "code", "an HTTP status", 200, 599)
@@ -174,7 +174,7 @@ func checkErrorParameter(value any) string {
 	return ""
 }
 
-// IsMark tells whether a tree is one mark, whose value will be known when the scenario is played.
+// IsMark reports whether a tree is one mark, whose value will be known when the scenario is played.
 func IsMark(tree any) bool {
 	switch tree.(type) {
 	case From, Computed:
@@ -183,7 +183,7 @@ func IsMark(tree any) bool {
 	return false
 }
 
-// hasChecks tells whether there is more to an expectation than that the request succeeds.
+// hasChecks reports whether there is more to an expectation than that the request succeeds.
 func (e Expectation) hasChecks() bool {
 	return e.HasWant || e.HasError || e.Code != nil || e.Warnings != nil || e.Rows != nil || e.That != nil
 }

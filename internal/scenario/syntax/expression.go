@@ -135,7 +135,7 @@ func inside(at Position, n *yaml.Node, text string, line, column int) Position {
 	return at
 }
 
-// mentions tells whether an expression uses one of the variables.
+// mentions reports whether an expression uses one of the variables.
 func mentions(checked *cel.Ast, variables []string) bool {
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
 		if slices.Contains(variables, e.AsIdent()) {

@@ -70,7 +70,7 @@ type file struct {
 	manifests []string
 }
 
-// isRelevant tells whether a file has scenarios or mistakes. Other files have manifests.
+// isRelevant reports whether a file has scenarios or mistakes. Other files have manifests.
 func (f *file) isRelevant() bool { return len(f.Scenarios)+len(f.Mistakes) > 0 }
 
 func load(path string) *file {

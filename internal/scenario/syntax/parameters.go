@@ -43,7 +43,7 @@ func (p *parser) resolveNode(n *yaml.Node) *yaml.Node {
 	return placed(g.parser.resolveNode(value), n)
 }
 
-// isLeftOut tells whether a field that has to be known is left out in this case: its parameter is !absent.
+// isLeftOut reports whether a field that has to be known is left out in this case: its parameter is !absent.
 func (p *parser) isLeftOut(n *yaml.Node) bool {
 	return ResolveAlias(n).Tag == TagFrom && p.resolveNode(n).Tag == TagAbsent
 }

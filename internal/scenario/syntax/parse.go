@@ -145,7 +145,7 @@ func Parse(path string, data []byte) *file {
 	return f
 }
 
-// isScenario tells a scenario, though it may have mistakes, from any other YAML.
+// isScenario reports whether a document is a scenario, which may have mistakes.
 func isScenario(root *yaml.Node) bool {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		if key := root.Content[i].Value; key == "scenario" || key == "steps" {
@@ -228,10 +228,10 @@ func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 
 // dedupeMistakes keeps one of the mistakes that were found in several cases, of those from a number on.
 func (p *parser) dedupeMistakes(from int) {
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	p.mistakes = append(p.mistakes[:from:from], slices.DeleteFunc(slices.Clone(p.mistakes[from:]), func(err error) bool {
-		again := told[err.Error()]
-		told[err.Error()] = true
+		again := seen[err.Error()]
+		seen[err.Error()] = true
 		return again
 	})...)
 }
@@ -314,7 +314,7 @@ func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 	return all
 }
 
-// isStep tells a step from a manifest, which has a kind, or the file of one.
+// isStep reports whether an item of a setup is a step. A manifest has a kind, or names a file.
 func isStep(n *yaml.Node) bool {
 	return field(n, "kind") == nil && field(n, "file") == nil && slices.ContainsFunc(verbNames(), func(name string) bool { return field(n, name) != nil })
 }
@@ -439,11 +439,11 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 	switch s.Verb.Name {
 	case "webhook":
 		if s.hasChecks() || s.As != "" {
-			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to judge")
+			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to compare")
 		}
 	case "absent", "log", "advance", "settle", "fault", "compact":
 		if s.hasChecks() || s.As != "" {
-			p.mistake(n, "%s has no answer to name or to judge", s.Verb.Name)
+			p.mistake(n, "%s has no answer to name or to compare", s.Verb.Name)
 		}
 	case "count", "events":
 		if !s.HasWant && s.That == nil && !s.HasError && s.As == "" {
@@ -468,7 +468,7 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 	}
 }
 
-// answersObject tells whether the answer to the step, if it succeeds, is an object, or a list that is one, too.
+// answersObject reports whether the answer to the step, if it succeeds, is an object, or a list that is one, too.
 func (s *Step) answersObject() bool {
 	switch s.Verb.Name {
 	case "create", "get", "list", "update", "patch", "apply", "scale", "status":

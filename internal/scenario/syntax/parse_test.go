@@ -204,7 +204,7 @@ func TestMistakes(t *testing.T) {
 		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
 			`f.yaml:7: a webhook has one of response, body, and silent`}},
 		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
-			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to judge`}},
+			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to compare`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
 			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,

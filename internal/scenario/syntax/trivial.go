@@ -49,7 +49,7 @@ func (p *parser) checkExpectationParameter(n *yaml.Node, tree any, name string) 
 // universalFields are the fields that every answer about a kind has. Lists have items, too.
 var universalFields = []string{"apiVersion", "kind", "metadata"}
 
-// matchesEveryAnswer tells whether an expectation names only fields that every answer has, whatever
+// matchesEveryAnswer reports whether an expectation names only fields that every answer has, whatever
 // their values.
 func (s *Step) matchesEveryAnswer() bool {
 	fields, ok := s.Want.(map[string]any)
@@ -127,7 +127,7 @@ func isZero(e ast.Expr) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.IntZero
 }
 
-// isCountOfAny tells "answer >= 0", which is true of every number of objects.
+// isCountOfAny reports whether the condition is "answer >= 0", which is true for any number of objects.
 func (c Condition) isCountOfAny() bool {
 	e := c.AST.Expr()
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.GreaterEquals {

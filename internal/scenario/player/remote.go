@@ -21,7 +21,7 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 	case slices.ContainsFunc(s.All(), needsInProcess):
 		return "fault and compact need a cluster in this process"
 	case countsConversions(s):
-		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be told"
+		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be counted"
 	case needsVirtualTime(s) != "":
 		return needsVirtualTime(s)
 	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
@@ -30,7 +30,7 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 	return ""
 }
 
-// impersonates tells whether a step of a user other than the administrator impersonates.
+// impersonates reports whether a step of a user other than the administrator impersonates.
 func impersonates(s *syntax.Scenario) bool {
 	return slices.ContainsFunc(s.All(), func(s syntax.Step) bool {
 		return s.By != nil && slices.ContainsFunc(syntax.SortedFields(s.Headers), func(name string) bool {
@@ -39,7 +39,7 @@ func impersonates(s *syntax.Scenario) bool {
 	})
 }
 
-// countsConversions tells whether a scenario looks at the calls of a webhook that converts.
+// countsConversions reports whether a scenario looks at the calls of a webhook that converts.
 func countsConversions(s *syntax.Scenario) bool {
 	looks := slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return s.Verb.Name == "calls" })
 	return looks && slices.ContainsFunc(s.All(), func(s syntax.Step) bool {
@@ -53,5 +53,5 @@ type SkipError string
 
 func (s SkipError) Error() string { return string(s) }
 
-// needsInProcess tells whether a step is possible only in a cluster of this process.
+// needsInProcess reports whether a step is possible only in a cluster of this process.
 func needsInProcess(s syntax.Step) bool { return s.Verb.Name == "fault" || s.Verb.Name == "compact" }

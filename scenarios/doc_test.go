@@ -53,7 +53,7 @@ func TestTheManualsExamples(t *testing.T) {
 	}
 	for i, example := range examples {
 		f := syntax.Parse(folders[i]+"/doc.go", []byte(unindented(example)))
-		if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+		if err := f.Err(); err != nil {
 			t.Fatalf("%v\n%s", err, example)
 		}
 		for _, s := range f.Scenarios {
@@ -96,7 +96,7 @@ func TestTheManualsSnippets(t *testing.T) {
 	for _, snippet := range snippets {
 		_, steps, _ := strings.Cut(unindented(snippet), "steps:\n")
 		text := "scenario: s\nsteps:\n- get: {path: /x}\n  as: created\n" + steps
-		if err := syntax.JoinMistakes(syntax.Parse("doc.go", []byte(text)).Mistakes); err != nil {
+		if err := syntax.Parse("doc.go", []byte(text)).Err(); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}

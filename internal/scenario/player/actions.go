@@ -10,31 +10,53 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// actions are what the steps do, by verb: each sends the request that the step is about. The request is
-// resolved; !absent may still stand in it. advance and settle are not here: see playback.step.
-var actions = map[string]func(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error){
-	"create":           create,
-	"get":              get,
-	"list":             list,
-	"watch":            watch,
-	"update":           update,
-	"patch":            patch,
-	"apply":            apply,
-	"delete":           remove,
-	"deletecollection": removeAll,
-	"scale":            scale,
-	"status":           patchStatus,
-	"finalize":         finalize,
-	"evict":            evict,
-	"absent":           checkAbsent,
-	"count":            count,
-	"events":           listEvents,
-	"log":              write,
-	"fault":            inject,
-	"compact":          compactHistory,
-	"calls":            calls,
-	"webhook":          setWebhook,
+// action is what a step does: a row of the table actions.
+type action struct {
+	// do sends the request of the step, or does what the step is about. It returns the object or collection, for messages, and the
+	// answer. The request is resolved; !absent may still stand in it.
+	do func(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error)
+	// reads: the step only reads, so it can be repeated on a cluster that answers late.
+	reads bool
+	// collection: without a name the step concerns all objects of a kind.
+	collection bool
+	// virtual: the step needs virtual time.
+	virtual bool
+	// inProcess: the step needs a cluster in this process.
+	inProcess bool
 }
+
+// actions has one action for each verb of package syntax.
+var actions = map[string]action{
+	"create":           {do: create},
+	"get":              {do: get, reads: true},
+	"list":             {do: list, reads: true, collection: true},
+	"watch":            {do: watch, reads: true, collection: true},
+	"update":           {do: update},
+	"patch":            {do: patch},
+	"apply":            {do: apply},
+	"delete":           {do: remove},
+	"deletecollection": {do: removeAll, collection: true},
+	"scale":            {do: scale},
+	"status":           {do: patchStatus},
+	"finalize":         {do: finalize},
+	"evict":            {do: evict},
+	"absent":           {do: checkAbsent, reads: true, collection: true},
+	"count":            {do: count, reads: true, collection: true},
+	"events":           {do: listEvents, reads: true},
+	"log":              {do: write},
+	"advance":          {do: advance, virtual: true},
+	"settle":           {do: settle, virtual: true},
+	"fault":            {do: inject, inProcess: true},
+	"compact":          {do: compactHistory, inProcess: true},
+	"calls":            {do: calls, reads: true},
+	"webhook":          {do: setWebhook},
+}
+
+// actionOf returns the action of a step.
+func actionOf(s syntax.Step) action { return actions[s.Verb.Name] }
+
+// done is the answer to a step that has none.
+func done() Answer { return Answer{Code: http.StatusOK, Warnings: []any{}} }
 
 func create(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	t := manifestTarget(r)
@@ -110,7 +132,7 @@ func calls(_ context.Context, c *Client, r syntax.Request) (target, Answer, erro
 func setWebhook(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	w := c.webhooks.of(r.Argument)
 	w.setReply(r.Argument["reply"].(syntax.WebhookReply))
-	return target{path: w.Name}, Answer{Code: http.StatusOK, Warnings: []any{}}, nil
+	return target{path: w.Name}, done(), nil
 }
 
 // withDefault returns fields with a value for name, if they say nothing about it.

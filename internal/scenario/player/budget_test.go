@@ -29,7 +29,7 @@ func TestExpressionsHaveABudget(t *testing.T) {
 		"lists.range(5000).all(i, lists.range(5000).all(j, i >= answer.items.size() || true))": over,
 	} {
 		f := syntax.Parse("f.yaml", fmt.Appendf(nil, "scenario: s\nsteps:\n- list: {apiVersion: v1, kind: ConfigMap}\n  that: [%q]\n", text))
-		if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
 		got, _ := evaluate(f.Scenarios[0].Steps[0].Expectation, list, nil)
@@ -41,7 +41,7 @@ func TestExpressionsHaveABudget(t *testing.T) {
 		}
 	}
 	f := syntax.Parse("f.yaml", []byte("scenario: s\nsteps:\n- list: {apiVersion: v1, kind: ConfigMap}\n  as: all\n- log: !cel all.items.filter(i, all.items.all(j, i.metadata.name != 'x')).size()\n"))
-	if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := resolveRequest(f.Scenarios[0].Steps[1].Request, map[string]Answer{"all": list}); err == nil || !strings.HasSuffix(err.Error(), over) {

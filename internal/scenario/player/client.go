@@ -34,6 +34,10 @@ type Client struct {
 	kinds map[kind]metav1.APIResource
 	// webhooks are those of the scenario.
 	webhooks webhooks
+	// controller runs beside the scenario, or is nil.
+	controller *controllerRun
+	// log has the lines that the scenario has written.
+	log []string
 }
 
 type kind struct{ apiVersion, kind string }

@@ -1,6 +1,8 @@
 package player
 
 import (
+	"net/http"
+
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -16,15 +18,15 @@ func (c inProcess) Inject(f faults.Fault) error { return c.Cluster.Inject(f).Err
 const seed = 1
 
 // InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
-func InProcess(options syntax.ClusterOptions) (Backend, error) { return inThisProcess(options, nil) }
+func InProcess(options ClusterOptions) (Backend, error) { return inThisProcess(options, nil) }
 
 // InProcessWith is InProcess, with more options for each cluster, such as fakecluster.WithCRDPaths. They come
 // after those that the scenario says.
 func InProcessWith(more ...fakecluster.Option) Starter {
-	return func(options syntax.ClusterOptions) (Backend, error) { return inThisProcess(options, more) }
+	return func(options ClusterOptions) (Backend, error) { return inThisProcess(options, more) }
 }
 
-func inThisProcess(options syntax.ClusterOptions, more []fakecluster.Option) (Backend, error) {
+func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Backend, error) {
 	with := []fakecluster.Option{
 		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),
 		fakecluster.WithAdmissionPlugins(options.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(options.WithoutAdmissionPlugins...),
@@ -83,6 +85,22 @@ type Backend interface {
 	Close() error
 }
 
+// ClusterOptions is what a Starter needs to make the cluster of a scenario.
+type ClusterOptions struct {
+	// ClusterOptions are what the scenario says of its cluster.
+	syntax.ClusterOptions
+	// Groups are the groups of the definitions and APIServices that the scenario creates.
+	Groups []string
+	// Services are the services that the webhooks of the scenario are behind.
+	Services []Service
+}
+
+// Service is a handler that the cluster calls over TLS when a webhook refers to the service.
+type Service struct {
+	syntax.Service
+	Handler http.Handler
+}
+
 // A Starter makes a cluster for playing one scenario once. Play closes it when the scenario
 // ends.
-type Starter func(syntax.ClusterOptions) (Backend, error)
+type Starter func(ClusterOptions) (Backend, error)

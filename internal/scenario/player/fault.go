@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
@@ -11,10 +10,10 @@ import (
 // inject puts a fault in force until the end of the scenario.
 func inject(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	f, _ := r.Argument["fault"].(faults.Fault)
-	return target{}, Answer{Code: http.StatusOK, Warnings: []any{}}, c.cluster.Inject(f)
+	return target{}, done(), c.cluster.Inject(f)
 }
 
 // compactHistory forgets the history of the cluster.
 func compactHistory(_ context.Context, c *Client, _ syntax.Request) (target, Answer, error) {
-	return target{}, Answer{Code: http.StatusOK, Warnings: []any{}}, c.cluster.Compact()
+	return target{}, done(), c.cluster.Compact()
 }

@@ -16,7 +16,7 @@ func TestFaultsHaveToStrike(t *testing.T) {
 		{"{verb: get, resource: namespaces, times: 1, effect: unavailable}", "503 ServiceUnavailable"},
 	} {
 		f := syntax.Parse("f.yaml", []byte("scenario: s\nsteps:\n- fault: "+test.fault+"\n- get: {apiVersion: v1, kind: Namespace, name: default}\n"))
-		if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
 		failure := Play(t.Context(), f.Scenarios[0], nil).Failure

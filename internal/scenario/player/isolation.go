@@ -36,16 +36,12 @@ func stepIsIsolated(s syntax.Step, groups []string) bool {
 	if s.To != nil {
 		targets = append(targets, targetOfReference(s.To))
 	}
-	return !slices.ContainsFunc(targets, func(t target) bool { return !targetIsIsolated(t, groups, readsCollection(s)) })
+	return !slices.ContainsFunc(targets, func(t target) bool { return !targetIsIsolated(t, groups, concernsCollection(s)) })
 }
 
-// readsCollection reports whether a step is about all objects of a kind.
-func readsCollection(s syntax.Step) bool {
-	switch s.Verb.Name {
-	case "list", "watch", "deletecollection", "count":
-		return true
-	}
-	return s.Verb.Name == "absent" && s.Argument["name"] == nil
+// concernsCollection reports whether a step concerns all objects of a kind.
+func concernsCollection(s syntax.Step) bool {
+	return actionOf(s).collection && s.Argument["name"] == nil
 }
 
 func targetIsIsolated(t target, groups []string, many bool) bool {

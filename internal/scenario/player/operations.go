@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -95,7 +96,7 @@ type presentError struct{ what string }
 func (e presentError) Error() string { return e.what }
 
 func checkAbsent(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
-	gone := Answer{Code: http.StatusOK, Warnings: []any{}}
+	gone := done()
 	if _, one := r.Argument["name"]; one {
 		t, a, err := c.toObject(ctx, r, http.MethodGet, nil)
 		switch {
@@ -188,12 +189,14 @@ func nameOf(object any) string {
 	return name
 }
 
-func write(_ context.Context, _ *Client, r syntax.Request) (target, Answer, error) {
+// write writes a line to the log of the scenario.
+func write(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	line, ok := r.Argument["value"].(string)
 	if !ok {
 		line = inOneLine(plain(r.Argument["value"]))
 	}
-	return target{}, Answer{Code: http.StatusOK, Body: line, Warnings: []any{}}, nil
+	c.log = append(c.log, printable.Text(line))
+	return target{}, done(), nil
 }
 
 // inOneLine returns a value as JSON, shortened if it is long.

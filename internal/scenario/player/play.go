@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -105,8 +104,8 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 		p.grace = defaultGrace
 	}
 	defer func() {
-		log = p.log
-		if err := p.controller.end(); err != nil && failed == nil {
+		log = p.client.log
+		if err := p.client.controller.end(); err != nil && failed == nil {
 			failed = &Failure{Position: s.Position, Message: err.Error()}
 		}
 		if failed != nil {
@@ -123,7 +122,7 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 		return failed, nil
 	}
 	if with.Controller != nil {
-		p.controller = startController(ctx, with.Controller, p.cluster, func(err error) { stop(controllerError{err}) })
+		p.client.controller = startController(ctx, with.Controller, p.cluster, func(err error) { stop(controllerError{err}) })
 	}
 	failed = p.play(ctx, s.Steps, 0, len(s.Steps), "step")
 	if failed == nil && ctx.Err() != nil {
@@ -149,8 +148,6 @@ type playback struct {
 	cluster Backend
 	client  *Client
 	frames  frames
-	// controller runs beside it, or is nil.
-	controller *controllerRun
 	// virtual: time is that of a bubble.
 	virtual bool
 	// remote: the cluster is outside of this process, and what follows a write may be late.
@@ -159,17 +156,12 @@ type playback struct {
 	grace time.Duration
 	// interrupted has ended if the whole run has been interrupted.
 	interrupted context.Context
-	// log are the lines that the scenario has written.
-	log []string
 }
 
 // begin starts the cluster of a scenario.
 func begin(_ context.Context, s *syntax.Scenario, start Starter) (*playback, *Failure) {
 	webhooks := startWebhooks(s)
-	options := s.Cluster
-	options.Groups = s.Groups()
-	options.Services = webhooks.services()
-	cluster, err := start(options)
+	cluster, err := start(ClusterOptions{s.Cluster, s.Groups(), webhooks.services()})
 	if reason := SkipError(""); errors.As(err, &reason) {
 		return nil, &Failure{Position: s.Position, Message: err.Error(), skipReason: string(reason)}
 	}
@@ -229,10 +221,6 @@ func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 	var a Answer
 	var failure *Failure
 	switch {
-	case s.Verb.Name == "advance":
-		failure = p.advance(ctx, s, answers)
-	case s.Verb.Name == "settle":
-		failure = p.settle(ctx, s)
 	case s.Eventually > 0 || s.Consistently > 0:
 		a, failure = p.await(ctx, s, answers)
 	case p.remote:
@@ -243,16 +231,13 @@ func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 	if failure != nil {
 		return failure
 	}
-	if s.Verb.Name == "log" {
-		p.log = append(p.log, printable.Text(fmt.Sprint(a.Body)))
-	}
 	if s.As != "" {
 		answers[s.As] = a
 	}
 	return nil
 }
 
-// playStep makes the step's request and compares the answer with the expectation.
+// playStep does what the step is about and compares the answer with the expectation.
 func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer) (Answer, *Failure) {
 	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name}
 	fail := func(format string, args ...any) (Answer, *Failure) {
@@ -263,7 +248,7 @@ func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]
 	if err != nil {
 		return fail("%v", err)
 	}
-	target, a, err := actions[s.Verb.Name](ctx, c, request)
+	target, a, err := actionOf(s).do(ctx, c, request)
 	failure.Object = target.String()
 	if err == nil {
 		err = c.webhooks.failure()

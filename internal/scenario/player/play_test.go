@@ -17,7 +17,7 @@ import (
 func oneScenario(t *testing.T, steps string) *syntax.Scenario {
 	t.Helper()
 	f := syntax.Parse("f.yaml", []byte("scenario: s\nsteps:\n"+steps))
-	if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return f.Scenarios[0]
@@ -160,14 +160,14 @@ func TestFailuresOfTheCluster(t *testing.T) {
 		want  string
 	}{
 		{"a cluster that does not start", t.Context(),
-			func(syntax.ClusterOptions) (Backend, error) { return nil, errors.New("no memory") },
+			func(ClusterOptions) (Backend, error) { return nil, errors.New("no memory") },
 			"f.yaml:1: starting the cluster: no memory"},
 		{"a cluster that does not close", t.Context(), broken.start,
 			"f.yaml:1: closing the cluster: a watch is stuck"},
 		{"an interrupt before the start", ended, newStub().start,
 			"f.yaml:1: not played: interrupt"},
 		{"an interrupt at a step", ending,
-			func(syntax.ClusterOptions) (Backend, error) { endNow(errors.New("interrupt")); return newStub(), nil },
+			func(ClusterOptions) (Backend, error) { endNow(errors.New("interrupt")); return newStub(), nil },
 			"f.yaml:3: step 1: get /healthz: interrupted: interrupt"},
 	}
 	for _, test := range tests {
@@ -219,12 +219,12 @@ func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
 		{"withAdmissionPlugins: [AlwaysDeny], withoutAdmissionPlugins: [LimitRanger, Priority]", syntax.ClusterOptions{WithAdmissionPlugins: []string{"AlwaysDeny"}, WithoutAdmissionPlugins: []string{"LimitRanger", "Priority"}}},
 	} {
 		f := syntax.Parse("f.yaml", fmt.Appendf(nil, text, tt.cluster))
-		if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
 		var got syntax.ClusterOptions
-		Play(t.Context(), f.Scenarios[0], func(options syntax.ClusterOptions) (Backend, error) {
-			got = options
+		Play(t.Context(), f.Scenarios[0], func(options ClusterOptions) (Backend, error) {
+			got = options.ClusterOptions
 			return newStub(), nil
 		})
 		if d := cmp.Diff(tt.want, got); d != "" {
@@ -242,7 +242,7 @@ func TestResultsAreReportedInOrder(t *testing.T) {
 	}
 	var started atomic.Int32
 	others := make(chan struct{})
-	start := func(syntax.ClusterOptions) (Backend, error) {
+	start := func(ClusterOptions) (Backend, error) {
 		switch started.Add(1) {
 		case 1:
 			<-others

@@ -18,7 +18,7 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 		return "the scenario is about all that is in a cluster, and this one has more"
 	case impersonates(s):
 		return "users are impersonated on this cluster, and one of the scenario impersonates another"
-	case slices.ContainsFunc(s.All(), needsInProcess):
+	case slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return actionOf(s).inProcess }):
 		return "fault and compact need a cluster in this process"
 	case countsConversions(s):
 		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be counted"
@@ -52,6 +52,3 @@ func countsConversions(s *syntax.Scenario) bool {
 type SkipError string
 
 func (s SkipError) Error() string { return string(s) }
-
-// needsInProcess reports whether a step is possible only in a cluster of this process.
-func needsInProcess(s syntax.Step) bool { return s.Verb.Name == "fault" || s.Verb.Name == "compact" }

@@ -37,7 +37,7 @@ func TestLog(t *testing.T) {
 			}
 			input, want, _ := strings.Cut(string(data), separator)
 			file := syntax.Parse(filepath.Base(path), []byte(input))
-			if err := syntax.JoinMistakes(file.Mistakes); err != nil {
+			if err := file.Err(); err != nil {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer

@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
@@ -53,28 +52,18 @@ func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers m
 		if a, failure = playStep(ctx, s, p.client, answers); failure != nil {
 			forget()
 		}
-		return failure == nil || ctx.Err() != nil || failure.mayHaveChanged && !isRead(s)
+		return failure == nil || ctx.Err() != nil || failure.mayHaveChanged && !actionOf(s).reads
 	})
 	return a, failure
-}
-
-// isRead reports whether a step only reads.
-func isRead(s syntax.Step) bool {
-	switch s.Verb.Name {
-	case "get", "list", "watch", "absent", "count", "events", "calls":
-		return true
-	}
-	return false
 }
 
 // asDryRun returns a step that is expected to be refused as a dry run of itself, if there is one.
 func asDryRun(s syntax.Step, answers map[string]Answer) (syntax.Step, bool) {
 	refusal, err := Resolve(s.Error, answers)
-	if _, none := refusal.(syntax.Absent); !s.HasError || none || err != nil || isRead(s) {
+	if _, none := refusal.(syntax.Absent); !s.HasError || none || err != nil || actionOf(s).reads {
 		return s, false
 	}
-	takesOptions := slices.ContainsFunc(syntax.RequestFields, func(b *syntax.RequestField) bool { return b.Name == "options" && b.AllowedWith(s.Verb.Name) })
-	if !takesOptions || s.Options["dryRun"] != nil {
+	if !s.Verb.Allows("options") || s.Options["dryRun"] != nil {
 		return s, false
 	}
 	s.Options = withDefault(s.Options, "dryRun", "All")

@@ -32,7 +32,7 @@ type stub struct {
 func newStub() *stub { return &stub{objects: map[string]map[string]any{}} }
 
 // start is the Starter of clusters that are s.
-func (s *stub) start(syntax.ClusterOptions) (Backend, error) { return s, nil }
+func (s *stub) start(ClusterOptions) (Backend, error) { return s, nil }
 
 func (s *stub) Close() error { s.closed = true; return s.closeErr }
 

@@ -16,16 +16,13 @@ import (
 func waits(s *syntax.Scenario) bool {
 	for _, steps := range [][]syntax.Step{s.Setup, s.Steps} {
 		for _, step := range steps {
-			if step.Eventually > 0 || step.Consistently > 0 || onlyVirtual(step) {
+			if step.Eventually > 0 || step.Consistently > 0 || actionOf(step).virtual {
 				return true
 			}
 		}
 	}
 	return false
 }
-
-// onlyVirtual reports whether a step is possible in virtual time only.
-func onlyVirtual(s syntax.Step) bool { return s.Verb.Name == "advance" || s.Verb.Name == "settle" }
 
 // longestWatch is how long an expectation may have to stay true in real time.
 const longestWatch = 5 * time.Minute
@@ -34,7 +31,7 @@ const longestWatch = 5 * time.Minute
 func needsVirtualTime(s *syntax.Scenario) string {
 	for _, step := range slices.Concat(s.Setup, s.Steps) {
 		switch {
-		case onlyVirtual(step):
+		case actionOf(step).virtual:
 			return "advance and settle need virtual time"
 		case step.Consistently > longestWatch:
 			return fmt.Sprintf("consistently: %s needs virtual time", step.Consistently)
@@ -44,25 +41,20 @@ func needsVirtualTime(s *syntax.Scenario) string {
 }
 
 // advance lets time pass, and returns when everything that was due has been done.
-func (p *playback) advance(ctx context.Context, s syntax.Step, answers map[string]Answer) *Failure {
-	fail := func(format string, args ...any) *Failure {
-		return &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: fmt.Sprintf(format, args...)}
-	}
-	value, err := Resolve(s.Argument["duration"], answers)
-	if err != nil {
-		return fail("%v", err)
-	}
-	d, known := value.(time.Duration)
-	if !known {
-		text, _ := value.(string)
+func advance(ctx context.Context, _ *Client, r syntax.Request) (target, Answer, error) {
+	d, isDuration := r.Argument["duration"].(time.Duration)
+	if !isDuration {
+		var err error
+		text, _ := r.Argument["duration"].(string)
 		if d, err = time.ParseDuration(text); err != nil || d <= 0 {
-			return fail("a duration is a text such as 1h30m, more than nothing, and not %s", inOneLine(value))
+			return target{}, Answer{}, fmt.Errorf("advance takes a positive duration such as 1h30m, not %s", inOneLine(r.Argument["duration"]))
 		}
 	}
-	return p.pass(ctx, s, d)
+	return target{}, done(), pass(ctx, d)
 }
 
-func (p *playback) pass(ctx context.Context, s syntax.Step, d time.Duration) *Failure {
+// pass lets time pass, until ctx ends.
+func pass(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -70,30 +62,29 @@ func (p *playback) pass(ctx context.Context, s syntax.Step, d time.Duration) *Fa
 	case <-ctx.Done():
 	}
 	synctest.Wait()
-	if ctx.Err() != nil {
-		return &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: ended(ctx)}
-	}
-	return nil
+	return ctx.Err()
 }
 
 // settle lets time pass until there have been no writes for a while.
-func (p *playback) settle(ctx context.Context, s syntax.Step) *Failure {
-	quiet, _ := s.Argument["quiet"].(time.Duration)
-	within, _ := s.Argument["within"].(time.Duration)
+func settle(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
+	quiet, _ := r.Argument["quiet"].(time.Duration)
+	within, _ := r.Argument["within"].(time.Duration)
 	for began := time.Now(); ; {
-		before, err := p.client.revision(ctx)
-		if failed := p.pass(ctx, s, quiet); failed != nil {
-			return failed
+		before, err := c.revision(ctx)
+		if err != nil {
+			return target{}, Answer{}, err
 		}
-		after, errAfter := p.client.revision(ctx)
+		if err := pass(ctx, quiet); err != nil {
+			return target{}, Answer{}, err
+		}
+		after, err := c.revision(ctx)
 		switch {
-		case err != nil || errAfter != nil:
-			return &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: fmt.Sprint(err, errAfter)}
+		case err != nil:
+			return target{}, Answer{}, err
 		case before == after:
-			return nil
+			return target{}, done(), nil
 		case time.Since(began) >= within:
-			return &Failure{Position: s.Pos, Verb: s.Verb.Name,
-				Message: fmt.Sprintf("after %s there are still writes, and never none for %s%s", within, quiet, p.controller.lastWrites())}
+			return target{}, Answer{}, fmt.Errorf("there are still writes after %s, and never none for %s%s", within, quiet, c.controller.lastWrites())
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestWaiting(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
 			f := syntax.Parse("f.yaml", []byte("scenario: s\nsetup:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nsteps:\n"+test.steps))
-			if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+			if err := f.Err(); err != nil {
 				t.Fatal(err)
 			}
 			with := Player{Controller: test.controller, Bubble: Bubble(t)}

@@ -40,13 +40,13 @@ func startWebhooks(s *syntax.Scenario) webhooks {
 }
 
 // services returns the services that the cluster has to reach. Webhooks may share one.
-func (all webhooks) services() []syntax.Service {
-	var services []syntax.Service
+func (all webhooks) services() []Service {
+	var services []Service
 	behind := map[syntax.Service]byPath{}
 	for _, w := range all {
 		if behind[w.At] == nil {
 			behind[w.At] = byPath{}
-			services = append(services, syntax.Service{Namespace: w.At.Namespace, Name: w.At.Name, Port: w.At.Port, Handler: behind[w.At]})
+			services = append(services, Service{w.At, behind[w.At]})
 		}
 		behind[w.At][w.Path] = w
 	}

@@ -38,7 +38,7 @@ func TestTriesLeaveNoCalls(t *testing.T) {
 func received(t *testing.T, webhooks, path, text string) (all webhooks, response *http.Response, body string, err error) {
 	t.Helper()
 	f := syntax.Parse("f.yaml", []byte("scenario: s\nwebhooks:\n"+webhooks+"steps:\n- get: {path: /healthz}\n"))
-	if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	all = startWebhooks(f.Scenarios[0])
@@ -209,7 +209,7 @@ steps:
   error: {code: 500}
 `
 	f := syntax.Parse("../../../scenarios/versions/f.yaml", []byte(text))
-	if err := syntax.JoinMistakes(f.Mistakes); err != nil {
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	const want = "../../../scenarios/versions/f.yaml:10: step 1: create crontabs.example.com default/a: " +

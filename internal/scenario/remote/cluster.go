@@ -40,7 +40,7 @@ import (
 // call them there does not play such scenarios.
 func NewStarter(cfg *rest.Config, may ...Option) player.Starter {
 	var webhooks reachability
-	return func(options syntax.ClusterOptions) (player.Backend, error) {
+	return func(options player.ClusterOptions) (player.Backend, error) {
 		c := &remoteCluster{cfg: rest.CopyConfig(cfg), prefix: "fc-" + strings.ToLower(rand.Text()[:6])}
 		c.cfg.NextProtos = []string{"http/1.1"} // a scenario may ask for an upgrade, which HTTP/2 has not
 		for _, option := range may {
@@ -92,7 +92,7 @@ func (c *remoteCluster) servedGroups() ([]string, error) {
 }
 
 // reachWebhooks serves the webhooks of a scenario, if the cluster can reach them.
-func (c *remoteCluster) reachWebhooks(services []syntax.Service, webhooks *reachability) error {
+func (c *remoteCluster) reachWebhooks(services []player.Service, webhooks *reachability) error {
 	if err := c.serveWebhooks(services); err != nil {
 		return err
 	}

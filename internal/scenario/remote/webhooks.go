@@ -38,7 +38,7 @@ type webhookServers struct {
 // serviceAddress is where a service is: in the words of the scenario and of the server's messages, and
 // outside.
 type serviceAddress struct {
-	syntax.Service
+	player.Service
 	inside, outside string
 	// field finds the address in an answer, and referred says that a configuration has referred to the
 	// service.
@@ -50,7 +50,7 @@ type serviceAddress struct {
 const markerPath = "/fakecluster-marker/"
 
 // serveWebhooks serves the services of a scenario.
-func (c *remoteCluster) serveWebhooks(services []syntax.Service) (err error) {
+func (c *remoteCluster) serveWebhooks(services []player.Service) (err error) {
 	c.webhooks = &webhookServers{}
 	if c.webhooks.authority, err = auth.NewAuthority("fakecluster scenarios"); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // A configuration refers to an address outside, and the scenario sees the reference that it wrote.
 func TestAddressesOfHooks(t *testing.T) {
 	c := &remoteCluster{prefix: "fc-x"}
-	if err := c.serveWebhooks([]syntax.Service{{Namespace: "default", Name: "hook", Port: 443, Handler: http.NotFoundHandler()}}); err != nil {
+	if err := c.serveWebhooks([]player.Service{{Service: syntax.Service{Namespace: "default", Name: "hook", Port: 443}, Handler: http.NotFoundHandler()}}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -74,7 +74,7 @@ type fileState struct {
 // parse reads what the file has become.
 func (f *fileState) parse(path string, text []byte) error {
 	parsed := syntax.Parse(path, text)
-	if err := syntax.JoinMistakes(parsed.Mistakes); err != nil {
+	if err := parsed.Err(); err != nil {
 		return err
 	}
 	f.text, f.scenarios = text, map[scenarioKey]*syntax.Scenario{}

@@ -174,7 +174,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
 			var got []string
-			for _, mistake := range Parse("f.yaml", []byte(test.text)).Mistakes {
+			for _, mistake := range Parse("f.yaml", []byte(test.text)).mistakes {
 				got = append(got, mistake.Error())
 			}
 			if d := cmp.Diff(test.want, got); d != "" {

@@ -12,7 +12,7 @@ func TestProbability(t *testing.T) {
 		"0": true, "-0.5": true, "1.5": true, "2": true, ".nan": true, "half": true, `"0.5"`: true,
 	} {
 		f := Parse("f.yaml", []byte("scenario: s\nsteps:\n- fault: {verb: get, probability: "+given+", effect: unavailable}\n"))
-		err := JoinMistakes(f.Mistakes)
+		err := f.Err()
 		if got := err != nil; got != wrong {
 			t.Errorf("%s: %v", given, err)
 		} else if wrong && !strings.Contains(err.Error(), "f.yaml:3:35: ") {

@@ -20,16 +20,16 @@ import (
 // file that is not a scenario and not used by one.
 func Load(patterns ...string) ([]*Scenario, error) {
 	var mistakes []error
-	found := map[string][]*file{} // by pattern
-	loaded := map[string]*file{}  // by path
-	var files []*file             // in order
+	found := map[string][]*File{} // by pattern
+	loaded := map[string]*File{}  // by path
+	var files []*File             // in order
 	for _, pattern := range patterns {
 		paths, err := pathsOf(pattern)
 		if err != nil {
 			mistakes = append(mistakes, err)
 			continue
 		}
-		found[pattern] = []*file{}
+		found[pattern] = []*File{}
 		for _, path := range paths {
 			f := loaded[path]
 			if f == nil {
@@ -45,46 +45,49 @@ func Load(patterns ...string) ([]*Scenario, error) {
 	var all []*Scenario
 	for _, f := range files {
 		all = append(all, f.Scenarios...)
-		mistakes = append(mistakes, f.Mistakes...)
+		mistakes = append(mistakes, f.mistakes...)
 	}
 	for _, pattern := range patterns {
-		if files, ok := found[pattern]; ok && !slices.ContainsFunc(files, (*file).isRelevant) {
+		if files, ok := found[pattern]; ok && !slices.ContainsFunc(files, (*File).isRelevant) {
 			mistakes = append(mistakes, fmt.Errorf("%s: no scenario found", pattern))
 		}
 	}
 	if len(patterns) == 0 {
 		mistakes = append(mistakes, errors.New("no scenario found: no path was given"))
 	}
-	if err := JoinMistakes(mistakes); err != nil {
+	if err := errors.Join(withoutRepetition(mistakes)...); err != nil {
 		return nil, err
 	}
 	return all, nil
 }
 
-// file is a YAML file and what is in it.
-type file struct {
-	path      string
+// File is a YAML file and what is in it.
+type File struct {
 	Scenarios []*Scenario
-	Mistakes  []error
+	path      string
+	mistakes  []error
 	// manifests are the files that the scenarios take manifests from.
 	manifests []string
 }
 
-// isRelevant reports whether a file has scenarios or mistakes. Other files have manifests.
-func (f *file) isRelevant() bool { return len(f.Scenarios)+len(f.Mistakes) > 0 }
+// Err returns the mistakes in the file as one error, one on each line; nil: there is none.
+func (f *File) Err() error { return errors.Join(withoutRepetition(f.mistakes)...) }
 
-func load(path string) *file {
+// isRelevant reports whether a file has scenarios or mistakes. Other files have manifests.
+func (f *File) isRelevant() bool { return len(f.Scenarios)+len(f.mistakes) > 0 }
+
+func load(path string) *File {
 	data, err := regularfile.Read(path)
 	if err != nil {
-		return &file{path: path, Mistakes: []error{err}}
+		return &File{path: path, mistakes: []error{err}}
 	}
 	return Parse(path, data)
 }
 
 // reportUnusedFiles reports the files that have no scenario and are used by none. If a file has mistakes, it
 // does not, because that file may be the one that uses the others.
-func reportUnusedFiles(files []*file) {
-	if slices.ContainsFunc(files, func(f *file) bool { return len(f.Mistakes) > 0 }) {
+func reportUnusedFiles(files []*File) {
+	if slices.ContainsFunc(files, func(f *File) bool { return len(f.mistakes) > 0 }) {
 		return
 	}
 	used := map[string]bool{}
@@ -95,7 +98,7 @@ func reportUnusedFiles(files []*file) {
 	}
 	for _, f := range files {
 		if !f.isRelevant() && !used[absolute(f.path)] {
-			f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that uses it", Position{File: f.path, Line: 1}))
+			f.mistakes = append(f.mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that uses it", Position{File: f.path, Line: 1}))
 		}
 	}
 }
@@ -109,15 +112,15 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// JoinMistakes makes one error of many, without repetition: a mistake in a manifest is found in each
+// withoutRepetition returns the mistakes, each of them once: a mistake in a manifest is found in each
 // scenario that uses it.
-func JoinMistakes(mistakes []error) error {
-	said := map[string]bool{}
-	return errors.Join(slices.DeleteFunc(mistakes, func(err error) bool {
-		again := said[err.Error()]
-		said[err.Error()] = true
+func withoutRepetition(mistakes []error) []error {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(mistakes), func(err error) bool {
+		again := seen[err.Error()]
+		seen[err.Error()] = true
 		return again
-	})...)
+	})
 }
 
 // pathsOf returns the paths of the files that a pattern matches.

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,11 +48,11 @@ func yamlTree(t *testing.T, text string) any {
 	p := &parser{file: "tree"}
 	roots := p.Documents([]byte("tree: " + text))
 	if len(p.mistakes) > 0 {
-		t.Fatal(JoinMistakes(p.mistakes))
+		t.Fatal(errors.Join(p.mistakes...))
 	}
 	tree := p.tree(roots[0].Content[1], expectationMarks)
 	if len(p.mistakes) > 0 {
-		t.Fatal(JoinMistakes(p.mistakes))
+		t.Fatal(errors.Join(p.mistakes...))
 	}
 	return tree
 }

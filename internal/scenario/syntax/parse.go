@@ -125,10 +125,10 @@ func clarifyYAMLError(at Position, message, text string) (Position, string) {
 	return at, message
 }
 
-// Parse reads the text of a file.
-func Parse(path string, data []byte) *file {
+// Parse reads the text of a file. It reports mistakes by the method Err of the result.
+func Parse(path string, data []byte) *File {
 	p := NewParser(path)
-	f := &file{path: path}
+	f := &File{path: path}
 	if roots := p.Documents(data); slices.ContainsFunc(roots, isScenario) {
 		lines := map[string]int{}
 		for _, root := range roots {
@@ -141,7 +141,7 @@ func Parse(path string, data []byte) *file {
 			f.Scenarios = append(f.Scenarios, all...)
 		}
 	}
-	f.Mistakes, f.manifests = p.mistakes, p.manifests
+	f.mistakes, f.manifests = p.mistakes, p.manifests
 	return f
 }
 
@@ -228,12 +228,7 @@ func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 
 // dedupeMistakes keeps one of the mistakes that were found in several cases, of those from a number on.
 func (p *parser) dedupeMistakes(from int) {
-	seen := map[string]bool{}
-	p.mistakes = append(p.mistakes[:from:from], slices.DeleteFunc(slices.Clone(p.mistakes[from:]), func(err error) bool {
-		again := seen[err.Error()]
-		seen[err.Error()] = true
-		return again
-	})...)
+	p.mistakes = append(p.mistakes[:from:from], withoutRepetition(p.mistakes[from:])...)
 }
 
 func (p *parser) cluster(n *yaml.Node) ClusterOptions {
@@ -302,7 +297,7 @@ func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 			all = append(all, p.step(item))
 		default:
 			for _, m := range p.manifestsOf(item) {
-				all = append(all, Step{Pos: m.pos, Verb: verbs[0], Scope: p.scope, Request: Request{Argument: m.object}})
+				all = append(all, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
 			}
 		}
 		// A fork has none of the faults of its origin.
@@ -417,8 +412,8 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 		}
 	}
 	for _, b := range RequestFields {
-		if field := given[b]; field != nil && !b.AllowedWith(s.Verb.Name) {
-			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.Name, s.Verb.Name, strings.ReplaceAll(b.verbs, " ", ", "))
+		if field := given[b]; field != nil && !s.Verb.Allows(b.Name) {
+			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.Name, s.Verb.Name, strings.Join(verbsWith(b.Name), ", "))
 		}
 	}
 	if s.Rows != nil {
@@ -436,63 +431,46 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 	if s.matchesEveryAnswer() && !s.HasError && s.Eventually == 0 && s.Consistently == 0 {
 		p.mistake(field(n, "expect"), "%s", matchesEverything)
 	}
-	switch s.Verb.Name {
-	case "webhook":
-		if s.hasChecks() || s.As != "" {
-			p.mistake(n, "no request is made to change a webhook: there is no answer to name or to compare")
-		}
-	case "absent", "log", "advance", "settle", "fault", "compact":
+	switch s.Verb.answer {
+	case noAnswer:
 		if s.hasChecks() || s.As != "" {
 			p.mistake(n, "%s has no answer to name or to compare", s.Verb.Name)
 		}
-	case "count", "events":
+	case numberAnswer, listAnswer:
 		if !s.HasWant && s.That == nil && !s.HasError && s.As == "" {
 			p.mistake(n, "%s can never fail like this: it needs expect or that", s.Verb.Name)
 		}
 		p.checkAnswerType(field(n, "expect"), s)
 		for _, c := range s.That {
-			if s.Verb.Name == "count" && c.isCountOfAny() {
+			if s.Verb.answer == numberAnswer && c.isCountOfAny() {
 				p.mistakeAt(c.Pos, "%s can never fail: a number of objects is never less than 0", c.Text)
 			}
 		}
-	case "patch":
-		if s.PatchType == "" || s.Body == nil {
-			p.mistake(n, "a patch needs type and body")
-		}
-	case "watch":
-		events, ok := s.Want.([]any)
-		if !ok && !s.HasError {
-			p.mistake(n, "a watch needs expect, with a list of events")
-		}
-		s.Events = len(events)
+	}
+	if s.Verb.check != nil {
+		s.Verb.check(p, n, s)
 	}
 }
 
-// answersObject reports whether the answer to the step, if it succeeds, is an object, or a list that is one, too.
+// answersObject reports whether the answer to the step, if it succeeds, is an object, or a list object.
 func (s *Step) answersObject() bool {
-	switch s.Verb.Name {
-	case "create", "get", "list", "update", "patch", "apply", "scale", "status":
-		return s.Argument["path"] == nil && s.To["path"] == nil && (s.Subresource == "" || s.Subresource == "status") && s.Options == nil && s.Headers == nil
-	}
-	return false
+	return s.Verb.answer == objectAnswer && s.Argument["path"] == nil && s.To["path"] == nil &&
+		(s.Subresource == "" || s.Subresource == "status") && s.Options == nil && s.Headers == nil
 }
 
 // checkAnswerType finds an expectation that can never come true, because the answer to the step has another type.
 func (p *parser) checkAnswerType(n *yaml.Node, s *Step) {
+	var possible bool
 	switch s.Want.(type) {
 	case string, bool, map[string]any:
-		if s.Verb.Name == "count" {
-			p.mistake(n, "the answer to count is a number")
-		} else {
-			p.mistake(n, "the answer to %s is a list", s.Verb.Name)
-		}
 	case []any:
-		if s.Verb.Name == "count" {
-			p.mistake(n, "the answer to count is a number")
-		}
+		possible = s.Verb.answer == listAnswer
 	case int64, float64:
-		if s.Verb.Name != "count" {
-			p.mistake(n, "the answer to %s is a list", s.Verb.Name)
-		}
+		possible = s.Verb.answer == numberAnswer
+	default: // nothing, or a mark
+		possible = true
+	}
+	if !possible {
+		p.mistake(n, "the answer to %s is a %s", s.Verb.Name, map[answerType]string{listAnswer: "list", numberAnswer: "number"}[s.Verb.answer])
 	}
 }

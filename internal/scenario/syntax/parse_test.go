@@ -204,7 +204,7 @@ func TestMistakes(t *testing.T) {
 		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
 			`f.yaml:7: a webhook has one of response, body, and silent`}},
 		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
-			`f.yaml:7: no request is made to change a webhook: there is no answer to name or to compare`}},
+			`f.yaml:7: webhook has no answer to name or to compare`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
 			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,
@@ -213,7 +213,7 @@ func TestMistakes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
 			var got []string
-			for _, mistake := range Parse("f.yaml", []byte(test.text)).Mistakes {
+			for _, mistake := range Parse("f.yaml", []byte(test.text)).mistakes {
 				got = append(got, column.ReplaceAllString(mistake.Error(), "$1: "))
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
@@ -258,8 +258,8 @@ steps:
     kind: L
 `
 	f := Parse("f.yaml", []byte(text))
-	if len(f.Mistakes) > 0 {
-		t.Fatal(JoinMistakes(f.Mistakes))
+	if len(f.mistakes) > 0 {
+		t.Fatal(f.Err())
 	}
 	spec := map[string]any{
 		"string": "1", "int": int64(1), "hex": int64(16), "big": 18446744073709551616.0, "float": 1.5, "bool": true,

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -35,43 +34,37 @@ type Request struct {
 // parser and the manual read the table of these fields, as they do that of the verbs.
 type RequestField struct {
 	Name, Notation string
-	// verbs are the verbs that it may be combined with, separated by spaces.
-	verbs string
-	Doc   string
-	parse func(*parser, *yaml.Node, *Request)
+	Doc            string
+	parse          func(*parser, *yaml.Node, *Request)
 }
 
 var RequestFields = []*RequestField{
-	{"subresource", "NAME", "get update patch apply",
+	{"subresource", "NAME",
 		"the request goes to this subresource of the object.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Subresource = p.text(n) }},
-	{"options", "{fieldManager, force, ...}", "create get list watch update patch apply delete deletecollection scale status absent count",
+	{"options", "{fieldManager, force, ...}",
 		"options of the request, as Kubernetes names them; they are its query.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Options = p.options(n) }},
-	{"type", "json, merge or strategic", "patch",
+	{"type", "json, merge or strategic",
 		"which type of patch the body is.",
 		func(p *parser, n *yaml.Node, r *Request) { r.PatchType = p.oneOf(n, PatchTypes) }},
-	{"body", "VALUE", "create update patch apply delete deletecollection evict",
+	{"body", "VALUE",
 		"what is sent: a patch, or the DeleteOptions of a delete. A string is sent as it is, also in place of a" +
 			" manifest; anything else is sent as JSON.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Body = p.tree(n, manifestMarks) }},
-	{"to", "{apiVersion, kind, namespace, name} or {path}", "create update apply",
+	{"to", "{apiVersion, kind, namespace, name} or {path}",
 		"where the manifest goes, if that is not where its own apiVersion, kind and name say.",
 		func(p *parser, n *yaml.Node, r *Request) { r.To = objectReference.parse(p, n) }},
-	{"headers", "{NAME: VALUE}", "create get list update patch apply delete deletecollection",
+	{"headers", "{NAME: VALUE}",
 		"headers of the request, in place of those that the runner sends.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Headers = p.texts(n, "the headers") }},
 	asUser,
-	{"eventually", "DURATION", "get list absent count events",
+	{"eventually", "DURATION",
 		"the expectation need not be true at once, but has to become true in that time, such as 30s.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Eventually = p.duration(n) }},
-	{"consistently", "DURATION", "get list absent count events",
+	{"consistently", "DURATION",
 		"the expectation is true at once, and stays true for that time. Beside a get without an expectation both speak of the object being there.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Consistently = p.duration(n) }},
-}
-
-func (b *RequestField) AllowedWith(verb string) bool {
-	return slices.Contains(strings.Fields(b.verbs), verb)
 }
 
 // QueryOptions are the query parameters of the Kubernetes API. With them a typo is found

@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -83,19 +82,12 @@ type ClusterOptions struct {
 	Alone bool
 	// Fakecluster says that the scenario is about what only a fakecluster does.
 	Fakecluster bool
-	// Groups are the groups of the definitions and APIServices that the scenario makes. Play sets
-	// them.
-	Groups []string
-	// Services are the services that webhooks refer to. Play makes them from the
-	// "webhooks:" part of the scenario; what the caller sets is replaced.
-	Services []Service
 }
 
-// Service is a handler that the cluster calls over TLS when a webhook refers to the service.
+// Service is the service that a webhook is behind.
 type Service struct {
 	Namespace, Name string
 	Port            int
-	Handler         http.Handler
 }
 
 // Position is a place in a file. Every message begins with one.

@@ -17,7 +17,7 @@ type User struct {
 
 // asUser is the field that says who makes a request.
 var asUser = &RequestField{
-	"as", "{user, groups}, {serviceAccount} or {token}", "create get list watch update patch apply delete deletecollection scale status finalize evict absent count events",
+	"as", "{user, groups}, {serviceAccount} or {token}",
 	"who makes the request: a user of any name, a member of the groups; a service account, written NAMESPACE/NAME; or" +
 		" whoever bears the token. Without it the administrator of the cluster does, who may do everything.",
 	func(p *parser, n *yaml.Node, r *Request) { r.By = p.user(n) },

@@ -1,8 +1,8 @@
-// Package scenarios plays scenario files. A scenario is written in YAML: it sends requests
-// to a Kubernetes API server and says what the answers must be. Each scenario gets a
-// cluster of its own, in this process, and the cluster has the same seed every time.
+// Package scenarios plays scenario files. A scenario is a YAML file that sends requests to a
+// Kubernetes API server and states the expected answers. Each scenario gets its own cluster in
+// this process. The seed of the clusters is always the same.
 //
-// In a Go test, with or without a controller beside each scenario:
+// In a Go test, with or without a controller that runs beside each scenario:
 //
 //	func TestScenarios(t *testing.T) { scenarios.Run(t, "testdata/scenarios") }
 //
@@ -15,14 +15,14 @@
 //	fakecluster new scenario testdata/scenarios/first.yaml
 //	fakecluster run --crds config/crd testdata/scenarios
 //
-// The definitions of an operator are in every cluster from the start: by WithOptions in a test, and by
-// the flags --crds and --manifests in a shell. Or they stand in the setup of each scenario, as below;
-// then no option may bring them too, for a name is taken once.
+// WithOptions in a test, and the flags --crds and --manifests in a shell, install the definitions of
+// an operator in every cluster from the start. Alternatively, the setup of each scenario creates
+// them, as below. Do not do both: the second creation of the same name fails.
 //
 // # A scenario
 //
-// This scenario creates a definition and an object, and reads the object back. Then it
-// tries to create a second object with the same name, which the server refuses:
+// This scenario creates a definition and an object, and reads the object. Then it tries to create a
+// second object with the same name, which the server rejects:
 //
 //	scenario: A name is taken once
 //	setup:
@@ -48,37 +48,34 @@
 //
 // The fields of a scenario:
 //
-//   - scenario: its name, a sentence that says which rule the scenario proves.
-//   - cases: a table, for a scenario that is played several times with other values.
-//   - cluster: how its cluster differs from the usual one. It may be left out. Its fields:
-//     controllers: [NAME, ...] says which controllers of kube-controller-manager act, by
-//     the names that its flag --controllers knows them by, and [] that none does;
-//     withAdmissionPlugins: [NAME, ...] and withoutAdmissionPlugins: [NAME, ...] turn
-//     admission plugins of kube-apiserver on and off, by the names that its flags know them by;
-//     runtimeConfig: ["resource.k8s.io/v1beta2=true", ...] serves versions that are off by
-//     default, worded as its flag;
-//     legacyAPIs: true serves definitions and policies in v1beta1, too;
-//     withoutNamespaceLifecycle: true lets objects live in namespaces that do not
-//     exist; alone: true says that the scenario is about all that is in a cluster, such as what
-//     it begins with, so that one that runs already will not do; fakecluster: true says that it
-//     is about what only a fakecluster does, such as what it says where a real server would call
-//     a kubelet.
+//   - scenario: its name, a sentence that states the rule that the scenario proves.
+//   - cases: a table, for a scenario that is played several times with different values.
+//   - cluster: options of its cluster; optional. Its fields: controllers: [NAME, ...] lists the
+//     controllers of kube-controller-manager that run, by their names in its flag --controllers; []
+//     runs none. withAdmissionPlugins: [NAME, ...] and withoutAdmissionPlugins: [NAME, ...] enable and
+//     disable admission plugins of kube-apiserver, by their names in its flags. runtimeConfig:
+//     ["resource.k8s.io/v1beta2=true", ...] serves versions that are off by default, in the syntax
+//     of the flag. legacyAPIs: true also serves definitions and policies in v1beta1.
+//     withoutNamespaceLifecycle: true allows objects in namespaces that do not exist. alone: true
+//     marks a scenario that concerns everything in a cluster, such as its initial objects, and so
+//     cannot be played on an existing cluster. fakecluster: true marks a scenario that tests
+//     behavior of fakecluster alone, such as its response where a real server calls a kubelet.
 //   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. If the server
-//     refuses one, the scenario fails. A shared setup or a step may stand in the list, too.
-//   - steps: a list of steps, played in order. The first step that does not go as expected
-//     ends the scenario, which has failed then.
+//     rejects one, the scenario fails. The list may also contain shared setups and steps.
+//   - steps: a list of steps, played in order. The scenario ends and fails at the first step
+//     whose answer is not as expected.
 //
-// A file holds one scenario, or several separated by "---", each with a cluster of
-// its own. Fields and steps that are not in this manual are mistakes. The runner reports
-// them with file, line and column before it plays anything, as well as expressions that are
-// not CEL, names that are used before they are captured, and expectations that can never fail.
+// A file contains one scenario, or several separated by "---", each with its own cluster. Fields
+// and steps that are not in this manual are mistakes. Before it plays anything, the runner reports
+// them with file, line and column. It also reports expressions that are not valid CEL, names that
+// are used before they are captured, and expectations that can never fail.
 //
 // # Cases
 //
 // A table plays one scenario several times. Each case is a mapping of parameters to values,
-// one of which is its name. !from case.PARAMETER stands for the value, and in expressions the
-// variable case has all of them:
+// one of which is its name. !from case.PARAMETER is replaced by the value; in expressions the
+// variable case has all values:
 //
 //	scenario: The replicas of a Deployment are not negative
 //	cases:
@@ -96,23 +93,24 @@
 //	      template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}
 //	  error: !from case.error
 //
-// Each case is played on a cluster of its own: a fork of one on which the setup has been played,
-// as far as the setup is the same for all cases. If the parameter in error is !absent, the
-// request must succeed; then expect counts, which may stand beside such an error. In expect and
-// code !absent expects nothing. Each case has every parameter that the scenario refers to, and no
-// other.
+// Each case is played on its own cluster. The steps of the setup that are the same for all cases
+// are played once, and the cluster of each case is a fork of the result. If the parameter in error
+// is !absent, the request must succeed, and expect is compared; only then may a step have both
+// expect and error. In expect and code, !absent means that there is no expectation. Each case must
+// have every parameter that the scenario refers to, and no others.
 //
-// A parameter may stand wherever a value stands in setup and steps, also in place of a whole mapping
-// or list, as in get: !from case.object, fault: !from case.fault, eventually: !from case.limit or that:
-// !from case.conditions. If it is !absent beside a step, the step is without that field: as: !from case.user
-// is the administrator then. What the cluster is like, and the webhooks, are the same for all cases.
+// In setup and steps a parameter may replace any value, including a whole mapping or list, as in
+// get: !from case.object, fault: !from case.fault, eventually: !from case.limit or that:
+// !from case.conditions. If the parameter of a step's field is !absent, the step does not have that
+// field: with as: !from case.user, the administrator makes the request. The cluster and the
+// webhooks are the same for all cases.
 //
 // # Shared setups
 //
-// A setup that several scenarios begin with stands in a file of its own, with its parameters and
-// what they are by default, or !present if they have to be given. In it !from with.PARAMETER
-// stands for a value, and expressions have the variable with. It sees no names but its own. The
-// file deployment.yaml:
+// A setup that several scenarios share is a file of its own. It declares its parameters with their
+// default values, or with !present if the parameter is required. In the file, !from with.PARAMETER is
+// replaced by the value, and expressions have the variable with. Names of the scenario are not visible
+// in it. The file deployment.yaml:
 //
 //	parameters: {name: !present , replicas: 2}
 //	setup:
@@ -126,7 +124,7 @@
 //	      metadata: {labels: {app: !from with.name }}
 //	      spec: {containers: [{name: web, image: nginx}]}
 //
-// This uses it twice. A step in a setup prepares what no manifest can, such as a status:
+// This uses it twice. A step in a setup prepares what a manifest cannot, such as a status:
 //
 //	setup:
 //	- {use: deployment.yaml, with: {name: web}}
@@ -135,14 +133,14 @@
 //
 // # Manifests
 //
-// A manifest stands where it is used, or in a file. Then {file: PATH} stands in its place,
-// with a path relative to the scenario's file. In a setup the file may hold several
-// documents. To use a manifest twice, write it once and give it a YAML anchor, as above.
-// <<: *crontab merges it into another manifest.
+// Write a manifest in place, or in a file and {file: PATH} in place of the manifest. The path is
+// relative to the scenario's file. In a setup the file may contain several documents. To use a
+// manifest twice, write it once with a YAML anchor, as above. <<: *crontab merges it into another
+// manifest.
 //
-// A manifest from a file may be changed where it is used: set names paths in it and the
-// values to put there. A path consists of fields, or indices of lists from 0, with dots
-// between them. If a mapping on the way does not exist, set makes it.
+// set changes a manifest from a file: it maps paths in the manifest to new values. A path
+// consists of field names, or list indices from 0, separated by dots. set creates mappings on the
+// path that do not exist.
 //
 //	setup:
 //	- file: crontab-crd.yaml
@@ -150,92 +148,95 @@
 //	    spec.names.shortNames: !absent
 //	    spec.versions.0.schema.openAPIV3Schema.properties.spec.required: [cronSpec]
 //
-// The runner sends a manifest as it is written. It makes the path of the request from
-// apiVersion, kind and metadata, and asks the server's discovery which resource serves the
-// kind. If the server no longer serves the kind, the runner takes the resource that did. As
-// with kubectl, a namespaced object without a namespace goes to "default". Scalars are read
-// as YAML 1.2: yes and on are strings, true is not.
+// The runner sends a manifest unchanged. It derives the URL of the request from apiVersion, kind and
+// metadata, and looks up the resource of the kind in the server's discovery. If the server no longer
+// serves the kind, the runner uses the resource that it last found. As with kubectl, the default
+// namespace of a namespaced object is "default". Scalars are parsed as YAML 1.2: yes and on are strings,
+// true is a boolean.
 //
 // # Steps
 //
-// A step is one request, or concerns a webhook, the time or the log. One of these fields says
-// which step it is:
+// A step is one request, or controls a webhook, the time or the log. Exactly one of these fields
+// selects what the step does:
 //
-//   - create: MANIFEST: sends the manifest as a new object.
-//   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or whatever
-//     the server has at a path.
-//   - list: {apiVersion, kind, namespace} or {path}: reads all objects of a kind: those
-//     of one namespace, or without namespace those of all.
-//   - watch: {apiVersion, kind, namespace} or {path}: reads events of what list reads,
-//     as many as expect has, and no further. It begins where the option resourceVersion
-//     says.
-//   - update: MANIFEST: sends the manifest in place of the object of its name, under the
-//     resourceVersion that the manifest says; if it says nothing about that, under the
-//     current one; and under none with resourceVersion: !absent.
-//   - patch: {apiVersion, kind, namespace, name} or {path}: changes one object as the
-//     body says; type says which type of patch it is.
-//   - apply: MANIFEST: sends the manifest as an apply configuration, for server-side
-//     apply. Without the option fieldManager, the manager is scenario.
+//   - create: MANIFEST: creates the object of the manifest.
+//   - get: {apiVersion, kind, namespace, name} or {path}: reads one object, or sends a GET
+//     to any path.
+//   - list: {apiVersion, kind, namespace} or {path}: reads all objects of a kind, in one
+//     namespace or, without namespace, in all.
+//   - watch: {apiVersion, kind, namespace} or {path}: reads watch events of the objects
+//     that list would read: as many as expect has. It starts at the option resourceVersion.
+//   - update: MANIFEST: replaces an object with the manifest. If the manifest does not have
+//     a resourceVersion, the runner adds the current one; with resourceVersion: !absent it
+//     sends none.
+//   - patch: {apiVersion, kind, namespace, name} or {path}: patches one object with body;
+//     type is the type of the patch.
+//   - apply: MANIFEST: applies the manifest with server-side apply. The default of the
+//     option fieldManager is scenario.
 //   - delete: {apiVersion, kind, namespace, name} or {path}: deletes one object.
-//   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects
-//     that list reads, with the same options.
-//   - scale: {apiVersion, kind, namespace, name, replicas}: changes how many replicas one
-//     object asks for, by its subresource scale.
-//   - status: MANIFEST: sends the status of the manifest, as a merge patch of the
-//     subresource status: what a controller or a kubelet would write.
-//   - finalize: {apiVersion, kind, namespace, name, finalizer}: takes a finalizer off an
-//     object, as who has put it there does in the end; without finalizer all of them. The
-//     finalizer kubernetes of a namespace goes by its subresource finalize.
-//   - evict: {namespace, name}: evicts a Pod, as kubectl drain does; body has DeleteOptions.
-//   - absent: {apiVersion, kind, namespace, name}: makes sure that one object is not there,
-//     or without name that none is that list would read.
-//   - count: {apiVersion, kind, namespace} or {path}: counts the objects that list reads; the
-//     answer is the number.
-//   - events: {apiVersion, kind, namespace, name}: reads the Events recorded for one object,
-//     the oldest first; the answer is the list of them.
-//   - log: VALUE: writes a line to the log of the scenario, which is shown if it fails.
-//   - advance: DURATION: lets that much virtual time pass, which may be computed.
-//   - settle: {quiet, within}: waits until nothing is left to do: no request is on its way,
-//     all events are delivered, and nothing is written for quiet of virtual time (1s if left
-//     out). It fails if that takes longer than within (10m).
-//   - fault: {verb, resource, subresource, namespace, name, user, userAgent, after, times, probability,
-//     optional, latency, effect}: lets requests of clients go wrong from now on, as fakecluster.Inject does:
-//     those of the scenario itself, too, unless user or userAgent say whose. effect is conflict,
-//     unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of
-//     tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME,
-//     staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. It leaves the first after
-//     requests alone, strikes times of the others at most, and each of them with the probability, such
-//     as 0.5: as the seed of the cluster is always the same, it strikes the same ones in every run. The
-//     scenario fails if the fault has never struck, unless it is optional.
-//   - compact: {}: forgets the history of the cluster, as etcd does every five minutes: older
-//     revisions are answered with 410.
-//   - calls: NAME: reads the calls that a webhook got since the last step that read them.
-//   - webhook: {name, response, ...}: changes how a webhook answers from now on.
+//   - deletecollection: {apiVersion, kind, namespace} or {path}: deletes the objects that
+//     list would read with the same options.
+//   - scale: {apiVersion, kind, namespace, name, replicas}: sets the replicas of one object
+//     through its subresource scale.
+//   - status: MANIFEST: merge-patches the subresource status with the status of the
+//     manifest, as a controller or a kubelet would.
+//   - finalize: {apiVersion, kind, namespace, name, finalizer}: removes a finalizer from an
+//     object, as its owner would; without finalizer it removes all. The finalizer
+//     kubernetes of a namespace is removed through the subresource finalize.
+//   - evict: {namespace, name}: evicts a Pod, as kubectl drain does; body is the
+//     DeleteOptions.
+//   - absent: {apiVersion, kind, namespace, name}: checks that an object does not exist or,
+//     without name, that list would return no objects.
+//   - count: {apiVersion, kind, namespace} or {path}: counts the objects that list would
+//     read; the answer is the number.
+//   - events: {apiVersion, kind, namespace, name}: reads the Events about one object; the
+//     answer is the list of them, oldest first.
+//   - log: VALUE: writes a line to the log of the scenario, which is shown if the scenario
+//     fails.
+//   - advance: DURATION: advances virtual time by the duration, which may be computed.
+//   - settle: {quiet, within}: waits until nothing is left to do: no request is in flight,
+//     all events are delivered, and there are no writes for quiet of virtual time (default
+//     1s). It fails after within (default 10m).
+//   - fault: {verb, resource, subresource, namespace, name, user, userAgent, after, times,
+//     probability, optional, latency, effect}: injects a fault into requests from now on,
+//     as fakecluster.Inject does. The fault affects all clients, including the scenario
+//     itself, unless user or userAgent selects some. effect is conflict, unavailable,
+//     timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of
+//     tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook:
+//     NAME, staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. The fault
+//     skips the first after requests, and affects at most times of the others, each with
+//     the given probability, such as 0.5. Because the seed of the cluster is constant, it
+//     affects the same requests in every run. The scenario fails if the fault never
+//     occurred, unless it is optional.
+//   - compact: {}: discards the history of the cluster, as etcd does every five minutes:
+//     requests for older revisions get 410 Gone.
+//   - calls: NAME: reads the calls that a webhook received since the last calls step.
+//   - webhook: {name, response, ...}: changes the answers of a webhook from now on.
 //
-// A path is the whole path of a request, and may have a query: get: {path:
-// "/apis/stable.example.com/v1/crontabs?limit=1"}. Use it for what has no kind, such as
+// A path is the complete path of a request, and may include a query: get: {path:
+// "/apis/stable.example.com/v1/crontabs?limit=1"}. Use it for endpoints without a kind, such as
 // /version, and for kinds that the server no longer serves.
 //
-// These fields say more about the request:
+// These fields add details to the request:
 //
-//   - subresource: NAME: the request goes to this subresource of the object.
-//   - options: {fieldManager, force, ...}: options of the request, as Kubernetes names
-//     them; they are its query.
-//   - type: json, merge or strategic: which type of patch the body is.
-//   - body: VALUE: what is sent: a patch, or the DeleteOptions of a delete. A string is
-//     sent as it is, also in place of a manifest; anything else is sent as JSON.
-//   - to: {apiVersion, kind, namespace, name} or {path}: where the manifest goes, if
-//     that is not where its own apiVersion, kind and name say.
-//   - headers: {NAME: VALUE}: headers of the request, in place of those that the runner
+//   - subresource: NAME: sends the request to this subresource of the object.
+//   - options: {fieldManager, force, ...}: query parameters of the request, by their
+//     Kubernetes names.
+//   - type: json, merge or strategic: the type of the patch.
+//   - body: VALUE: the body of the request: a patch, or the DeleteOptions of a delete. A
+//     string is sent unchanged, also in place of a manifest; any other value is sent as
+//     JSON.
+//   - to: {apiVersion, kind, namespace, name} or {path}: where to send the manifest, if not
+//     to the object that its apiVersion, kind and name identify.
+//   - headers: {NAME: VALUE}: headers of the request; they replace those that the runner
 //     sends.
-//   - as: {user, groups}, {serviceAccount} or {token}: who makes the request: a user of any
-//     name, a member of the groups; a service account, written NAMESPACE/NAME; or whoever
-//     bears the token. Without it the administrator of the cluster does, who may do
-//     everything.
-//   - eventually: DURATION: the expectation need not be true at once, but has to become true
-//     in that time, such as 30s.
-//   - consistently: DURATION: the expectation is true at once, and stays true for that time.
-//     Beside a get without an expectation both speak of the object being there.
+//   - as: {user, groups}, {serviceAccount} or {token}: the user of the request: any user
+//     name with groups, a service account as NAMESPACE/NAME, or the user of a token. The
+//     default is the administrator of the cluster, who may do everything.
+//   - eventually: DURATION: the expectation must become true within this time, such as 30s.
+//   - consistently: DURATION: the expectation must be true at once and stay true for this
+//     time. In a get without an expectation, eventually and consistently require that the
+//     object exists.
 //
 // This patches a status in a dry run, so that the server stores nothing:
 //
@@ -246,41 +247,39 @@
 //	  body: {status: {replicas: 1}}
 //	  options: {dryRun: All, fieldManager: me}
 //
-// What the runner has to find out before the request, such as the resource of a kind, it asks as
-// the administrator.
+// The runner sends its own preparatory requests, such as discovery, as the administrator.
 //
-// These fields name the step and say what its answer must be:
+// These fields name the step and state the expected answer:
 //
-//   - name: a few words about the step, shown if it fails.
-//   - as: a name for the answer, for use in later steps. In a step with as: {user, groups}
+//   - name: a short description of the step, shown if it fails.
+//   - as: a name for the answer, for use in later steps. If as is the user of the step,
 //     the answer has no name.
 //   - expect: fields that the answer must have.
-//   - error: the error that the server must answer. It cannot be combined with expect.
-//   - code: the HTTP status, if it matters which status of success it is.
-//   - warnings: the texts of the warnings, in order; [] means that there are none.
-//   - table: what kubectl get prints, or wide: what it prints with -o wide.
+//   - error: the error that the server must return. It cannot be combined with expect.
+//   - code: the HTTP status, to distinguish success codes.
+//   - warnings: the texts of the warnings, in order; [] requires that there are none.
+//   - table: the output of kubectl get, or wide: the output with -o wide.
 //   - that: conditions that must be true.
 //
-// A step without error must succeed, even if it has no expect. A step with error must fail.
+// A step without error must succeed, even if it does not have expect. A step with error must fail.
 //
 // # Expectations
 //
-// An answer is as expected if it has every field that expect names, with an equal value. It
-// may have other fields. This holds for mappings at any depth. A list must have as many items
-// as the expected one, and each item must be as expected. 1 and 1.0 are the same number. A
-// body that is not JSON is a string.
+// An answer matches expect if it has every field in expect, with an equal value. It may have other
+// fields. This holds for mappings at any depth. A list must have the same number of items as the
+// expected list, and each item must match the expected item at its index. 1 and 1.0 are equal. A body
+// that is not JSON is a string.
 //
-// The fields of error are those of the Status that the server sends: code, reason, message,
-// details, status. An error without a Status, for example at a path that the server does not
-// know, has the fields code, and body with the text.
+// The fields of error are those of the server's Status: code, reason, message, details, status. An
+// error without a Status, for example at a path that the server does not serve, has the fields
+// code, and body with the text.
 //
-// A watch expects a list of events, in order, and reads only as many. It is best to make the
-// changes first and then to watch from a resourceVersion before them: then the step does not
-// have to wait.
+// A watch expects a list of events, in order, and reads only that many. Make the changes first,
+// and then watch from a resourceVersion before them: the step then does not have to wait.
 //
 // A table is a list of rows, and a row is a list of cells. The first row has the names of the
 // columns as kubectl prints them, in capitals. The other rows have the values that the server
-// sends, in which numbers are numbers. The answer to such a step is a Table:
+// sends; numbers are numbers, not text. The answer to such a step is a Table:
 //
 //	steps:
 //	- list: {apiVersion: stable.example.com/v1, kind: CronTab}
@@ -288,11 +287,11 @@
 //	  - [NAME, SPEC, REPLICAS, AGE]
 //	  - [my-cron, "* * * * *", 1, !present ]
 //
-// Conditions are for all that is not an equality. They are expressions in the Common Expression
+// Conditions express everything except equality. They are expressions in the Common Expression
 // Language (CEL), with its extensions for strings, lists, sets, math, encoders, bindings and
-// optional values. One more function is object.merge(patch): it applies a merge patch to the
-// object. The variable answer is the body of the answer. Each earlier answer with a name (as)
-// is a variable of that name:
+// optional values. One function is added: object.merge(patch) applies a merge patch to the object.
+// The variable answer is the body of the answer. Each earlier answer with a name (as) is a variable
+// of that name:
 //
 //	steps:
 //	- get: {apiVersion: stable.example.com/v1, kind: CronTab, name: my-cron}
@@ -300,18 +299,19 @@
 //	  - answer.metadata.resourceVersion != created.metadata.resourceVersion
 //	  - answer.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
 //
-// Every evaluation has a budget: a million iterations of all, exists, filter, map and the like, and ten million
-// items that functions such as in and distinct go through. An expression that needs more fails, and so does its step.
+// Every evaluation has a budget: one million iterations of all, exists, filter, map and similar
+// macros, and ten million items processed by functions such as in and distinct. If an expression exceeds
+// it, the step fails.
 //
 // # Waiting
 //
-// A scenario need not wait for the server: what follows a write is done when the write is
-// answered. It has to wait for a controller that runs beside it (see [WithController]), and for
-// what happens at a certain time. Beside get, list, count, absent and events, eventually and
-// consistently say for how long. The runner looks at the objects when a watch says that
-// they have changed, and never in between. A get sees every state that an object passes through,
-// unless the watch breaks: then the runner looks again, and watches anew after a pause of at most 30
-// seconds. A failure shows what changed meanwhile, field by field.
+// A scenario does not have to wait for the server: all effects of a write in the server are complete when
+// the write returns. It has to wait for a controller that runs beside it (see [WithController]), and for
+// effects that are due at a certain time. In get, list, count, absent and events steps, eventually and
+// consistently set how long to wait. The runner watches the objects and checks the expectation after each
+// change, never in between. A get checks every state of the object, unless the watch breaks: then the runner
+// reads the object and starts a new watch after a pause of at most 30 seconds. A failure lists the changes
+// during the wait, field by field.
 //
 //	steps:
 //	- get: {apiVersion: apps/v1, kind: Deployment, name: web}
@@ -322,15 +322,15 @@
 //	- absent: {apiVersion: v1, kind: Pod, namespace: default}
 //	  consistently: 10m
 //
-// Such scenarios are played in a bubble of testing/synctest, as are all with a controller. There
-// time is virtual: it begins at midnight on January 1, 2000, and passes only
-// when everything waits, so that an hour takes no time.
+// Scenarios that wait, and all scenarios with a controller, are played in a bubble of testing/synctest,
+// where time is virtual. It starts at midnight on January 1, 2000, and advances only when every
+// goroutine waits, so an hour takes no real time.
 //
 // # Webhooks
 //
-// A webhook is a server with TLS behind a service that only the scenario's cluster can reach.
-// It receives a review (a ConversionReview or an AdmissionReview) and answers with a review of
-// the same kind and version. The scenario says the response in it, as a fixed value or with
+// A webhook is a TLS server behind a service that only the scenario's cluster can reach. It
+// receives a review (a ConversionReview or an AdmissionReview) and answers with a review of the
+// same kind and version. The scenario defines the response in it, as a fixed value or with
 // expressions, marked !cel, over the request of the review:
 //
 //	scenario: Each version has the fields of its schema
@@ -357,61 +357,61 @@
 // The fields of a webhook:
 //
 //   - name: the name of the webhook in steps.
-//   - service: {namespace, name, port, path}: the reference that reaches it. Without port it
-//     is 443, without path the webhook answers at every path. Webhooks may share a service.
+//   - service: {namespace, name, port, path}: the service reference that reaches the webhook. The
+//     default of port is 443. Without path the webhook answers at every path. Webhooks may share a
+//     service.
 //   - response: the response of the review. The runner adds the uid of the request, unless
 //     the response has a uid or !absent there.
-//   - body: what the webhook sends instead of a review: a value, or a text that is sent as it
-//     is.
-//   - code: the HTTP status, 200 if left out.
-//   - headers: {NAME: VALUE}: headers of the answer, in place of those that it has.
+//   - body: replaces the whole review: a value that is sent as JSON, or a string that is sent
+//     unchanged.
+//   - code: the HTTP status; the default is 200.
+//   - headers: {NAME: VALUE}: headers of the answer; they replace the default ones.
 //   - silent: close or hang: the webhook does not answer. It closes the connection, or waits
-//     until its caller gives up: after the timeoutSeconds of an admission webhook, or after 30
+//     until the caller gives up: after the timeoutSeconds of an admission webhook, or after 30
 //     seconds for a conversion.
 //
 // A webhook must have response, body or silent. A webhook step has the name and some of the
-// other fields, which from then on replace all that the webhook had before.
+// other fields; they replace all previous fields of the webhook.
 //
-// A webhook's name is also a variable for !from and conditions, with what a configuration
-// needs: caBundle, which verifies the webhook's certificate, and url, for a configuration
+// The name of a webhook is also a variable for !from and conditions. Its fields are for webhook
+// configurations: caBundle verifies the webhook's certificate, and url is for configurations
 // without a service.
 //
-// The answer to a calls step is the list of the calls, in the order in which they came. Each
-// has its method, its path and query, its headers, and the review. If an expression of the
-// response fails, the step fails in which the call was made.
+// The answer to a calls step is the list of calls, in the order of their arrival. Each has its
+// method, its path with query, its headers, and the review. If an expression in the response
+// fails, the step that caused the call fails.
 //
 // # Marks
 //
-// A YAML tag in the place of a value, called a mark, says what no value can say:
+// A mark is a YAML tag in place of a value:
 //
-//   - !absent: the field is not there. In a manifest: the field is not sent, even if the
-//     runner would have added it.
-//   - !present: the field is there, whatever its value.
+//   - !absent: the field does not exist. In a manifest: the field is not sent, even if the
+//     runner would otherwise add it.
+//   - !present: the field exists, with any value.
 //   - !only: the mapping has these fields and no others, as in spec: !only {replicas: 1}.
 //   - !unordered: the list has these items and no others, in any order.
-//   - !from: the value in the answer to an earlier step, as in
-//     resourceVersion: !from created.metadata.resourceVersion. The first word is the name of
-//     the answer, the others are fields, or indices from 0 of a list.
-//   - !cel: the value of an expression over the earlier answers that have a name, as in
-//     replicas: !cel created.spec.replicas + 1; in what a webhook answers, over the request of
+//   - !from: a value of an earlier answer, as in
+//     resourceVersion: !from created.metadata.resourceVersion. The first part is the name of
+//     the answer; the others are field names, or list indices from 0.
+//   - !cel: the value of an expression over the earlier named answers, as in
+//     replicas: !cel created.spec.replicas + 1; in the response of a webhook, over the request of
 //     the review.
 //
-// An editor may not know the tags. The YAML language server takes them from its setting
+// For editors with the YAML language server, set
 // yaml.customTags: ["!absent", "!present", "!from", "!cel", "!only mapping", "!unordered sequence"].
 //
-// Inside braces YAML wants a space after a tag: {status: !absent }.
+// Inside braces YAML requires a space after a tag: {status: !absent }.
 //
-// Manifests, bodies and options take !absent, !from and !cel, references (apiVersion, kind, ...), advance
-// and users take !from and !cel, responses and bodies of webhooks !absent and !cel, cases all but
-// !cel, and expectations all.
+// Manifests, bodies and options accept !absent, !from and !cel; references (apiVersion, kind, ...), advance
+// and users accept !from and !cel; responses and bodies of webhooks accept !absent and !cel; cases accept all
+// marks except !cel; expectations accept all.
 //
 // # Which files are scenarios
 //
-// A file that is named is read, whatever its name. A folder stands for all files in and below it that end in
-// .yaml or .yml. The runner skips none of them silently. A YAML
-// file with "scenario" or "steps" at the top of a document is a scenario file. Any other file
-// must be one that a scenario of the same run takes manifests from or uses as a shared setup,
-// or it is a mistake.
+// The runner reads every file that is given, whatever its name, and in a folder all files in and below it
+// that end in .yaml or .yml. It does not skip files silently. A YAML file with "scenario" or "steps" at the
+// top level of a document is a scenario file. Any other file must be used by a scenario of the same run, for
+// its manifests or as a shared setup; otherwise it is a mistake.
 //
 // # A cluster that runs already
 //
@@ -439,27 +439,25 @@
 //
 // # Expectations from answers
 //
-// With --update the command rewrites the expectations of scenarios that fail, in their files, to
-// what the cluster has answered. Only what differs changes; comments, order
-// and layout stay. A field that is not there becomes !absent, and what is new each time, such as
-// a uid, becomes !present. A failure says why an expectation cannot be rewritten: it is a condition
-// or computed from another answer, stands in another file or behind an anchor, or is shared by
-// cases that get different answers. Look at the difference before you keep it: the cluster may
-// be wrong, or the controller.
+// With --update the command plays scenarios and rewrites, in their files, the expectations that fail to
+// match the cluster's answers. It changes only what differs; comments, order and layout stay. A field that
+// does not exist becomes !absent, and a value that differs in each run, such as a uid, becomes !present. If an
+// expectation cannot be rewritten, the failure gives the reason: it is a condition or computed from another
+// answer, it is in another file or behind an anchor, or cases that share it get different answers. Review
+// the diff before you keep it: the bug may be in the cluster or in the controller.
 //
 // # A session as a scenario
 //
-// "fakecluster serve --record FILE" writes what kubectl or a program does with the cluster to a new
-// file, when it ends. Watches and discovery are left out, requests say whose
-// they are, values that the server has made are referred to, and expectations have what the server
-// has added to what was sent. It is then played once, and what is answered otherwise becomes !present.
-// A session that becomes longer than 16 MiB of text is not written further, and its file says so.
+// "fakecluster serve --record FILE" records the requests of kubectl or a program. When it ends, it writes
+// them to a new file as a scenario, without watches and discovery. Each request has its user, values that
+// the server generated become references to earlier answers, and expectations have the fields that the
+// server added. The scenario is then played once, and values that differ become !present. The recording
+// stops at 16 MiB of text, and the file has a comment about it.
 //
 // # The log
 //
-// The command writes one timed line for each scenario that passed, on a terminal only if it is
-// asked to. For one that failed it shows
-// the step's file and line, its number, what it did to which object, and the difference
-// between the expected answer and the actual one (-want +got). The last line is
+// The command writes one timed line for each scenario that passed; on a terminal only with -v. For a
+// scenario that failed it shows the file and line of the step, its number, its verb and object, and the
+// difference between the expected and the actual answer (-want +got). The last line is
 // "N passed, N failed".
 package scenarios

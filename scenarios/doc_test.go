@@ -29,8 +29,8 @@ func TestTheManualListsTheSteps(t *testing.T) {
 		from, to string
 		want     []string
 	}{
-		{"A step is one request, or concerns a webhook", "A path is the whole", steps},
-		{"These fields say more about the request", "This patches a status", more},
+		{"A step is one request, or controls a webhook", "A path is the whole", steps},
+		{"These fields add details to the request", "This patches a status", more},
 	} {
 		_, section, _ := strings.Cut(manualText(t), list.from)
 		section, _, _ = strings.Cut(section, list.to)
@@ -44,7 +44,7 @@ func TestTheManualListsTheSteps(t *testing.T) {
 	}
 }
 
-// The scenarios that the manual shows are some that pass.
+// The example scenarios of the manual pass.
 func TestTheManualsExamples(t *testing.T) {
 	examples := regexp.MustCompile(`(?m)^\tscenario:(\t?.*\n)+?\n`).FindAllString(manualText(t), -1)
 	folders := []string{"crontab", "workloads", "versions"}
@@ -64,7 +64,7 @@ func TestTheManualsExamples(t *testing.T) {
 	}
 }
 
-// The shared setup that the manual shows is used as the manual says.
+// The example of a shared setup in the manual works.
 func TestTheManualsSharedSetup(t *testing.T) {
 	shared := regexp.MustCompile(`\n\n\tparameters:(\t?.*\n)+?\n`).FindString(manualText(t))
 	_, use, _ := strings.Cut(manualText(t), "This uses it twice.")
@@ -87,7 +87,7 @@ func TestTheManualsSharedSetup(t *testing.T) {
 	}
 }
 
-// The manual's other examples are steps that can be read.
+// The parser accepts the other examples of the manual.
 func TestTheManualsSnippets(t *testing.T) {
 	snippets := regexp.MustCompile(`\n\n\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
 	if len(snippets) != 4 {

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// RunOption says how [Run] plays scenarios.
+// RunOption is an option of [Run].
 type RunOption func(*runOptions)
 
 type runOptions struct {
@@ -23,23 +23,23 @@ type runOptions struct {
 
 // WithController runs a controller beside each scenario: a manager, with cfg as its
 // configuration, until ctx ends. It is started after the setup, and has a minute to return
-// after ctx has ended. It is a failure if it returns before, or writes without end, which is taken
-// to be the case after 1000 writes within a second of its time.
+// after ctx has ended. The scenario fails if the controller returns before, or if it
+// writes without end, which means 1000 writes within a second of its time.
 //
-// It runs in a bubble of testing/synctest, where everything that waits has to be made in the
+// It runs in a bubble of testing/synctest: create all channels, timers and clients in the
 // function. It must not open sockets: a manager serves no metrics, probes and webhooks, and
-// controller-runtime serves metrics unless it is told not to:
+// controller-runtime serves metrics by default:
 //
 //	ctrl.Options{
 //		Metrics:    metricsserver.Options{BindAddress: "0"},
 //		Controller: config.Controller{SkipNameValidation: new(true)}, // each scenario has a controller of the same name
 //	}
 //
-// A goroutine that waits for a socket stops the time of the bubble. If two looks at it find that, five
-// seconds apart, the test panics with the stack of the goroutine. Nor must the controller
-// elect a leader, because that writes all the time. If anything outside of bubbles has reported
-// errors to client-go before, take the last of utilruntime.ErrorHandlers away in TestMain: it goes
-// by real time, and would sleep for decades in a bubble.
+// A goroutine that waits for a socket stops the time of the bubble. If two checks, five seconds
+// apart, find such a goroutine, the test panics with its stack. The controller must not use leader
+// election, because that writes all the time. If code outside of bubbles has reported errors to
+// client-go before, remove the last of utilruntime.ErrorHandlers in TestMain: it uses real time, and
+// would sleep for decades in a bubble.
 //
 // Default: none.
 func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {
@@ -47,7 +47,7 @@ func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOp
 }
 
 // WithOptions gives the cluster of each scenario more options, such as
-// [fakecluster.WithCRDPaths]. They come after those that the scenario says.
+// [fakecluster.WithCRDPaths]. They come after those of the scenario.
 //
 // Default: none.
 func WithOptions(options ...fakecluster.Option) RunOption {
@@ -58,7 +58,7 @@ func WithOptions(options ...fakecluster.Option) RunOption {
 // those with consistently for more than five minutes.
 //
 // Default: scenarios that wait, and all with WithController, are played in bubbles of
-// testing/synctest, whose time passes when there is nothing else to do.
+// testing/synctest, whose time advances when all goroutines wait.
 func InRealTime() RunOption {
 	return func(o *runOptions) { o.realTime = true }
 }

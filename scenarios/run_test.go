@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// runPattern names a variable that makes TestRunChild play what it says.
+// runPattern is an environment variable with the pattern that TestRunChild plays.
 const runPattern = "SCENARIOS_TEST_RUN"
 
 func TestRunChild(t *testing.T) {
@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 			[]string{"--- PASS: TestRunChild/", "ok.yaml/It_is_well"}},
 		{"one that fails", write("bad.yaml", ok+"---\n"+bad), false,
 			[]string{"--- PASS: TestRunChild/", "--- FAIL: TestRunChild/", "bad.yaml/It_is_ill",
-				"bad.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):"}},
+				"bad.yaml:8: step 1: get /healthz: unexpected answer (-want +got):"}},
 		{"a mistake", write("mistake.yaml", "scenario: x\nsteps: []\n"), false,
 			[]string{"mistake.yaml:1:1: a scenario needs steps"}},
 		{"no match", dir + "/none*.yaml", false,

@@ -60,7 +60,7 @@ spec:
 			"ok    ok.yaml:1: It is well (0.000s)\n1 passed, 0 failed\n", ""},
 		{"one that fails", []string{"run", "both.yaml"}, 1, `ok    both.yaml:1: It is well (0.000s)
 FAIL  both.yaml:6: It is ill (0.000s)
-    both.yaml:8: step 1 (look): get /version: the answer is not the expected one (-want +got):
+    both.yaml:8: step 1 (look): get /version: unexpected answer (-want +got):
           map[string]any{
         - 	"major": "0",
         + 	"major": "1",
@@ -117,8 +117,8 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"", "fakecluster: run: nothing was played:\nbroken.yaml:1: not YAML: did not find expected node content\n"},
 		{"mistakes in several files", []string{"run", "field.yaml", "step.yaml"}, 1,
 			"", "fakecluster: run: nothing was played:\n" +
-				"field.yaml:5:3: unknown field \"expcet\" in a step (known: " + steps + "); did you mean \"expect\"?\n" +
-				"step.yaml:3:3: unknown field \"poke\" in a step (known: " + steps + ")\n"},
+				"field.yaml:5:3: unknown field \"expcet\" in a step (allowed: " + steps + "); did you mean \"expect\"?\n" +
+				"step.yaml:3:3: unknown field \"poke\" in a step (allowed: " + steps + ")\n"},
 		{"an unknown command", []string{"play"}, 2,
 			"", "fakecluster: unknown command \"play\" for \"fakecluster\"\n"},
 		{"help about something unknown", []string{"help", "play"}, 2,
@@ -236,7 +236,7 @@ func TestReport(t *testing.T) {
       <system-out>a &lt;b&gt;&#xA;</system-out>
     </testcase>
     <testcase classname="s.yaml" name="It is ill: one" line="6" time="0">
-      <failure message="the answer is not the expected one">s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):&#xA;      string(&#xA;    - &#x9;&#34;ill&#34;,&#xA;    + &#x9;&#34;ok&#34;,&#xA;      )</failure>
+      <failure message="unexpected answer">s.yaml:8: step 1: get /healthz: unexpected answer (-want +got):&#xA;      string(&#xA;    - &#x9;&#34;ill&#34;,&#xA;    + &#x9;&#34;ok&#34;,&#xA;      )</failure>
     </testcase>
     <testcase classname="s.yaml" name="It waits" line="11" time="0">
       <skipped message="advance and settle need virtual time"></skipped>
@@ -266,8 +266,8 @@ func TestReport(t *testing.T) {
       "file": "s.yaml",
       "line": 8,
       "step": "step 1",
-      "message": "the answer is not the expected one",
-      "text": "s.yaml:8: step 1: get /healthz: the answer is not the expected one (-want +got):\n      string(\n    - \t\"ill\",\n    + \t\"ok\",\n      )"
+      "message": "unexpected answer",
+      "text": "s.yaml:8: step 1: get /healthz: unexpected answer (-want +got):\n      string(\n    - \t\"ill\",\n    + \t\"ok\",\n      )"
     }
   },
   {

@@ -83,13 +83,12 @@ func update(ctx context.Context, c *Client, r syntax.Request) (target, Answer, e
 		return t, Answer{}, err
 	}
 	if metadata, ok := r.Argument["metadata"].(map[string]any); ok {
-		if _, said := metadata["resourceVersion"]; !said {
+		if _, given := metadata["resourceVersion"]; !given {
 			current, err := c.Send(ctx, Call{Method: http.MethodGet, Path: path})
 			if err != nil {
 				return t, Answer{}, err
 			}
-			// An object that is not there has no version to send: the answer to
-			// the update itself will say so.
+			// If the object does not exist, the update itself returns the error.
 			if object := current.metadata(); !current.IsError() && object != nil {
 				metadata["resourceVersion"] = object["resourceVersion"]
 			}
@@ -135,9 +134,9 @@ func setWebhook(_ context.Context, c *Client, r syntax.Request) (target, Answer,
 	return target{path: w.Name}, done(), nil
 }
 
-// withDefault returns fields with a value for name, if they say nothing about it.
+// withDefault returns fields with a value for name, if they do not have one.
 func withDefault(fields map[string]any, name string, value any) map[string]any {
-	if _, said := fields[name]; said {
+	if _, given := fields[name]; given {
 		return fields
 	}
 	with := map[string]any{name: value}

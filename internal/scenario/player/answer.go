@@ -10,14 +10,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// Answer is what the server sent.
+// Answer is a response of the server.
 type Answer struct {
 	Code int
-	// Body is the decoded JSON, or the text of a body that is none.
+	// Body is the decoded JSON, or the text of a body that is not JSON.
 	Body any
 	// Warnings are the texts of the Warning headers.
 	Warnings []any
-	// redaction is the request, by which it is known what a failure may show of the answer.
+	// redaction is the request; it determines what a failure may show of the answer.
 	redaction redact.Request
 }
 
@@ -38,8 +38,8 @@ func (a Answer) ErrorFields() map[string]any {
 	return map[string]any{"code": int64(a.Code), "body": a.Body}
 }
 
-// WarningsOf are the texts of the warnings that a client sees. What is no warning by the rules of the
-// header is none.
+// WarningsOf are the texts of the warnings that a client sees. It ignores malformed
+// warnings.
 func WarningsOf(header http.Header) []any {
 	texts := []any{}
 	warnings, _ := utilnet.ParseWarningHeaders(header["Warning"])

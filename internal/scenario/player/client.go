@@ -20,17 +20,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// userAgent is what the server knows the scenarios as.
+// userAgent is the User-Agent of the requests of scenarios.
 const userAgent = "scenario"
 
 // Client sends the requests of one scenario. They are plain HTTP, not client-go's
-// typed calls, because a scenario is about what the server really sends: status
-// codes, headers and bodies, before a client has made something else of them.
+// typed calls, because a scenario checks the actual status codes, headers and
+// bodies.
 type Client struct {
 	cluster Backend
 	Base    *url.URL
 	HTTP    *http.Client
-	// kinds is the last that discovery said of each kind.
+	// kinds has the latest result of discovery for each kind.
 	kinds map[kind]metav1.APIResource
 	// webhooks are those of the scenario.
 	webhooks webhooks
@@ -82,7 +82,7 @@ func (c *Client) Send(ctx context.Context, to Call) (Answer, error) {
 	return to.read(response)
 }
 
-// open makes one request. The answer's body is the caller's to read and close.
+// open makes one request. The caller reads and closes the body of the response.
 func (c *Client) open(ctx context.Context, to Call) (*http.Response, error) {
 	var body io.Reader
 	switch tree := to.Body.(type) {
@@ -101,7 +101,7 @@ func (c *Client) open(ctx context.Context, to Call) (*http.Response, error) {
 		return nil, err
 	}
 	if len(to.query) > 0 {
-		// Beside the query that a path may have of its own.
+		// A path may have a query of its own.
 		at.RawQuery = strings.TrimPrefix(at.RawQuery+"&"+to.query.Encode(), "&")
 	}
 	request, err := http.NewRequestWithContext(ctx, to.Method, at.String(), body)
@@ -134,7 +134,7 @@ func (to Call) read(response *http.Response) (Answer, error) {
 	}
 	a.Body = string(data)
 	if object := map[string]any(nil); utiljson.Unmarshal(data, &object) == nil && object != nil {
-		a.Body = object // whatever it is called: the index of OpenAPI comes as text
+		a.Body = object // whatever its media type: the index of OpenAPI is sent as text
 		return a, nil
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
@@ -186,7 +186,7 @@ func (c *Client) collection(ctx context.Context, t *target) (string, error) {
 	group := GroupVersionPath(t.apiVersion)
 	switch {
 	case !resource.Namespaced && t.namespace != "" && !t.ofManifest:
-		return "", fmt.Errorf("a %s is in no namespace, and the reference names one", t.kind)
+		return "", fmt.Errorf("a %s is cluster-scoped, but the reference has a namespace", t.kind)
 	case !resource.Namespaced:
 		t.namespace = ""
 	case t.namespace == "" && !t.all:
@@ -206,7 +206,7 @@ func (c *Client) object(ctx context.Context, t *target, subresource string) (str
 		return path, err
 	}
 	if t.name == "" {
-		return "", fmt.Errorf("the object has no name")
+		return "", fmt.Errorf("the object does not have a name")
 	}
 	path += "/" + url.PathEscape(t.name)
 	if t.subresource = subresource; subresource != "" {
@@ -215,9 +215,8 @@ func (c *Client) object(ctx context.Context, t *target, subresource string) (str
 	return path, nil
 }
 
-// resource asks the server which resource serves a kind. If it serves none now,
-// the one that did is the answer: a request to a resource that has gone is what
-// scenarios about the end of a CustomResourceDefinition are made of.
+// resource returns the resource that serves a kind, by discovery. If the server no longer serves the kind, it
+// returns the last one that did, for scenarios that delete a CustomResourceDefinition.
 func (c *Client) resource(ctx context.Context, k kind) (metav1.APIResource, error) {
 	if resource, ok := c.kinds[k]; ok && isConstant(k.apiVersion) {
 		return resource, nil
@@ -250,7 +249,7 @@ func (c *Client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 	return metav1.APIResource{}, notServed{k, syntax.Suggestion(k.kind, kinds)}
 }
 
-// notServed says that no request could be made, because nothing serves the kind.
+// notServed: no request could be sent, because the server does not serve the kind.
 type notServed struct {
 	kind
 	suggestion string

@@ -10,18 +10,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Inject puts a fault in force.
+// Inject injects a fault.
 func (c inProcess) Inject(f faults.Fault) error { return c.Cluster.Inject(f).Err() }
 
 // seed is the seed of every cluster, so that a scenario sees the same uids and generated names
 // each time.
 const seed = 1
 
-// InProcess is the Starter that Run uses: it makes a cluster in this process, without sockets.
+// InProcess is the Starter of clusters in this process, without sockets.
 func InProcess(options ClusterOptions) (Backend, error) { return inThisProcess(options, nil) }
 
 // InProcessWith is InProcess, with more options for each cluster, such as fakecluster.WithCRDPaths. They come
-// after those that the scenario says.
+// after those of the scenario.
 func InProcessWith(more ...fakecluster.Option) Starter {
 	return func(options ClusterOptions) (Backend, error) { return inThisProcess(options, more) }
 }
@@ -66,10 +66,10 @@ func (c inProcess) Fork() (Backend, error) {
 	return inProcess{fork}, nil
 }
 
-// Backend is what Play needs of a cluster.
+// Backend is the cluster that a scenario is played on.
 type Backend interface {
-	// RESTConfig is for the administrator, ConfigFor for a user who is a member of the groups,
-	// and ServiceAccountConfig for a service account.
+	// RESTConfig is for the administrator, ConfigFor for a user with groups, and ServiceAccountConfig for a
+	// service account.
 	RESTConfig() *rest.Config
 	ConfigFor(user string, groups ...string) *rest.Config
 	ServiceAccountConfig(namespace, name string) *rest.Config
@@ -79,7 +79,7 @@ type Backend interface {
 	ServiceURL(namespace, name string, port int) string
 	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
 	Fork() (Backend, error)
-	// Inject puts a fault in force until Close, and Compact forgets the history.
+	// Inject injects a fault until Close, and Compact discards the history.
 	Inject(faults.Fault) error
 	Compact() error
 	Close() error
@@ -87,7 +87,7 @@ type Backend interface {
 
 // ClusterOptions is what a Starter needs to make the cluster of a scenario.
 type ClusterOptions struct {
-	// ClusterOptions are what the scenario says of its cluster.
+	// ClusterOptions are the options in the scenario.
 	syntax.ClusterOptions
 	// Groups are the groups of the definitions and APIServices that the scenario creates.
 	Groups []string

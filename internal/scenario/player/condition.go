@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// EvaluateCondition says how the condition is not true of an answer, or nothing if it is. A value that is too long
-// for the line has lines of its own.
+// EvaluateCondition returns why the condition is not true of an answer, or nothing if it is true. A value that is too
+// long for the line has lines of its own.
 func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) string {
 	all := map[string]Answer{syntax.AnswerName: a}
 	maps.Copy(all, answers)
@@ -28,7 +28,7 @@ func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) 
 	case value == types.True:
 		return ""
 	}
-	if shown, hides := redactedVariables(all); hides { // the result is known; this is for what is shown
+	if shown, hides := redactedVariables(all); hides { // the evaluation for the message
 		_, details, err = c.Program.Eval(shown)
 		if value = types.False; err != nil {
 			return fmt.Sprintf("%s: %s is false", c.Pos, c.Text)
@@ -52,24 +52,24 @@ const (
 	maxLong  = 2000
 )
 
-// where says what the fields that the condition speaks of are, the short ones and those that are too
-// long for a line.
+// where returns the values of the fields in the condition: the short ones, and those that are too long for a
+// line.
 func where(c syntax.Condition, state interpreter.EvalState) (short, long []string) {
 	var walk func(ast.Expr)
 	walk = func(e ast.Expr) {
 		if path, ok := syntax.PathOf(e); ok {
-			value, known := state.Value(e.ID())
-			if !known || value == nil || types.IsUnknownOrError(value) {
+			value, evaluated := state.Value(e.ID())
+			if !evaluated || value == nil || types.IsUnknownOrError(value) {
 				return
 			}
 			data, err := json.Marshal(value.Value())
 			if err != nil {
 				return
 			}
-			if said := fmt.Sprintf("%s is %s", path, data); len(data) > maxShown {
+			if text := fmt.Sprintf("%s is %s", path, data); len(data) > maxShown {
 				long = appendNew(long, path+" is\n"+indent(inYAML(value.Value())))
 			} else {
-				short = appendNew(short, said)
+				short = appendNew(short, text)
 			}
 			return
 		}

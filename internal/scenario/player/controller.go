@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A Controller runs beside a scenario until ctx ends: a manager with everything that belongs to
-// it. cfg is for the administrator of the scenario's cluster.
+// A Controller runs beside a scenario until ctx ends, typically a manager. cfg is for the administrator of the
+// scenario's cluster.
 type Controller func(ctx context.Context, cfg *rest.Config) error
 
-// The controller writes without end if it makes this many writes within a second.
+// A controller that sends tooMany writes within tooShort is taken to write without end.
 const (
 	tooMany  = 1000
 	tooShort = time.Second
@@ -54,10 +54,10 @@ func startController(ctx context.Context, run Controller, cluster Backend, stop 
 		defer close(r.done)
 		err := withoutPanic(run)(ctx, cfg)
 		if ctx.Err() != nil {
-			return // it was to end, and what it says of that is no failure
+			return // it was stopped, so its error is not a failure
 		}
 		if err == nil {
-			err = errors.New("it returned before the scenario was over")
+			err = errors.New("it returned before the scenario ended")
 		}
 		r.mu.Lock()
 		r.err = err
@@ -68,7 +68,7 @@ func startController(ctx context.Context, run Controller, cluster Backend, stop 
 }
 
 // withoutPanic returns a panic of the controller as its error, so that it is the failure of a scenario.
-// When ctx has ended, nobody looks at the error, and the panic stays one.
+// After ctx has ended the error is ignored, so the panic is not recovered.
 func withoutPanic(run Controller) Controller {
 	return func(ctx context.Context, cfg *rest.Config) (err error) {
 		defer func() {
@@ -83,7 +83,7 @@ func withoutPanic(run Controller) Controller {
 	}
 }
 
-// end ends the controller, and returns when it has returned.
+// end stops the controller, and waits until it returns.
 func (r *controllerRun) end() error {
 	if r == nil {
 		return nil
@@ -99,13 +99,13 @@ func (r *controllerRun) end() error {
 	}
 }
 
-// writeRecorder is the way of the controller's requests to the cluster.
+// writeRecorder is the transport of the controller. It records the writes.
 type writeRecorder struct {
 	of   *controllerRun
 	next http.RoundTripper
 }
 
-// RoundTrip records a write. Of a controller that writes without end it ends the scenario.
+// RoundTrip records a write. It ends the scenario if the controller writes without end.
 func (r *writeRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
 		return r.next.RoundTrip(request)
@@ -166,5 +166,5 @@ func (r *controllerRun) lastWrites() string {
 	if r.total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of its %d writes the last are:\n    %s", r.total, strings.Join(r.writes, "\n    "))
+	return fmt.Sprintf("; the last of its %d writes:\n    %s", r.total, strings.Join(r.writes, "\n    "))
 }

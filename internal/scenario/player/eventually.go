@@ -31,14 +31,14 @@ func (p *playback) await(ctx context.Context, s syntax.Step, answers map[string]
 	seen := &changeLog{began: began, last: map[string]any{}}
 	var a Answer
 	var looked bool
-	var last *Failure // what the expectation lacked when it was looked at last
+	var last *Failure // of the latest check
 	pause := firstPause
 	for {
 		events := seen.events
 		err := p.client.follow(inTime, s, answers, limit, seen, func(event *watchEvent) bool {
 			now, failure := check(inTime, s, p.client, answers, event)
 			if inTime.Err() != nil {
-				return true // what it says is that the time is over
+				return true // the failure is the end of the time
 			}
 			a, last, looked = now, failure, true
 			return (last == nil) == (s.Eventually > 0)
@@ -51,10 +51,10 @@ func (p *playback) await(ctx context.Context, s syntax.Step, answers map[string]
 			return a, nil
 		case over:
 			if last == nil {
-				last = &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: "nothing was seen"}
+				last = &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: "the objects could not be read"}
 			}
 			if seen.watchError != nil {
-				last.Message += fmt.Sprintf("; it could not be watched at the end: %v", seen.watchError)
+				last.Message += fmt.Sprintf("; the watch failed at the end: %v", seen.watchError)
 			}
 			last.Message = fmt.Sprintf("not true after %s: %s", limit, last.Message)
 			last.Meanwhile = seen.String()
@@ -74,13 +74,13 @@ func (p *playback) await(ctx context.Context, s syntax.Step, answers map[string]
 		if p.interrupted.Err() != nil {
 			return Answer{}, &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: ended(p.interrupted)}
 		}
-		// The watch has ended before its time. The next one begins with what is there, after a pause: where
-		// each ends at once, virtual time would not pass otherwise.
+		// The watch has ended early. The next one begins with a list, after a pause: if each watch ended at once,
+		// virtual time would not advance otherwise.
 		if seen.events > events {
 			pause = firstPause
 		}
 		select {
-		case <-inTime.Done(): // with the last look, for nobody watches
+		case <-inTime.Done(): // the last check, because there is no watch
 			a, last = check(ctx, s, p.client, answers, nil)
 			looked = true
 		case <-time.After(pause):
@@ -92,8 +92,8 @@ func (p *playback) await(ctx context.Context, s syntax.Step, answers map[string]
 // longestPauseOfWatches is how long a step waits at most until it watches again.
 const longestPauseOfWatches = 30 * time.Second
 
-// retriableError is why a list or a watch has failed that may work at the next try: the connection broke, or the
-// server had no time, or no longer the history.
+// retriableError is an error of a list or a watch that may succeed at the next try: the connection broke, the
+// server was overloaded, or its history was compacted.
 type retriableError struct{ error }
 
 // failedWith is the error of a GET that was refused with a code.
@@ -123,13 +123,13 @@ func check(ctx context.Context, s syntax.Step, c *Client, answers map[string]Ans
 type watchEvent struct {
 	kind      string // ADDED, MODIFIED or DELETED
 	object    any
-	of        string // what is watched
+	of        string // the watched object or collection
 	redaction redact.Request
 }
 
 // follow calls look once, and then with each change that could alter the answer to the step,
 // until look returns true. It misses no change after the first call. It returns nil when look
-// has returned true, or when the server has ended the watch. seen learns what is there and what changes.
+// has returned true, or when the server has ended the watch. It adds the objects and the changes to seen.
 func (c *Client) follow(ctx context.Context, s syntax.Step, answers map[string]Answer, limit time.Duration, seen *changeLog, look func(*watchEvent) bool) error {
 	t, path, selectors, err := c.watchTarget(ctx, s, answers)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Client) follow(ctx context.Context, s syntax.Step, answers map[string]A
 		kind, _ := event["type"].(string)
 		switch kind {
 		case "ERROR":
-			return nil // the runner looks again at what is there
+			return nil // the caller lists again
 		case "BOOKMARK":
 			continue
 		}
@@ -198,7 +198,7 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// watchTarget returns what a step reads, the path of the collection, and the selectors.
+// watchTarget returns the target of a step, the path of the collection to watch, and the selectors.
 func (c *Client) watchTarget(ctx context.Context, s syntax.Step, answers map[string]Answer) (target, string, url.Values, error) {
 	r, err := resolveRequest(s.Request, answers)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Client) watchTarget(ctx context.Context, s syntax.Step, answers map[str
 	return t, path, selectors, nil
 }
 
-// changeLog is what changed while a step waited.
+// changeLog has the changes while a step waited.
 type changeLog struct {
 	began time.Time
 	last  map[string]any // objects by name
@@ -235,7 +235,7 @@ type changeLog struct {
 	watchError error
 	// events is how many changes there were.
 	events int
-	// redaction is the list, by which it is known what may be shown of the objects.
+	// redaction is the list request; it determines what may be shown of the objects.
 	redaction redact.Request
 	omitted   int // how many of the first lines have been left out
 }
@@ -246,10 +246,10 @@ const maxLines = 30
 func (m *changeLog) add(e watchEvent) {
 	m.events++
 	name := nameOf(e.object)
-	before, known := m.last[name]
+	before, exists := m.last[name]
 	m.last[name] = e.object
 	m.line(fmt.Sprintf("+%s %s %s", time.Since(m.began).Round(time.Millisecond), e.kind, name))
-	if e.kind == "MODIFIED" && known {
+	if e.kind == "MODIFIED" && exists {
 		for _, change := range changes("", m.redaction.ReplaceAnswer(before, redactValue), m.redaction.ReplaceAnswer(e.object, redactValue)) {
 			m.line("    " + change)
 		}
@@ -266,16 +266,16 @@ func (m *changeLog) line(text string) {
 
 func (m *changeLog) String() string {
 	if len(m.lines) == 0 {
-		return "nothing changed meanwhile"
+		return "no changes meanwhile"
 	}
-	text := "what changed meanwhile:"
+	text := "changes meanwhile:"
 	if m.omitted > 0 {
-		text += fmt.Sprintf("\n(%d lines before)", m.omitted)
+		text += fmt.Sprintf("\n(%d earlier lines)", m.omitted)
 	}
 	return text + "\n" + strings.Join(m.lines, "\n")
 }
 
-// changes says, field by field, how a value has changed. It leaves out what changes with every
+// changes describes how a value has changed, field by field. It ignores the fields that change with every
 // write.
 func changes(path string, before, after any) []string {
 	switch path {

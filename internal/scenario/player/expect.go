@@ -6,8 +6,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// evaluate says how an answer differs from the expectation: in a few words, and with a diff if
-// there is one. It returns empty texts if the answer is as expected.
+// evaluate returns how an answer differs from the expectation: a message, and a diff if there is one. Both are
+// empty if the answer is as expected.
 func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (message, difference string) {
 	parts, err := ResolveItems([]any{e.Want, e.Error, e.Code}, answers)
 	if err != nil {
@@ -26,13 +26,13 @@ func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (messag
 	code, ok := e.Code.(int64)
 	switch {
 	case e.HasError && !a.IsError():
-		return fmt.Sprintf("the server answered %s where an error is expected", CodeText(a.Code)), ""
+		return fmt.Sprintf("the server returned %s, but an error is expected", CodeText(a.Code)), ""
 	case !e.HasError && a.IsError():
-		return fmt.Sprintf("the server refused it: %s", a), ""
+		return fmt.Sprintf("the server rejected the request: %s", a), ""
 	case e.Code != nil && !ok:
-		return fmt.Sprintf("code is a number, and not %v", e.Code), ""
+		return fmt.Sprintf("code must be a number, not %v", e.Code), ""
 	case e.Code != nil && int(code) != a.Code:
-		return fmt.Sprintf("the server answered %s where %s is expected", CodeText(a.Code), CodeText(int(code))), ""
+		return fmt.Sprintf("the server returned %s, but %s is expected", CodeText(a.Code), CodeText(int(code))), ""
 	}
 	compare := func(what string, want, got any) bool {
 		resolved, err := Resolve(want, answers)
@@ -41,7 +41,7 @@ func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (messag
 			return false
 		}
 		if difference = Diff(resolved, got); difference != "" {
-			message = fmt.Sprintf("the %s is not the expected one", what)
+			message = fmt.Sprintf("unexpected %s", what)
 		}
 		return message == ""
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// inject puts a fault in force until the end of the scenario.
+// inject injects a fault until the end of the scenario.
 func inject(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	f, _ := r.Argument["fault"].(faults.Fault)
 	return target{}, done(), c.cluster.Inject(f)
 }
 
-// compactHistory forgets the history of the cluster.
+// compactHistory discards the history of the cluster.
 func compactHistory(_ context.Context, c *Client, _ syntax.Request) (target, Answer, error) {
 	return target{}, done(), c.cluster.Compact()
 }

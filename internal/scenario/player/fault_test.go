@@ -8,7 +8,7 @@ import (
 )
 
 // A fault that has never struck fails the scenario, as does one that cannot strike.
-func TestFaultsHaveToStrike(t *testing.T) {
+func TestAFaultThatNeverOccursFailsTheScenario(t *testing.T) {
 	for _, test := range []struct{ fault, want string }{
 		{"{verb: update, resource: configmaps, effect: conflict}", "closing the cluster: "},
 		{"{verb: update, resource: configmaps, effect: conflict, optional: true}", ""},

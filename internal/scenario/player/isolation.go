@@ -7,9 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// On one cluster scenarios can be played at the same time if each of them sees and changes only what is
-// its own: objects in its namespaces, its definitions and their objects. The others are played one
-// after the other.
+// On one cluster scenarios can be played concurrently if each of them sees and changes only its own objects: those
+// in its namespaces, its definitions and their objects. The others are played one after the other.
 
 // isIsolated reports whether a scenario keeps to its own namespaces and definitions.
 func isIsolated(s *syntax.Scenario) bool {
@@ -17,14 +16,14 @@ func isIsolated(s *syntax.Scenario) bool {
 	return !slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return !stepIsIsolated(s, groups) })
 }
 
-// sharedGroups are the groups of Kubernetes whose objects all of a cluster sees.
+// sharedGroups are the groups of Kubernetes whose objects affect the whole cluster.
 var sharedGroups = []string{
 	"admissionregistration.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "flowcontrol.apiserver.k8s.io",
 	"internal.apiserver.k8s.io", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 }
 
-// sharedKinds are the kinds of other groups whose objects all of a cluster sees. A Service has an
-// address that no other has.
+// sharedKinds are the kinds of other groups whose objects affect the whole cluster. A Service has a unique
+// address.
 var sharedKinds = []string{"ClusterRole", "ClusterRoleBinding", "IPAddress", "IngressClass", "Node", "PersistentVolume", "Service", "ServiceCIDR"}
 
 // stepIsIsolated reports whether a step keeps to the namespaces of its scenario, and to the groups that it defines.

@@ -9,7 +9,7 @@ import (
 )
 
 // Scenarios are played together if they keep to their namespaces and definitions.
-func TestApart(t *testing.T) {
+func TestScenariosThatKeepToTheirOwnObjectsAreIsolated(t *testing.T) {
 	definition := "scenario: a\nsetup:\n- {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.com}, spec: {group: example.com}}\nsteps:\n- "
 	for step, want := range map[string]bool{
 		"get: {apiVersion: v1, kind: Pod, name: a}":                                                       true,

@@ -10,8 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Diff says where got is not what want asks for, as (-want +got); it is empty where
-// it is. want is a resolved tree, got a JSON value.
+// Diff returns the difference of got from want as (-want +got); it is empty if got matches. want is a resolved tree, got a JSON value.
 func Diff(want, got any) string {
 	w, g := compared(want, got)
 	w, g = renderRedacted(w), renderRedacted(g)
@@ -21,7 +20,7 @@ func Diff(want, got any) string {
 	return ofLines.ReplaceAllString(text, "${1}string(")
 }
 
-// These are how cmp shows lines, which are texts to whoever reads the difference. It shows one as
+// These are how cmp shows lines, which are texts for the reader of the difference. It shows one as
 // s"...", and two that differ and stand alone in "player.line(...)".
 var (
 	ofLine  = regexp.MustCompile(`(?m)(^[-+ ]\s+|":\s+)s"`)
@@ -29,7 +28,7 @@ var (
 )
 
 // compared returns two JSON values, equal if and only if got is as want asks. They
-// hold what want speaks of and no more, so that their difference shows nothing else:
+// have only the fields in want, so that their difference shows nothing else:
 //
 //   - of a mapping, the fields that want names; of one marked !only, all;
 //   - of a list, every item, each compared to the item in its place, or for one marked

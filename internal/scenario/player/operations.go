@@ -62,7 +62,7 @@ func finalize(ctx context.Context, c *Client, r syntax.Request) (target, Answer,
 	finalizers, _ := metadata["finalizers"].([]any)
 	kept := slices.DeleteFunc(slices.Clone(finalizers), func(f any) bool { return !named || f == which })
 	if len(kept) == len(finalizers) && !(isNamespace && !named) {
-		return t, Answer{}, fmt.Errorf("the object has no such finalizer: it has %s", inOneLine(finalizers))
+		return t, Answer{}, fmt.Errorf("the object does not have the finalizer; it has %s", inOneLine(finalizers))
 	}
 	r.Headers = withDefault(r.Headers, "Content-Type", string(types.MergePatchType))
 	patch := map[string]any{"metadata": map[string]any{"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
@@ -90,7 +90,7 @@ func evict(ctx context.Context, c *Client, r syntax.Request) (target, Answer, er
 	return t, a, err
 }
 
-// presentError says that something is there that should not be.
+// presentError: an object exists that should not.
 type presentError struct{ what string }
 
 func (e presentError) Error() string { return e.what }
@@ -105,7 +105,7 @@ func checkAbsent(ctx context.Context, c *Client, r syntax.Request) (target, Answ
 		case a.IsError():
 			return t, a, nil
 		}
-		return t, a, presentError{"it is there: " + inOneLine(a.redactedBody())}
+		return t, a, presentError{"the object exists: " + inOneLine(a.redactedBody())}
 	}
 	t, a, err := c.toCollection(ctx, r, http.MethodGet, nil)
 	if err != nil || a.IsError() {
@@ -119,7 +119,7 @@ func checkAbsent(ctx context.Context, c *Client, r syntax.Request) (target, Answ
 	for _, item := range items {
 		names = append(names, nameOf(item))
 	}
-	return t, a, presentError{fmt.Sprintf("%d are there: %s", len(items), strings.Join(names, ", "))}
+	return t, a, presentError{fmt.Sprintf("%d objects exist: %s", len(items), strings.Join(names, ", "))}
 }
 
 func count(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {

@@ -26,20 +26,20 @@ type Player struct {
 	// does not end well. Scenarios that wait, and all with a Controller, are played in it. nil: time
 	// is real, and scenarios with advance or settle are skipped.
 	Bubble func(func()) error
-	// Parallel is how many scenarios are played at the same time; 0: as many as there are
-	// processors, or with External 12. With External those are played one after the other, after all
-	// others, that see or change more of the cluster than their own namespaces and definitions.
+	// Parallel is how many scenarios are played concurrently; 0: the number of processors, or 12 with
+	// Remote. With Remote, scenarios that see or change more of the cluster than their own namespaces and
+	// definitions are played one after the other, after all others.
 	Parallel int
-	// Remote says that the clusters of Start are views of one that runs outside of this process,
-	// as those of package remote are. Scenarios that need what it cannot do are skipped.
+	// Remote: the clusters of Start are views of one that runs outside of this process, as those of
+	// package remote are. Scenarios that such a cluster does not support are skipped.
 	Remote bool
-	// Grace is, with External, how long a step may take until its answer is the expected one; 0: 10
-	// seconds. A real cluster does much of what follows a write a little later. So a step with another
-	// answer is played again if that has changed nothing: if it reads, or was refused. A write that
-	// should be refused is sent as a dry run until that is refused.
+	// Grace is, with Remote, how long a step may take until its answer is as expected; 0: 10 seconds. A real
+	// cluster reacts to many writes a little later. So the step is repeated if it changed nothing: if it
+	// reads, or was rejected. A write that should be rejected is sent as a dry run until the dry run is
+	// rejected.
 	Grace time.Duration
 
-	// virtual: this is in a bubble.
+	// virtual: the scenario is played in a bubble.
 	virtual bool
 }
 
@@ -60,8 +60,8 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 	case with.Bubble != nil && (with.Controller != nil || waits(s)):
 		with.virtual = true
 		err := with.Bubble(func() {
-			// A goroutine that waits for what is outside of the bubble would stop its time, so
-			// an interrupt is looked for before each step.
+			// A goroutine that waits for something outside the bubble would stop its time, so
+			// interrupts are checked before each step.
 			result.Failure, result.Log = playScenario(context.WithoutCancel(ctx), s, ctx, with, nil)
 		})
 		if err != nil && result.Failure == nil {
@@ -79,8 +79,8 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 	return result
 }
 
-// errOver ends what still runs when a scenario is over.
-var errOver = errors.New("the scenario is over")
+// errOver is the cause that ends the context of a scenario.
+var errOver = errors.New("the scenario has ended")
 
 func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.Context, with Player, of *sharedCluster) (failed *Failure, log []string) {
 	if interrupted.Err() != nil {
@@ -134,7 +134,7 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 // controllerError is why the controller has ended a scenario.
 type controllerError struct{ error }
 
-// ended says why ctx has ended.
+// ended returns why ctx has ended, for a message.
 func ended(ctx context.Context) string {
 	cause := context.Cause(ctx)
 	if controller := (controllerError{}); errors.As(cause, &controller) {
@@ -150,9 +150,9 @@ type playback struct {
 	frames  frames
 	// virtual: time is that of a bubble.
 	virtual bool
-	// remote: the cluster is outside of this process, and what follows a write may be late.
+	// remote: the cluster is outside of this process and may react late to a write.
 	remote bool
-	// grace is how long a step may take then.
+	// grace is the time limit of a step on a remote cluster.
 	grace time.Duration
 	// interrupted has ended if the whole run has been interrupted.
 	interrupted context.Context
@@ -177,7 +177,7 @@ func begin(_ context.Context, s *syntax.Scenario, start Starter) (*playback, *Fa
 	return p, nil
 }
 
-// newPlayback is the playing of a scenario on a cluster.
+// newPlayback returns a playback of the scenario on a cluster.
 func newPlayback(s *syntax.Scenario, cluster Backend) (*playback, *Failure) {
 	client, err := newClient(cluster)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *playback) play(ctx context.Context, steps []syntax.Step, from, to int, 
 	return nil
 }
 
-// step plays one step, and keeps its answer.
+// step plays one step, and stores its answer.
 func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 	answers, err := p.frames.of(s.Scope)
 	if err != nil {
@@ -274,8 +274,8 @@ type Result struct {
 	Elapsed time.Duration
 	// Failure is nil if the scenario passed, or was skipped.
 	Failure *Failure
-	// Skipped says why the scenario has not been played; empty: it has.
+	// Skipped is why the scenario was not played; empty: it was played.
 	Skipped string
-	// Log is what the scenario has written to its log.
+	// Log has the lines that the scenario wrote to its log.
 	Log []string
 }

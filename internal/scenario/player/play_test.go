@@ -180,18 +180,18 @@ func TestFailuresOfTheCluster(t *testing.T) {
 	}
 }
 
-// A step that takes something wrong from an earlier answer says what.
+// The failure of a step with an invalid value from an earlier answer names the field.
 func TestFailuresOfReferences(t *testing.T) {
 	const all = "- list: {apiVersion: v1, kind: Node}\n  as: all\n"
 	tests := []struct{ rule, steps, want string }{
 		{"a name is a text", "- get: {apiVersion: v1, kind: Node, name: !from all.items }\n",
-			"f.yaml:5: step 2: get Node: name is a text, and not a list"},
+			"f.yaml:5: step 2: get Node: name must be a string, not a list"},
 		{"a namespace is one, too", "- list: {apiVersion: v1, kind: Node, namespace: !cel '1' }\n",
-			"f.yaml:5: step 2: list Node: namespace is a text, and not a number"},
+			"f.yaml:5: step 2: list Node: namespace must be a string, not a number"},
 		{"so is a path", "- get: {path: !from all }\n",
-			"f.yaml:5: step 2: get: path is a text, and not a mapping"},
+			"f.yaml:5: step 2: get: path must be a string, not a mapping"},
 		{"a field that is not there may have another name", "- get: {path: !from all.itms.0 }\n",
-			`f.yaml:5: step 2: get: f.yaml:5: !from all.itms.0: the answer has no "itms" there; did you mean "items"?`},
+			`f.yaml:5: step 2: get: f.yaml:5: !from all.itms.0: the answer does not have "itms" there; did you mean "items"?`},
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestFailuresOfReferences(t *testing.T) {
 	}
 }
 
-func TestTheClusterIsAsTheScenarioSays(t *testing.T) {
+func TestTheClusterHasTheOptionsOfTheScenario(t *testing.T) {
 	const text = "scenario: s\ncluster: {%s}\nsteps:\n- get: {path: /healthz}\n"
 	for _, tt := range []struct {
 		cluster string

@@ -47,8 +47,8 @@ func (with Player) PlayAll(ctx context.Context, scenarios []*syntax.Scenario, re
 	playing.Wait()
 }
 
-// remoteParallelism is how many scenarios are played on a cluster outside of this process at the same
-// time. They wait for it most of the time.
+// remoteParallelism is how many scenarios are played concurrently on a cluster outside of this process. They wait
+// for it most of the time.
 const remoteParallelism = 12
 
 // players is how many scenarios are played at the same time.
@@ -62,7 +62,7 @@ func (with Player) players() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// each calls do with each of the numbers, in their order, and with some at the same time.
+// each calls do with each of the numbers, in order, some of them concurrently.
 func each(numbers []int, concurrently int, do func(int)) {
 	var next atomic.Int64
 	var running sync.WaitGroup

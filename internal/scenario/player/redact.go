@@ -17,10 +17,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// redacted is a value that is compared and not shown, because it is that of a Secret, or may quote one.
+// redacted is a value that is compared but not shown, because it is a value of a Secret, or may quote one.
 type redacted struct {
 	value any
-	show  func(any) string // what is shown of it, or of another value in its place
+	show  func(any) string // returns what is shown in place of a value
 }
 
 func (h redacted) String() string { return h.show(h.value) }
@@ -128,7 +128,8 @@ func (a Answer) textOrRedacted(text string) any {
 	return redacted{text, func(value any) string { return a.redactedText(fmt.Sprint(value)) }}
 }
 
-// redactedText returns what may be shown of a text about the request. Of its message it is what the causes say.
+// redactedText returns what may be shown of a text about the request. Of the message of a Status, it is derived from the
+// causes.
 func (a Answer) redactedText(text string) string {
 	if redact.IsReason(text) {
 		return text

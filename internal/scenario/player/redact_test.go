@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a failure says of a Secret is not what it has.
+// A failure never shows the value of a Secret.
 func TestFailuresHideSecrets(t *testing.T) {
 	const made = `- create: {apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {word: hunter2hunter2}}
   as: made
@@ -17,11 +17,11 @@ func TestFailuresHideSecrets(t *testing.T) {
 	for rule, c := range map[string]struct{ steps, want string }{
 		"a refusal": {
 			"- patch: " + secret + "\n  type: merge\n  body: {data: {word: {is: hunter2}}}\n",
-			`f.yaml:5: step 2: patch secrets default/s: the server refused it: 422 Invalid:  "" is invalid: patch: Invalid value: (hidden: it may contain a secret)`,
+			`f.yaml:5: step 2: patch secrets default/s: the server rejected the request: 422 Invalid:  "" is invalid: patch: Invalid value: (hidden: it may contain a secret)`,
 		},
 		"another error": {
 			"- patch: " + secret + "\n  type: merge\n  body: {data: {word: {is: hunter2}}}\n  error: {message: no}\n",
-			`f.yaml:5: step 2: patch secrets default/s: the error is not the expected one (-want +got):
+			`f.yaml:5: step 2: patch secrets default/s: unexpected error (-want +got):
       map[string]any{
     - 	"message": "(hidden: it may contain a secret)",
     + 	"message": s` + "`" + ` "" is invalid: patch: Invalid value: (hidden: it may contain a secret): json: cannot unmarshal object into Go struct field Secret.data of type []uint8` + "`" + `,
@@ -29,7 +29,7 @@ func TestFailuresHideSecrets(t *testing.T) {
 		},
 		"another value": {
 			"- get: " + secret + "\n  expect: {data: {word: aHVudGVyMw==}, type: Opaque}\n",
-			`f.yaml:5: step 2: get secrets default/s: the answer is not the expected one (-want +got):
+			`f.yaml:5: step 2: get secrets default/s: unexpected answer (-want +got):
       map[string]any{
     - 	"data": map[string]any{"word": "(another secret)"},
     + 	"data": map[string]any{"word": "(a secret)"},
@@ -38,7 +38,7 @@ func TestFailuresHideSecrets(t *testing.T) {
 		},
 		"an item of a list": {
 			"- list: {apiVersion: v1, kind: Secret, namespace: default}\n  expect: {items: [{data: {word: x}}]}\n",
-			`f.yaml:5: step 2: list secrets in default: the answer is not the expected one (-want +got):
+			`f.yaml:5: step 2: list secrets in default: unexpected answer (-want +got):
       map[string]any{
     - 	"items": []any{map[string]any{"data": map[string]any{"word": "(another secret)"}}},
     + 	"items": []any{map[string]any{"data": map[string]any{"word": "(a secret)"}}},
@@ -79,7 +79,7 @@ func TestFailuresHideSecrets(t *testing.T) {
 	}
 }
 
-// What changes while a step waits is told without the values of Secrets.
+// The changes while a step waits are shown without the values of Secrets.
 func TestChangesHideSecrets(t *testing.T) {
 	object := func(word string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"name": "s"}, "data": map[string]any{"word": word}}

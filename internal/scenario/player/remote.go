@@ -8,16 +8,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// unsupportedRemotely says why a scenario cannot be played on a cluster that runs already, or nothing.
+// unsupportedRemotely returns why a scenario cannot be played on a cluster that already runs, or nothing.
 func unsupportedRemotely(s *syntax.Scenario) string {
 	o := s.Cluster
 	switch {
 	case o.Fakecluster:
-		return "the scenario is about what only a fakecluster does"
+		return "the scenario tests behavior of fakecluster alone"
 	case o.Alone:
-		return "the scenario is about all that is in a cluster, and this one has more"
+		return "the scenario concerns everything in a cluster, and this cluster has other objects"
 	case impersonates(s):
-		return "users are impersonated on this cluster, and one of the scenario impersonates another"
+		return "the users of the scenario are impersonated, so they cannot impersonate others"
 	case slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return actionOf(s).inProcess }):
 		return "fault and compact need a cluster in this process"
 	case countsConversions(s):
@@ -25,7 +25,7 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 	case needsVirtualTime(s) != "":
 		return needsVirtualTime(s)
 	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
-		return "this cluster is configured as it is, and the scenario needs another"
+		return "the scenario needs cluster options that this cluster cannot change"
 	}
 	return ""
 }
@@ -39,7 +39,7 @@ func impersonates(s *syntax.Scenario) bool {
 	})
 }
 
-// countsConversions reports whether a scenario looks at the calls of a webhook that converts.
+// countsConversions reports whether a scenario reads the calls of a conversion webhook.
 func countsConversions(s *syntax.Scenario) bool {
 	looks := slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return s.Verb.Name == "calls" })
 	return looks && slices.ContainsFunc(s.All(), func(s syntax.Step) bool {

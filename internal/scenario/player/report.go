@@ -9,23 +9,23 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Failure says what differs from what the scenario expects, and where.
+// Failure is the failure of a scenario: its place, its step and its reason.
 type Failure struct {
 	syntax.Position
 	// Step names the step, for example "step 3 (a stale update)" or "setup 1". It is
 	// empty if the cluster itself failed.
 	Step string
-	// Verb and Object say what the step did to which object.
+	// Verb and Object are the verb of the step and its object.
 	Verb, Object string
-	// Message says what went wrong. Diff is the difference between the expected and the
+	// Message is the reason. Diff is the difference between the expected and the
 	// real answer (-want +got), if there is one.
 	Message, Diff string
-	// Meanwhile says what changed while the step waited, if it waited. Log is what the scenario
-	// has written to its log until then.
+	// Meanwhile lists the changes while the step waited, if it waited. Log has the lines that the scenario
+	// wrote to its log before the failure.
 	Meanwhile string
 	Log       []string
 
-	// Mismatch is the answer that is not as expected, if that is the failure.
+	// Mismatch is the answer that is not as expected, or nil for other failures.
 	Mismatch *Mismatch
 	// skipReason: the cluster cannot play the scenario, for this reason.
 	skipReason string
@@ -33,7 +33,7 @@ type Failure struct {
 	mayHaveChanged bool
 }
 
-// Mismatch is an answer and what it was held to.
+// Mismatch is an answer that is not as expected, with its step.
 type Mismatch struct {
 	Step    syntax.Step
 	Got     Answer
@@ -81,7 +81,7 @@ type Reporter struct {
 	Quiet bool
 	// Verbose shows what scenarios that passed have written to their log.
 	Verbose bool
-	// Progress is how many scenarios there are, for a terminal: one line says how far the run is,
+	// Progress is how many scenarios there are, for a terminal: one line shows the progress,
 	// in place of the lines that Quiet leaves out. 0: no such line.
 	Progress int
 

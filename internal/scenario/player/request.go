@@ -47,7 +47,7 @@ func resolveRequest(r syntax.Request, answers map[string]Answer) (syntax.Request
 	return r, err
 }
 
-// manifestTarget returns where the manifest of r goes.
+// manifestTarget returns the target that the manifest of r is sent to.
 func manifestTarget(r syntax.Request) target {
 	if r.To != nil {
 		return targetOfReference(r.To)

@@ -76,7 +76,7 @@ func Resolve(tree any, answers map[string]Answer) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Resolve(value, answers) // what a case says may refer to an answer
+		return Resolve(value, answers) // a parameter of a case may refer to an answer
 	case syntax.Computed:
 		return valueOf(t, answers)
 	default:
@@ -121,7 +121,7 @@ func lookup(f syntax.From, value any) (any, error) {
 		}
 		if !found {
 			fields, _ := inside.(map[string]any)
-			return nil, fmt.Errorf("%s: %s: the answer has no %q there%s", f.Pos, f, key, syntax.Suggestion(key, syntax.SortedFields(fields)))
+			return nil, fmt.Errorf("%s: %s: the answer does not have %q there%s", f.Pos, f, key, syntax.Suggestion(key, syntax.SortedFields(fields)))
 		}
 	}
 	return value, nil
@@ -159,8 +159,7 @@ func plain(tree any) any {
 	}
 }
 
-// placeholder stands for a value that is not known. Its type keeps it from equalling
-// a string.
+// placeholder represents any value. Its type makes it differ from every string.
 type placeholder string
 
 // String makes go-cmp show it as s"!present".

@@ -7,13 +7,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// On a cluster outside of this process much follows a write a little later: a definition is served, a
-// role counts, a document is published. So a step whose answer is not the expected one is played again
-// for a while, if playing it has changed nothing: if it reads, or if the server has refused it. A write
-// that should be refused is tried as a dry run first, so that it does not happen too early.
+// A cluster outside of this process reacts to some writes a little later: it serves a definition, enforces a
+// role, publishes a document. So a step whose answer is not as expected is repeated for a while, if it changed
+// nothing: if it reads, or if the server rejected it. A write that should be rejected is first tried as a dry
+// run, so that it does not happen too early.
 // The webhooks forget the calls of tries.
 
-// defaultGrace is how long that while is, unless the player says otherwise.
+// defaultGrace is the default of Player.Grace.
 const defaultGrace = 10 * time.Second
 
 // The first and the longest pause between two tries.

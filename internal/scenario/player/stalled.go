@@ -11,16 +11,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// A goroutine that waits for a socket stops the time of its bubble for good, and with it the test: until go
-// test gives up, ten minutes later, with the stacks of everything. The usual one is the server of a manager's
-// metrics. So the bubble of a controller is looked at from outside.
+// A goroutine that waits for a socket stops the time of its bubble, and with it the test: go test times out ten
+// minutes later, with the stacks of all goroutines. The usual cause is the metrics server of
+// a manager. So the bubble of a controller is checked from outside.
 
-// StallCheckPeriod is the real time between two looks at a bubble. Tests that take less are not looked at.
+// StallCheckPeriod is the real time between two checks of a bubble. Shorter tests are not checked.
 const StallCheckPeriod = 5 * time.Second
 
 // PlaySupervised calls play, which plays a scenario with its bubble, and calls stuck if the time of the bubble
-// stands still meanwhile: two looks in a row find the same goroutine waiting in the same place for what is
-// outside, and none that runs. It returns when play has returned.
+// does not advance: two checks in a row find the same goroutine waiting in the same place for something
+// outside the bubble, and none that runs. It returns when play has returned.
 func PlaySupervised(with Player, period time.Duration, stuck func(stack string), play func(Player) Result) Result {
 	if with.Bubble == nil || with.Controller == nil {
 		return play(with)
@@ -65,14 +65,14 @@ func PlaySupervised(with Player, period time.Duration, stuck func(stack string),
 	return play(with)
 }
 
-// blockedGoroutine is a goroutine of a bubble that waits for what is outside of it. Its stack does not say how long.
+// blockedGoroutine is a goroutine of a bubble that waits for what is outside of it. The stack does not include the duration.
 type blockedGoroutine struct{ goroutine, stack string }
 
 // goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
-// blockedOutside returns a goroutine of a bubble whose waiting keeps its time from passing. There is none as
-// long as another of them runs, helps the garbage collector, or waits for a lock: whoever has the lock runs, perhaps in
+// blockedOutside returns a goroutine of a bubble whose waiting stops the time of the bubble. It returns none if another
+// goroutine of the bubble runs, helps the garbage collector, or waits for a lock: the owner of the lock runs, perhaps in
 // another bubble.
 func blockedOutside(all, bubble string) (found blockedGoroutine) {
 	for stack := range strings.SplitSeq(all, "\n\n") {
@@ -105,9 +105,9 @@ func stacks(all bool) string {
 	}
 }
 
-// StallMessage is what is said of a scenario whose time stands still.
+// StallMessage is the message for a scenario whose time does not advance.
 func StallMessage(s *syntax.Scenario, stack string) string {
-	return fmt.Sprintf("%s: %s: the time of the bubble stands still, because its controller waits for what is outside of it. "+
-		"A manager must not serve metrics, probes or webhooks there: ctrl.Options{Metrics: metricsserver.Options{BindAddress: \"0\"}}. "+
-		"This is what waits:\n\n%s\n", s.Position, s.Title(), stack)
+	return fmt.Sprintf("%s: %s: time in the bubble does not advance, because the controller waits for something outside the bubble. "+
+		"In a bubble a manager must not serve metrics, probes or webhooks: ctrl.Options{Metrics: metricsserver.Options{BindAddress: \"0\"}}. "+
+		"The goroutine that waits:\n\n%s\n", s.Position, s.Title(), stack)
 }

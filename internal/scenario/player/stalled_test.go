@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// A controller that listens on a socket stops the time of its bubble. That is said, and where it listens.
+// A controller that listens on a socket stops the time of its bubble. The message has the stack of the goroutine.
 func TestAControllerThatListens(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestAControllerThatListens(t *testing.T) {
 	if result.Failure != nil {
 		t.Error(result.Failure)
 	}
-	for _, part := range []string{"f.yaml:1: s: the time of the bubble stands still", "[IO wait", "net.(*TCPListener).Accept", "TestAControllerThatListens"} {
+	for _, part := range []string{"f.yaml:1: s: time in the bubble does not advance", "[IO wait", "net.(*TCPListener).Accept", "TestAControllerThatListens"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("it does not say %q: %s", part, said)
 		}
@@ -40,7 +40,7 @@ func TestAControllerThatListens(t *testing.T) {
 }
 
 // What keeps the time of a bubble from passing, in the words of Go's stacks.
-func TestWhatWaitsOutsideOfABubble(t *testing.T) {
+func TestTheGoroutineThatBlocksABubbleIsFound(t *testing.T) {
 	const (
 		socket  = "goroutine 7 [IO wait, 2 minutes, synctest bubble 3]:\nnet.(*TCPListener).Accept()"
 		other   = "goroutine 8 [IO wait, synctest bubble 33]:\nnet.(*TCPListener).Accept()"

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/faults"
-	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // stub is an API server in a page, so that the runner is tested against answers that

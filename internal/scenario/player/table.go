@@ -9,7 +9,7 @@ const tableMediaType = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 // Printed is a Table as kubectl prints it: rows of cells, the first of them the names
 // of the columns. Columns that kubectl prints only with "-o wide" are left out, unless
-// wide. The cells are the values that the server sent. What is no Table stays what it is.
+// wide. The cells are the values that the server sent. A body that is not a Table is returned unchanged.
 func Printed(body any, wide bool) any {
 	table, _ := body.(map[string]any)
 	if table["kind"] != "Table" {

@@ -13,15 +13,15 @@ type target struct {
 	path string
 
 	apiVersion, kind, namespace, name string
-	// all says that no namespace means all namespaces, and not the default one.
+	// all: an empty namespace means all namespaces, not the default one.
 	all bool
-	// ofManifest says that a manifest describes the object.
+	// ofManifest: a manifest describes the object.
 	ofManifest bool
 	// subresource is the name of a subresource of the object, or empty.
 	subresource string
-	// resource is the plural that serves the kind, once that is known.
+	// resource is the plural of the kind, once it has been looked up.
 	resource string
-	// invalid says which field of a reference has a value that is no text, once it is known; empty: none has.
+	// invalid is the message about a field of a reference that is not a string; empty: there is none.
 	invalid string
 }
 
@@ -41,7 +41,7 @@ func targetOfReference(reference map[string]any) target {
 		switch value := reference[field].(type) {
 		case nil, string, syntax.Absent:
 		default:
-			t.invalid = fmt.Sprintf("%s is a text, and not %s", field, typeName(value))
+			t.invalid = fmt.Sprintf("%s must be a string, not %s", field, typeName(value))
 		}
 	}
 	t.path, _ = reference["path"].(string)
@@ -83,7 +83,7 @@ func (t target) String() string {
 	return words
 }
 
-// typeName says what sort of value a text is not.
+// typeName returns the type of a value that is not a string, for messages.
 func typeName(value any) string {
 	switch value.(type) {
 	case map[string]any:

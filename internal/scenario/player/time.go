@@ -12,7 +12,7 @@ import (
 )
 
 // waits reports whether a scenario has steps that wait. Such a scenario is played in virtual
-// time, where there is one.
+// time, if there is a bubble.
 func waits(s *syntax.Scenario) bool {
 	for _, steps := range [][]syntax.Step{s.Setup, s.Steps} {
 		for _, step := range steps {
@@ -27,7 +27,7 @@ func waits(s *syntax.Scenario) bool {
 // longestWatch is how long an expectation may have to stay true in real time.
 const longestWatch = 5 * time.Minute
 
-// needsVirtualTime says why a scenario can be played in virtual time only, or nothing.
+// needsVirtualTime returns why a scenario can be played only in virtual time, or nothing.
 func needsVirtualTime(s *syntax.Scenario) string {
 	for _, step := range slices.Concat(s.Setup, s.Steps) {
 		switch {
@@ -40,7 +40,7 @@ func needsVirtualTime(s *syntax.Scenario) string {
 	return ""
 }
 
-// advance lets time pass, and returns when everything that was due has been done.
+// advance lets virtual time pass, and waits until all goroutines that were due are blocked again.
 func advance(ctx context.Context, _ *Client, r syntax.Request) (target, Answer, error) {
 	d, isDuration := r.Argument["duration"].(time.Duration)
 	if !isDuration {
@@ -84,7 +84,7 @@ func settle(ctx context.Context, c *Client, r syntax.Request) (target, Answer, e
 		case before == after:
 			return target{}, done(), nil
 		case time.Since(began) >= within:
-			return target{}, Answer{}, fmt.Errorf("there are still writes after %s, and never none for %s%s", within, quiet, c.controller.lastWrites())
+			return target{}, Answer{}, fmt.Errorf("there are still writes after %s, without a pause of %s%s", within, quiet, c.controller.lastWrites())
 		}
 	}
 }

@@ -30,7 +30,7 @@ func configOf(u *syntax.User, of Backend) *rest.Config {
 		return of.ServiceAccountConfig(namespace, name)
 	case u.Token != nil:
 		cfg := of.RESTConfig()
-		// Of the administrator's credentials none may be left.
+		// Remove all credentials of the administrator.
 		cfg.BearerToken, cfg.BearerTokenFile, cfg.Username, cfg.Password = fmt.Sprint(u.Token), "", "", ""
 		cfg.CertData, cfg.CertFile, cfg.KeyData, cfg.KeyFile = nil, "", nil, ""
 		cfg.AuthProvider, cfg.ExecProvider = nil, nil

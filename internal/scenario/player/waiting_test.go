@@ -96,15 +96,15 @@ func TestWaiting(t *testing.T) {
 		{"what a controller does comes true", counts(time.Minute, 5), get + "  eventually: 1h\n  expect: {data: {n: '5'}}\n", ""},
 		{"what is true for a moment has been true", counts(0, 500), get + "  eventually: 1h\n  expect: {data: {n: '250'}}\n", ""},
 		{"a number of objects comes true", counts(time.Minute, 5), "- count: {apiVersion: v1, kind: ConfigMap}\n  options: {labelSelector: none}\n  eventually: 1m\n  expect: 1\n",
-			"f.yaml:5: step 1: count configmaps: not true after 1m0s: the answer is not the expected one (-want +got):\n" +
-				"      int64(\n    - \t1,\n    + \t0,\n      )\n    nothing changed meanwhile"},
+			"f.yaml:5: step 1: count configmaps: not true after 1m0s: unexpected answer (-want +got):\n" +
+				"      int64(\n    - \t1,\n    + \t0,\n      )\n    no changes meanwhile"},
 		{"what does not come true shows what changed", counts(20*time.Second, 2), get + "  eventually: 1m\n  expect: {data: {n: '3'}}\n",
-			`f.yaml:5: step 1: get configmaps default/a: not true after 1m0s: the answer is not the expected one (-want +got):
+			`f.yaml:5: step 1: get configmaps default/a: not true after 1m0s: unexpected answer (-want +got):
       map[string]any{
     - 	"data": map[string]any{"n": "3"},
     + 	"data": map[string]any{"n": "2"},
       }
-    what changed meanwhile:
+    changes meanwhile:
     +20s MODIFIED default/a
         data: + {"n":"1"}
     +40s MODIFIED default/a
@@ -112,7 +112,7 @@ func TestWaiting(t *testing.T) {
 		{"what stays true stays true", counts(time.Minute, 5), get + "  consistently: 2h\n  that: ['!has(answer.data) || int(answer.data.n) < 6']\n", ""},
 		{"what ceases to be true shows when", counts(time.Minute, 5), get + "  consistently: 2h\n  that: ['!has(answer.data) || int(answer.data.n) < 2']\n",
 			`f.yaml:5: step 1: get configmaps default/a: no longer true after 2m0s: f.yaml:7: !has(answer.data) || int(answer.data.n) < 2 is false, where answer.data.n is "2"
-    what changed meanwhile:
+    changes meanwhile:
     +1m0s MODIFIED default/a
         data: + {"n":"1"}
     +2m0s MODIFIED default/a
@@ -120,52 +120,52 @@ func TestWaiting(t *testing.T) {
 		{"what is there at once does not stay away", counts(time.Minute, 5), "- absent: {apiVersion: v1, kind: ConfigMap, name: b}\n  consistently: 2h\n", ""},
 		{"what has to be there comes", makes(time.Minute, "b"), "- get: {apiVersion: v1, kind: ConfigMap, name: b}\n  eventually: 1h\n", ""},
 		{"what does not come is not there", nil, "- get: {apiVersion: v1, kind: ConfigMap, name: b}\n  eventually: 1h\n",
-			"f.yaml:5: step 1: get configmaps default/b: not true after 1h0m0s: the server refused it: 404 NotFound: configmaps \"b\" not found\n    nothing changed meanwhile"},
+			"f.yaml:5: step 1: get configmaps default/b: not true after 1h0m0s: the server rejected the request: 404 NotFound: configmaps \"b\" not found\n    no changes meanwhile"},
 		{"a watch that ends each time does not stop the time", counts(time.Minute, 5), watchesEnd + get + "  eventually: 24h\n  expect: {data: {n: '6'}}\n",
-			`f.yaml:6: step 2: get configmaps default/a: not true after 24h0m0s: the answer is not the expected one (-want +got):
+			`f.yaml:6: step 2: get configmaps default/a: not true after 24h0m0s: unexpected answer (-want +got):
       map[string]any{
     - 	"data": map[string]any{"n": "6"},
     + 	"data": map[string]any{"n": "5"},
       }
-    nothing changed meanwhile`},
+    no changes meanwhile`},
 		{"what comes true while the watch is broken is seen at the next look", counts(time.Minute, 5), watchesEnd + get + "  eventually: 24h\n  expect: {data: {n: '5'}}\n", ""},
 		{"what comes true in the last pause is seen", counts(2*time.Second, 1), watchesEnd + get + "  eventually: 2100ms\n  expect: {data: {n: '1'}}\n", ""},
 		{"what ceases to be true in the last pause is seen", counts(2*time.Second, 1), watchesEnd + get + "  consistently: 2100ms\n  expect: {data: !absent }\n",
-			`f.yaml:6: step 2: get configmaps default/a: not true after 2.1s: the answer is not the expected one (-want +got):
+			`f.yaml:6: step 2: get configmaps default/a: not true after 2.1s: unexpected answer (-want +got):
       map[string]any{
     + 	"data": map[string]any{"n": string("1")},
       }
-    nothing changed meanwhile`},
+    no changes meanwhile`},
 		{"a few lists and watches that are refused do no harm", counts(time.Minute, 5),
 			"- fault: {verb: list, resource: configmaps, effect: unavailable, times: 2}\n- fault: {verb: watch, resource: configmaps, effect: {dropWatch: 0}, times: 2}\n" +
 				get + "  eventually: 24h\n  expect: {data: {n: '5'}}\n", ""},
 		{"what could not be watched has not stayed true", nil, "- fault: {verb: list, resource: configmaps, effect: unavailable}\n" +
 			"- absent: {apiVersion: v1, kind: ConfigMap, name: b}\n  consistently: 1h\n",
-			"f.yaml:6: step 2: absent: not true after 1h0m0s: nothing was seen; it could not be watched at the end: " +
-				"GET /api/v1/namespaces/default/configmaps: 503 ServiceUnavailable: apiserver is shutting down\n    nothing changed meanwhile"},
+			"f.yaml:6: step 2: absent: not true after 1h0m0s: the objects could not be read; the watch failed at the end: " +
+				"GET /api/v1/namespaces/default/configmaps: 503 ServiceUnavailable: apiserver is shutting down\n    no changes meanwhile"},
 		{"hours pass at once", counts(time.Hour, 0), "- advance: 48h\n" + get + "  expect: {data: {n: '48'}}\n", ""},
 		{"a controller settles", counts(500*time.Millisecond, 7), "- settle: {}\n" + get + "  expect: {data: {n: '7'}}\n", ""},
 		{"one that writes all the time does not", counts(500*time.Millisecond, 0), "- settle: {within: 2s}\n",
-			`f.yaml:5: step 1: settle: after 2s there are still writes, and never none for 1s; of its 4 writes the last are:
+			`f.yaml:5: step 1: settle: there are still writes after 2s, without a pause of 1s; the last of its 4 writes:
     PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"1"}}
     PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"2"}}
     PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"3"}}
     PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"4"}}`},
 		{"one that writes without end is stopped", counts(0, 0), "- settle: {}\n",
-			"f.yaml:5: step 1: settle: the controller writes without end: 1000 writes within 1s; of its 1000 writes the last are:\n"},
+			"f.yaml:5: step 1: settle: the controller writes without end: 1000 writes within 1s; the last of its 1000 writes:\n"},
 		{"one that fails ends the scenario", func(context.Context, *rest.Config) error { return errors.New("no kind Website") }, "- settle: {}\n",
 			"f.yaml:5: step 1: settle: the controller: no kind Website"},
 		{"one that panics ends the scenario and says where", func(context.Context, *rest.Config) error { panic("no luck") }, "- settle: {}\n",
 			"f.yaml:5: step 1: settle: the controller: panic: no luck\ngoroutine "},
 		{"one that returns ends the scenario", func(context.Context, *rest.Config) error { return nil }, "- settle: {}\n",
-			"f.yaml:5: step 1: settle: the controller: it returned before the scenario was over"},
+			"f.yaml:5: step 1: settle: the controller: it returned before the scenario ended"},
 		{"one that does not return is a failure", func(ctx context.Context, _ *rest.Config) error {
 			<-ctx.Done()
 			time.Sleep(time.Minute + time.Millisecond)
 			return nil
 		}, get, "f.yaml:1: the controller has not returned 1m0s after its context ended"},
 		{"what is in the log is shown", counts(time.Hour, 1), "- log: !cel \"'one ' + 'two'\"\n- log: {a: 1}\n" + get + "  expect: {data: {n: '1'}}\n",
-			`f.yaml:7: step 3: get configmaps default/a: the answer is not the expected one (-want +got):
+			`f.yaml:7: step 3: get configmaps default/a: unexpected answer (-want +got):
       map[string]any{
     - 	"data": map[string]any{"n": string("1")},
       }
@@ -185,7 +185,7 @@ func TestWaiting(t *testing.T) {
 			if result.Failure != nil {
 				got = result.Failure.String()
 			}
-			if (strings.HasSuffix(test.want, "the last are:\n") || strings.HasSuffix(test.want, "goroutine ")) && strings.HasPrefix(got, test.want) {
+			if (strings.HasSuffix(test.want, " writes:\n") || strings.HasSuffix(test.want, "goroutine ")) && strings.HasPrefix(got, test.want) {
 				return // which of the thousand, and the numbers in a stack, do not matter
 			}
 			if d := cmp.Diff(test.want, got); d != "" {

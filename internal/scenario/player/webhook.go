@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// webhook is a stubWebhook in a running scenario.
+// webhook is a webhook in a running scenario.
 type webhook struct {
 	syntax.Webhook
 
@@ -24,7 +24,7 @@ type webhook struct {
 	reply syntax.WebhookReply
 	// calls are the calls that no step has read yet.
 	calls []any
-	// failed is the reason why it could not answer as the scenario says.
+	// failed is why the webhook could not give the answer of the scenario.
 	failed error
 }
 
@@ -87,7 +87,7 @@ func (all webhooks) of(argument map[string]any) *webhook {
 	return all[slices.IndexFunc(all, func(w *webhook) bool { return w.Name == argument["name"] })]
 }
 
-// failure returns the reason why one of them could not answer as the scenario says.
+// failure returns why one of them could not give the answer of the scenario.
 func (all webhooks) failure() error {
 	for _, w := range all {
 		w.mu.Lock()
@@ -107,7 +107,7 @@ func (w *webhook) setReply(to syntax.WebhookReply) {
 	w.reply = to
 }
 
-// checkpoint returns a function that forgets what is called after it.
+// checkpoint returns a function that removes the calls after it.
 func (all webhooks) checkpoint() (forget func()) {
 	counts := make([]int, len(all))
 	for i, w := range all {
@@ -171,7 +171,7 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		fallthrough
 	case syntax.SilentClose:
-		panic(http.ErrAbortHandler) // which closes the connection without a word
+		panic(http.ErrAbortHandler) // closes the connection without a response
 	}
 	media, body, err := replyTo(now, review)
 	if err != nil {
@@ -195,11 +195,11 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 func replyTo(r syntax.WebhookReply, review any) (media string, body []byte, err error) {
 	fields, _ := review.(map[string]any)
 	request := fields["request"]
-	says, err := compute(r.Body, request)
+	answer, err := compute(r.Body, request)
 	if err != nil {
 		return "", nil, err
 	}
-	if text, ok := says.(string); ok {
+	if text, ok := answer.(string); ok {
 		return "text/plain", []byte(text), nil
 	}
 	if r.Response != nil {
@@ -209,13 +209,13 @@ func replyTo(r syntax.WebhookReply, review any) (media string, body []byte, err 
 		}
 		of, ok := response.(map[string]any)
 		if !ok {
-			return "", nil, fmt.Errorf("the response is a mapping, and not %v", response)
+			return "", nil, fmt.Errorf("the response must be a mapping, not %v", response)
 		}
-		asked, _ := request.(map[string]any)
-		says = map[string]any{
-			"apiVersion": fields["apiVersion"], "kind": fields["kind"], "response": withDefault(of, "uid", asked["uid"]),
+		requested, _ := request.(map[string]any)
+		answer = map[string]any{
+			"apiVersion": fields["apiVersion"], "kind": fields["kind"], "response": withDefault(of, "uid", requested["uid"]),
 		}
 	}
-	body, err = json.Marshal(plain(says))
+	body, err = json.Marshal(plain(answer))
 	return "application/json", body, err
 }

@@ -116,7 +116,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Webhooks behind one service are told apart by their paths; where none is, is none.
+// A service selects one of its webhooks by the path of the request, or responds with 404.
 func TestWebhooksShareAService(t *testing.T) {
 	const two = "- {name: v, service: {namespace: d, name: x, path: /v}, body: from v}\n" +
 		"- {name: w, service: {namespace: d, name: x, path: /w}, body: from w}\n"
@@ -177,9 +177,9 @@ func TestFailingExpressions(t *testing.T) {
 	for _, test := range []struct{ says, want string }{
 		{"response: !cel request.nothing", "the webhook w: f.yaml:3: request.nothing: no such key: nothing"},
 		{"body: {x: [!cel request.uid.size() ]}", ""},
-		{"response: !cel request.uid", "the webhook w: the response is a mapping, and not u"},
-		{"response: {x: !cel \"{1: 2}\"}", "the webhook w: f.yaml:3: {1: 2}: the name of a field is a string, and 1 is a int"},
-		{"response: {x: !cel type(1)}", "the webhook w: f.yaml:3: type(1): JSON has no type"},
+		{"response: !cel request.uid", "the webhook w: the response must be a mapping, not u"},
+		{"response: {x: !cel \"{1: 2}\"}", "the webhook w: f.yaml:3: {1: 2}: a field name must be a string, but 1 is a int"},
+		{"response: {x: !cel type(1)}", "the webhook w: f.yaml:3: type(1): JSON does not have the type type"},
 	} {
 		all, response, _, err := received(t, "- {name: w, service: {namespace: d, name: x}, "+test.says+"}\n", "/", conversionReview)
 		if err != nil {

@@ -37,7 +37,7 @@ type Recorder struct {
 	maxSize   int // bytes of the text; 0: maxSession
 }
 
-// Begin says that the session begins. cfg is for an administrator of the cluster.
+// Begin starts the session. cfg is for an administrator of the cluster.
 func (r *Recorder) Begin(cfg *rest.Config) error {
 	base, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
@@ -72,7 +72,7 @@ type exchange struct {
 	warnings     []any
 	secret       bool // the server says that texts about it may contain a secret
 
-	// done says that the exchange is complete, and written that it is to become a step.
+	// done: the exchange is complete. written: it becomes a step.
 	done, recordable bool
 }
 
@@ -374,7 +374,7 @@ func (r *Recorder) userOf(ctx context.Context, authorization string) map[string]
 // recorderAgent is the user agent of the requests that a Recorder makes itself.
 const recorderAgent = "scenario-recorder"
 
-// kindOf asks discovery which kind a resource is of; empty: it is not known.
+// kindOf looks up the kind of a resource in discovery; empty: it is not found.
 func (r *Recorder) kindOf(ctx context.Context, groupVersion, resource string) string {
 	key := groupVersion + "/" + resource
 	r.mu.Lock()

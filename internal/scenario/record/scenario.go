@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// InitialState says what the cluster of a session began with, for the scenario that it becomes.
+// InitialState describes the cluster at the start of a session, for the scenario that is written.
 type InitialState struct {
 	Cluster syntax.ClusterOptions
 	// Files are the manifests that were there, by paths that are relative to the scenario's file.

@@ -16,7 +16,7 @@ import (
 
 // A session with a cluster in process is recorded as one over sockets, in a bubble and with client certificates too: each
 // step says whose it is.
-func TestARecorderKnowsTheUsersHoweverTheyCome(t *testing.T) {
+func TestTheUserOfARequestIsRecorded(t *testing.T) {
 	session := func(t *testing.T, options ...fakecluster.Option) string {
 		var recorder Recorder
 		c := fakecluster.Start(t, append(options, fakecluster.WithSeed(1), fakecluster.WithMiddleware(recorder.Wrap))...)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
-	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
 // NewStarter is a Starter of scenarios on a cluster that runs already, such as a real one. cfg is
@@ -256,7 +255,7 @@ func (c *remoteCluster) request(ctx context.Context, method, path string, body a
 	return response.StatusCode, text, err
 }
 
-// errOutside says what a cluster outside of this process cannot do.
+// errOutside is the error of an operation that a cluster outside of this process does not support.
 var errOutside = errors.New("a cluster outside of this process takes no faults and keeps its history")
 
 // Inject returns an error: the player skips scenarios with faults.

@@ -18,7 +18,7 @@ import (
 )
 
 // Scenarios are played over sockets on one cluster, which is as before when they have ended.
-func TestExternal(t *testing.T) {
+func TestScenariosPassOnARemoteCluster(t *testing.T) {
 	c := fakecluster.Start(t)
 	names := func(resource schema.GroupVersionResource) []string {
 		list, err := c.Dynamic().Resource(resource).List(t.Context(), metav1.ListOptions{})
@@ -66,14 +66,14 @@ func TestExternal(t *testing.T) {
 		t.Errorf("only %d scenarios were played", played)
 	}
 	want := map[string]bool{
-		"the scenario is about what only a fakecluster does":                                                 true,
+		"the scenario tests behavior of fakecluster alone":                                                   true,
 		"a real server also converts for its caches, so the calls of a conversion webhook cannot be counted": true,
 		"advance and settle need virtual time":                                                               true,
 		"fault and compact need a cluster in this process":                                                   true,
 
-		"this cluster is configured as it is, and the scenario needs another":                  true,
-		"users are impersonated on this cluster, and one of the scenario impersonates another": true,
-		"the scenario is about all that is in a cluster, and this one has more":                true,
+		"the scenario needs cluster options that this cluster cannot change":                true,
+		"the users of the scenario are impersonated, so they cannot impersonate others":     true,
+		"the scenario concerns everything in a cluster, and this cluster has other objects": true,
 	}
 	if d := cmp.Diff(want, skipped); d != "" {
 		t.Errorf("skipped (-want +got):\n%s", d)
@@ -142,7 +142,7 @@ func TestCollectionsAndSubresources(t *testing.T) {
 
 // An operator that runs in the cluster has its definitions there. Scenarios meet its kinds, and those
 // that make the definition themselves have a group of their own.
-func TestExternalWithADefinitionOfTheCluster(t *testing.T) {
+func TestADefinitionOfTheRemoteClusterIsVisible(t *testing.T) {
 	const definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, " +
 		"spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, " +
 		"versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {of: {type: string, default: %s}}}}}]}}"

@@ -48,7 +48,7 @@ func (l *lateTransport) RoundTrip(request *http.Request) (*http.Response, error)
 }
 
 // Steps are played again if that changes nothing, and a write that should be refused is tried first.
-func TestPatience(t *testing.T) {
+func TestAStepIsRepeatedUntilItsAnswerIsAsExpected(t *testing.T) {
 	for _, test := range []struct {
 		name, step string
 		what       string
@@ -62,7 +62,7 @@ func TestPatience(t *testing.T) {
 		{"a write that should be refused", "create: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n  error: {code: 409}", "DRY configmaps", 201,
 			[]string{"DRY configmaps", "DRY configmaps", "DRY configmaps"}, ""},
 		{"a write with another answer", "patch: {apiVersion: v1, kind: ConfigMap, name: a}\n  type: merge\n  body: {data: {x: y}}\n  expect: {data: {x: z}}", "PATCH a", 200,
-			[]string{"PATCH a"}, "the answer is not the expected one"},
+			[]string{"PATCH a"}, "unexpected answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := fakecluster.Start(t)

@@ -98,7 +98,7 @@ var policyPath = regexp.MustCompile(`^/apis/admissionregistration\.k8s\.io/[^/]+
 // follows what was written to the marker last, it follows all that was written before.
 type marker struct {
 	kind string // a policy or a configuration of webhooks
-	// behind says that policies were written after the marker.
+	// behind: policies were written after the marker.
 	behind bool
 	count  int
 }

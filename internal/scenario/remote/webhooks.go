@@ -30,7 +30,7 @@ type webhookServers struct {
 	authority *auth.Authority
 	servers   []*http.Server
 	serving   sync.WaitGroup
-	// called says that the API server has called one.
+	// called: the API server has called one.
 	called atomic.Bool
 	at     []*serviceAddress
 }
@@ -91,7 +91,7 @@ func (h *webhookServers) close() error {
 	return errors.Join(failed...)
 }
 
-// toCluster puts the addresses outside in place of those that the scenario says.
+// toCluster replaces the addresses in the scenario by those outside.
 func (h *webhookServers) toCluster(text string) string {
 	if h != nil {
 		for _, a := range h.at {
@@ -101,7 +101,7 @@ func (h *webhookServers) toCluster(text string) string {
 	return text
 }
 
-// toScenario puts the addresses that the scenario says in place of those outside.
+// toScenario replaces the addresses outside by those in the scenario.
 func (h *webhookServers) toScenario(text []byte) []byte {
 	if h != nil {
 		for _, a := range h.at {

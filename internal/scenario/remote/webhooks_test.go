@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 

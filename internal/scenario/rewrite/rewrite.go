@@ -26,7 +26,7 @@ type Rewriter struct {
 	changes []change
 	// inCase says of each change whether it is in the case, which no other case shares.
 	inCase []bool
-	// rejections say what cannot be rewritten.
+	// rejections are the reasons why expectations are not rewritten.
 	rejections []string
 }
 
@@ -58,9 +58,9 @@ func (r *Rewriter) rewrite(a player.Answer) {
 	_, none := refusal.(syntax.Absent)
 	switch refused := e.HasError && !none; {
 	case n.Kind == yaml.AliasNode:
-		r.reject(n, "the step stands elsewhere, too")
+		r.reject(n, "the step is an alias of another value")
 	case r.usePresent && refused != a.IsError():
-		r.reject(n, "the cluster answers otherwise each time: %s", a)
+		r.reject(n, "the answer is different in each run: %s", a)
 		return
 	case refused && !a.IsError():
 		if syntax.IsMark(e.Error) {
@@ -83,7 +83,7 @@ func (r *Rewriter) rewrite(a player.Answer) {
 		r.change(from, to, "error: "+InFlow(ErrorSummary(a), 0), false)
 		return
 	case a.IsError():
-		r.reject(n, "the server refuses what the step does, and it expects nothing else")
+		r.reject(n, "the server rejected the request, but the step does not expect an error")
 		return
 	case e.HasWant:
 		if want, err := player.Resolve(e.Want, r.answers); err != nil || want != (syntax.Absent{}) {
@@ -109,7 +109,7 @@ func (r *Rewriter) rewrite(a player.Answer) {
 	}
 	for _, c := range e.That {
 		if text := player.EvaluateCondition(c, a, r.answers); text != "" {
-			r.rejections = append(r.rejections, "a condition (that) says what its author means")
+			r.rejections = append(r.rejections, "conditions (that) are not rewritten")
 			break
 		}
 	}
@@ -139,7 +139,7 @@ func (r *Rewriter) fieldOf(of place, name string) place {
 	return place{}
 }
 
-// differs reports whether a value is not as a tree says.
+// differs reports whether a value does not match a tree.
 func (r *Rewriter) differs(tree, got any) bool {
 	want, err := player.Resolve(tree, r.answers)
 	return err != nil || player.Diff(want, got) != ""
@@ -150,7 +150,7 @@ func (r *Rewriter) value(at place, tree, got any) {
 	n := at.n
 	_, gone := got.(syntax.Absent)
 	if n == nil {
-		r.reject(r.step.Node, "it is merged from elsewhere")
+		r.reject(r.step.Node, "it is merged from another mapping")
 		return
 	}
 	if f, ok := tree.(syntax.From); ok && f.Answer == syntax.CaseName && r.of.Row != nil {
@@ -162,10 +162,10 @@ func (r *Rewriter) value(at place, tree, got any) {
 	}
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.reject(n, "what stands here stands elsewhere, too")
+		r.reject(n, "the value has an anchor or is an alias")
 		return
 	case syntax.IsMark(tree):
-		r.reject(n, "this is computed from other answers")
+		r.reject(n, "the value is computed from other answers")
 		return
 	case gone:
 		r.replace(at, syntax.Absent{})
@@ -209,12 +209,12 @@ func (r *Rewriter) parameter(at place, f syntax.From, got any) {
 	for _, key := range f.Path {
 		fields, ok := tree.(map[string]any)
 		if !ok {
-			r.reject(at.n, "it is a part of a parameter")
+			r.reject(at.n, "it is part of a parameter")
 			return
 		}
 		of, tree = r.fieldOf(of, key), fields[key]
 		if of.n == nil {
-			r.reject(at.n, "its parameter is merged from elsewhere")
+			r.reject(at.n, "its parameter is merged from another mapping")
 			return
 		}
 	}
@@ -362,7 +362,7 @@ func (r *Rewriter) cut(at place, flow bool, from, to int) {
 	default:
 		begin, end = r.lineStart(place(from, false)), min(r.lineEnd(place(to-1, true))+1, len(r.text))
 		if text, err := r.start(n.Content[from]); err == nil && strings.Trim(r.text[begin:text], " -") != "" {
-			r.reject(n.Content[from], "it stands in the line of something else")
+			r.reject(n.Content[from], "it is on the same line as another field")
 		}
 	}
 	if len(r.rejections) == refused {
@@ -380,7 +380,7 @@ func (r *Rewriter) remove(of place, name string) {
 	start, err := r.start(n.Content[i])
 	end, err2 := r.end(n.Content[i+1])
 	if err != nil || err2 != nil {
-		r.reject(n.Content[i+1], "what stands here stands elsewhere, too")
+		r.reject(n.Content[i+1], "the value has an anchor or is an alias")
 		return
 	}
 	switch {
@@ -449,7 +449,7 @@ func (r *Rewriter) replace(at place, value any) {
 	switch below := strings.HasPrefix(text, "\n"); {
 	case below || colon == start || r.lineStart(colon) != r.lineStart(start):
 		if strings.Contains(r.text[colon:start], "#") {
-			r.reject(n, "a comment stands before it")
+			r.reject(n, "it has a comment before it")
 			return
 		}
 		if start = colon; !below {

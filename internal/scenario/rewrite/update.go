@@ -57,12 +57,12 @@ func Rewrite(ctx context.Context, with player.Player, scenarios []*syntax.Scenar
 	return said, err
 }
 
-// scenarioKey is what a scenario is known by while its file changes.
+// scenarioKey identifies a scenario while its file changes.
 type scenarioKey struct{ file, name, of string }
 
 func keyOf(s *syntax.Scenario) scenarioKey { return scenarioKey{s.File, s.Name, s.Case} }
 
-// stepKey is what a step is known by.
+// stepKey identifies a step.
 type stepKey struct{ file, scenario, step string }
 
 // fileState is a file that is being rewritten.
@@ -197,9 +197,9 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 	}
 	switch {
 	case step.Scope != nil || step.Node == nil || step.Pos.File != first.Scenario.File:
-		return refuse("what is expected stands in another file")
+		return refuse("the expectation is in another file")
 	case u.tries[tried] == maxTries:
-		return refuse("the cluster answers otherwise each time")
+		return refuse("the answer is different in each run")
 	}
 	var all []change
 	var shared [][]change
@@ -222,11 +222,11 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 	if t := first.Scenario.Cases; t != nil && slices.ContainsFunc(shared, func(s []change) bool { return len(s) > 0 }) {
 		same := !slices.ContainsFunc(shared, func(s []change) bool { return !slices.Equal(s, shared[0]) })
 		if !same || len(results) < played || played < t.Count {
-			return refuse("the cases share this expectation, and do not all get this answer; a parameter (!from case.NAME) could say what each gets")
+			return refuse("cases with different answers share the expectation; use a parameter (!from case.NAME) for the answer of each")
 		}
 	}
 	if len(all) == 0 {
-		return refuse("nothing of it is written in the step")
+		return refuse("the step does not contain it")
 	}
 	u.tries[tried]++
 	if u.tries[tried] == 1 {
@@ -236,16 +236,16 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 	return all
 }
 
-// refuseRewrite says why an expectation is not rewritten.
+// refuseRewrite records why an expectation is not rewritten.
 func refuseRewrite(f *player.Failure, why string) {
 	f.Meanwhile = strings.TrimPrefix(f.Meanwhile+"\nthe expectation cannot be rewritten: "+why, "\n")
 }
 
-// rejectOthers says of the cases beside one why they are not rewritten.
+// rejectOthers records for the other cases why they are not rewritten.
 func rejectOthers(results []player.Result, but player.Result) []change {
 	for _, r := range results {
 		if r.Scenario != but.Scenario {
-			refuseRewrite(r.Failure, "that of the case "+but.Scenario.Case+" cannot")
+			refuseRewrite(r.Failure, "the one of the case "+but.Scenario.Case+" cannot be rewritten")
 		}
 	}
 	return nil

@@ -106,18 +106,18 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// What cannot be rewritten is said, and stays.
-func TestWhatUpdateLeaves(t *testing.T) {
+// An expectation that cannot be rewritten stays, and the failure has the reason.
+func TestUpdateReportsWhatItCannotRewrite(t *testing.T) {
 	const create = "scenario: s\nsteps:\n- create: &a {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: \"1\"}}\n  as: a\n"
 	const get = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
 	const says = "the expectation cannot be rewritten: "
 	for _, test := range []struct{ rule, text, want string }{
-		{"a condition", create + get + "  that: [answer.data.x == '2']\n", says + "a condition (that) says what its author means"},
-		{"another answer", create + get + "  expect: {metadata: {name: !from a.data.x }}\n", says + "6:29: this is computed from other answers"},
-		{"an alias", create + get + "  expect: {data: &b {x: \"2\"}}\n- get: {apiVersion: v1, kind: ConfigMap, name: a}\n  expect: {data: *b}\n", says + "6:18: what stands here stands elsewhere, too"},
-		{"a refusal that nothing expects", create + "- create: *a\n", says + "5:3: the server refuses what the step does, and it expects nothing else"},
+		{"a condition", create + get + "  that: [answer.data.x == '2']\n", says + "conditions (that) are not rewritten"},
+		{"another answer", create + get + "  expect: {metadata: {name: !from a.data.x }}\n", says + "6:29: the value is computed from other answers"},
+		{"an alias", create + get + "  expect: {data: &b {x: \"2\"}}\n- get: {apiVersion: v1, kind: ConfigMap, name: a}\n  expect: {data: *b}\n", says + "6:18: the value has an anchor or is an alias"},
+		{"a refusal that nothing expects", create + "- create: *a\n", says + "5:3: the server rejected the request, but the step does not expect an error"},
 		{"what cases share", "scenario: s\ncases: [{name: a}, {name: b}]\nsteps:\n- create: {apiVersion: v1, kind: ConfigMap, metadata: {name: !from case.name }}\n  expect: {metadata: {name: a}}\n",
-			says + "the cases share this expectation, and do not all get this answer; a parameter (!from case.NAME) could say what each gets"},
+			says + "cases with different answers share the expectation; use a parameter (!from case.NAME) for the answer of each"},
 		{"a parameter that requests use", "scenario: s\ncases: [{name: A}]\nsteps:\n- create: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: !from case.name }}}\n  expect: {metadata: {name: !from case.name }}\n",
 			says + "5:29: requests use case.name, too"},
 	} {

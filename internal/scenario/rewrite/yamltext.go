@@ -54,8 +54,8 @@ func (s *source) with(changes []change) []byte {
 	return b.Bytes()
 }
 
-// errUnclear says that the end of a node could not be found.
-var errUnclear = errors.New("where this ends in the text is unclear")
+// errUnclear: the end of a node could not be found.
+var errUnclear = errors.New("the end of this value in the text cannot be found")
 
 // start is where a node begins, with its tag.
 func (s *source) start(n *yaml.Node) (int, error) {

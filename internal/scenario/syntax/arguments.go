@@ -30,13 +30,12 @@ var settlePeriods = argument{"{quiet, within}", func(p *parser, n *yaml.Node) ma
 	})
 	quiet, within := periods["quiet"].(time.Duration), periods["within"].(time.Duration)
 	if field(n, "within") != nil && quiet > within {
-		p.mistake(n, "settle cannot be quiet for %s within %s", quiet, within)
+		p.mistake(n, "settle: quiet (%s) must not be longer than within (%s)", quiet, within)
 	}
 	return periods
 }}
 
-// Each step in this file does in one line what operators and their users do with several
-// requests, or with a long one.
+// These steps do in one line what operators and their users do with several requests, or with a long one.
 
 var (
 	objectReferenceByKind = referenceWith("{apiVersion, kind, namespace, name}", map[string]func(*parser, *yaml.Node) any{}, "apiVersion", "kind", "name")
@@ -61,7 +60,7 @@ func referenceNeeding(field, notation string, more map[string]func(*parser, *yam
 		before := len(p.mistakes)
 		ref := reference.parse(p, n)
 		if len(p.mistakes) == before && ref[field] == nil {
-			p.mistake(n, "it needs %s", field)
+			p.mistake(n, "the step needs %s", field)
 		}
 		return ref
 	}}
@@ -73,7 +72,7 @@ var statusManifest = argument{"MANIFEST", func(p *parser, n *yaml.Node) map[stri
 		switch name {
 		case "apiVersion", "kind", "metadata", "status":
 		default:
-			p.mistake(n, "only the status is sent: %s cannot stand here", name)
+			p.mistake(n, "%s is not allowed here: only the status is sent", name)
 		}
 	}
 	if object != nil && object["status"] == nil {
@@ -86,7 +85,7 @@ var anyValue = argument{"VALUE", func(p *parser, n *yaml.Node) map[string]any {
 	return map[string]any{"value": p.tree(n, manifestMarks)}
 }}
 
-// argument is what stands after a step's verb.
+// argument is the notation and the parser of the value of a verb.
 type argument struct {
 	notation string
 	parse    func(*parser, *yaml.Node) map[string]any
@@ -95,7 +94,7 @@ type argument struct {
 var oneManifest = argument{"MANIFEST", func(p *parser, n *yaml.Node) map[string]any {
 	manifests := p.manifestsOf(n)
 	if len(manifests) > 1 {
-		p.mistake(n, "a step takes one manifest, and there are %d in the file", len(manifests))
+		p.mistake(n, "a step takes one manifest, but the file has %d", len(manifests))
 	}
 	if len(manifests) == 0 {
 		return nil
@@ -108,38 +107,38 @@ var (
 	listReference   = reference("{apiVersion, kind, namespace} or {path}", "apiVersion", "kind")
 )
 
-// reference is an argument that says where something is. The fields in needed have
-// to be there; namespace need not, and path stands alone.
+// reference is an argument that identifies an object or a collection. The fields in needed are
+// required, namespace is optional, and path excludes all others.
 func reference(notation string, needed ...string) argument {
 	return referenceWith(notation, nil, needed...)
 }
 
-// referenceWith is a reference that may have more fields, unless they are nil, and then no path.
+// referenceWith is a reference that may have more fields. If more is not nil, path is not allowed.
 func referenceWith(notation string, more map[string]func(*parser, *yaml.Node) any, needed ...string) argument {
 	return argument{notation, func(p *parser, n *yaml.Node) map[string]any {
 		ref := map[string]any{}
-		known := map[string]func(*yaml.Node){}
+		readers := map[string]func(*yaml.Node){}
 		for name, read := range more {
-			known[name] = func(n *yaml.Node) { ref[name] = read(p, n) }
+			readers[name] = func(n *yaml.Node) { ref[name] = read(p, n) }
 		}
 		usual := []string{"namespace", "path"}
 		if more != nil {
 			usual = usual[:1]
 		}
 		for _, name := range append(usual, needed...) {
-			known[name] = func(n *yaml.Node) { ref[name] = p.textOrMark(n) }
+			readers[name] = func(n *yaml.Node) { ref[name] = p.textOrMark(n) }
 		}
 		before := len(p.mistakes)
-		p.fields(n, "a reference", known)
+		p.fields(n, "a reference", readers)
 		if len(p.mistakes) > before {
 			return ref
 		}
 		if _, ok := ref["path"]; ok {
 			if path, ok := ref["path"].(string); ok && !strings.HasPrefix(path, "/") {
-				p.mistake(n, "a path begins with a slash: %q", path)
+				p.mistake(n, "a path must begin with a slash: %q", path)
 			}
 			if len(ref) > 1 {
-				p.mistake(n, "a path says everything: no other field can stand beside it")
+				p.mistake(n, "path cannot be combined with other fields")
 			}
 			return ref
 		}
@@ -159,13 +158,13 @@ var webhookName = argument{"NAME", func(p *parser, n *yaml.Node) map[string]any 
 var webhookReply = argument{"{name, response, ...}", func(p *parser, n *yaml.Node) map[string]any {
 	argument := map[string]any{}
 	var to WebhookReply
-	known := p.replyFields(&to)
-	known["name"] = func(n *yaml.Node) { argument["name"] = p.webhookName(n) }
+	readers := p.replyFields(&to)
+	readers["name"] = func(n *yaml.Node) { argument["name"] = p.webhookName(n) }
 	before := len(p.mistakes)
-	p.fields(n, "a webhook", known)
+	p.fields(n, "a webhook", readers)
 	if len(p.mistakes) == before {
 		if argument["name"] == nil {
-			p.mistake(n, "which webhook? It needs name")
+			p.mistake(n, "a webhook step needs name")
 		}
 		p.checkReply(n, to)
 	}
@@ -177,7 +176,7 @@ var webhookReply = argument{"{name, response, ...}", func(p *parser, n *yaml.Nod
 func (p *parser) webhookName(n *yaml.Node) string {
 	name := p.text(n)
 	if name != "" && !slices.ContainsFunc(p.declaredWebhooks, func(w Webhook) bool { return w.Name == name }) {
-		p.mistake(n, "the scenario has no webhook named %q", name)
+		p.mistake(n, "the scenario does not have a webhook named %q", name)
 	}
 	return name
 }

@@ -48,12 +48,12 @@ func Evaluate(program cel.Program, variables map[string]any, unknown ...*cel.Att
 	interrupt()
 	value, details, err := program.ContextEval(interrupted, activation)
 	if errors.As(err, new(interpreter.EvalCancelledError)) || errors.Is(err, interpreter.InterruptError{}) {
-		err = fmt.Errorf("the expression takes too long: it may have %d iterations, and go through %d items; avoid a loop within a loop over a long list", maxIterations, maxTraversed)
+		err = fmt.Errorf("the expression exceeds its budget of %d iterations and %d processed items; avoid a loop within a loop over a long list", maxIterations, maxTraversed)
 	}
 	return value, details, err
 }
 
-// charged makes a call pay for what it goes through, before it does.
+// charged makes a call count the items that it processes, before it runs.
 func charged(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	if call, ok := i.(interpreter.InterpretableCall); ok && len(call.Args()) > 0 {
 		return chargedCall{call}, nil

@@ -10,16 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The names of values in the file itself, which are not from an answer.
+// The names of values from the file, not from an answer.
 const (
 	CaseName = "case" // the parameters of a case
 	WithName = "with" // the parameters of a shared setup
 )
 
-// parameters are values in the file itself. A reference to a missing one is found before anything is
-// played.
+// parameters are values from the file. The parser reports a reference to a missing one.
 type parameters struct {
-	// owner says in messages whose values they are: the case "none".
+	// owner names the owner of the values in messages, such as: the case "none".
 	owner  string
 	values map[string]any
 	used   map[string]bool
@@ -34,27 +33,27 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 	var all []*Scenario
 	lines := map[string]int{}
 	began := len(p.mistakes)
-	p.parameters[CaseName] = []*parameters{} // so that a table with mistakes is one, too
+	p.parameters[CaseName] = []*parameters{} // also for a table with mistakes
 	for _, item := range p.items(n, "cases") {
 		before := len(p.mistakes)
 		values, ok := p.tree(item, parameterMarks).(map[string]any)
 		if !ok {
 			if len(p.mistakes) == before {
-				p.mistake(item, "a case is a mapping of parameters to values, with a name")
+				p.mistake(item, "a case must be a mapping of parameters to values, with a name")
 			}
 			continue
 		}
 		name, isText := values["name"].(string)
-		if said, has := values["name"]; has && !isText && said != nil {
-			p.mistake(nodeIn(ResolveAlias(item), "name"), "the name of a case is a text: put it in quotes")
+		if given, has := values["name"]; has && !isText && given != nil {
+			p.mistake(nodeIn(ResolveAlias(item), "name"), "the name of a case must be a string: put it in quotes")
 			continue
 		}
 		if name == "" {
-			p.mistake(item, "a case needs a name: name: a few words that say what is special about it")
+			p.mistake(item, "a case needs a name: name: a few words that describe the case")
 			continue
 		}
 		if line, twice := lines[name]; twice {
-			p.mistake(item, "a case of this name is on line %d already: %q", line, name)
+			p.mistake(item, "duplicate case name %q, first on line %d", name, line)
 			continue
 		}
 		at := p.at(item)
@@ -65,7 +64,7 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 		})
 	}
 	if len(all) == 0 && len(p.mistakes) == began {
-		p.mistake(n, "a table needs cases; without cases a scenario is one itself")
+		p.mistake(n, "cases must not be empty; remove it from a scenario that is played once")
 	}
 	return all
 }
@@ -77,14 +76,14 @@ func (p *parser) reportUnused(n *yaml.Node) {
 		for _, name := range slices.Sorted(maps.Keys(g.values)) {
 			if !g.used[name] && !reported[name] {
 				reported[name] = true
-				p.mistake(n, "%s has the parameter %q, and nothing refers to it (!from case.%s)", g.owner, name, name)
+				p.mistake(n, "%s has the parameter %q, but nothing refers to it (!from case.%s)", g.owner, name, name)
 			}
 		}
 	}
 }
 
-// checkReference checks a reference to given values at a path. If check is not nil, it says what is
-// wrong with the value.
+// checkReference checks a reference to given values at a path. check is nil, or returns the
+// reason why the value is invalid.
 func (p *parser) checkReference(n *yaml.Node, to string, path []string, check func(any) string) {
 	if to == CaseName {
 		p.caseUses++
@@ -108,7 +107,7 @@ func (p *parser) checkReference(n *yaml.Node, to string, path []string, check fu
 		}
 		switch {
 		case missing != "":
-			p.mistake(n, "%s has no parameter %q%s", g.owner, missing, Suggestion(missing, slices.Collect(maps.Keys(g.values))))
+			p.mistake(n, "%s does not have the parameter %q%s", g.owner, missing, Suggestion(missing, slices.Collect(maps.Keys(g.values))))
 		case check != nil:
 			if wrong := check(value); wrong != "" {
 				p.mistake(n, "%s: %s", g.owner, wrong)
@@ -117,8 +116,8 @@ func (p *parser) checkReference(n *yaml.Node, to string, path []string, check fu
 	}
 }
 
-// lookUp returns what a value has at a key, or the value itself if it will be known only when
-// the scenario is played.
+// lookUp returns the value at a key of a value, or the value itself if it is a mark that is resolved
+// when the scenario is played.
 func lookUp(value any, key string) (any, bool) {
 	switch v := value.(type) {
 	case From, Computed:

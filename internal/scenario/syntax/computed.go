@@ -57,7 +57,7 @@ func ToJSON(value ref.Val) (any, error) {
 			name := names.Next()
 			text, ok := name.(types.String)
 			if !ok {
-				return nil, fmt.Errorf("the name of a field is a string, and %v is a %s", name.Value(), name.Type().TypeName())
+				return nil, fmt.Errorf("a field name must be a string, but %v is a %s", name.Value(), name.Type().TypeName())
 			}
 			field, err := ToJSON(v.Get(name))
 			if err != nil {
@@ -77,7 +77,7 @@ func ToJSON(value ref.Val) (any, error) {
 		}
 		return items, nil
 	}
-	return nil, fmt.Errorf("JSON has no %s", value.Type().TypeName())
+	return nil, fmt.Errorf("JSON does not have the type %s", value.Type().TypeName())
 }
 
 // merge is object.merge(patch): a copy of the object, changed as by a merge patch. CEL has

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// AnswerName is what a condition calls the answer to its own step.
+// AnswerName is the variable of a condition for the answer to its own step.
 const AnswerName = "answer"
 
 // Condition is a CEL expression that has to be true of an answer.
@@ -25,7 +25,7 @@ func (p *parser) conditions(n *yaml.Node) []Condition {
 	var all []Condition
 	items := p.items(n, "that")
 	if p.resolveNode(n).Kind == yaml.SequenceNode && len(items) == 0 {
-		p.mistake(n, "this expectation can never fail: that has no conditions; leave it out, or say what must be true")
+		p.mistake(n, "this expectation can never fail: that is empty; remove it, or add a condition")
 	}
 	for _, item := range items {
 		if text := p.text(item); text != "" {
@@ -44,11 +44,11 @@ func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
 		return Condition{}, false
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		p.mistake(n, "a condition is true or false, and %s is a %s", text, t)
+		p.mistake(n, "a condition must be true or false, but %s is of type %s", text, t)
 		return Condition{}, false
 	}
 	if !mentions(checked, answers) {
-		p.mistake(n, "%s speaks of no answer: it is the same whatever the server does", text)
+		p.mistake(n, "%s does not refer to an answer, so its value does not depend on the server", text)
 		return Condition{}, false
 	}
 	if why := p.alwaysTrue(checked, append(p.visible(), AnswerName)); why != "" {
@@ -58,7 +58,7 @@ func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
 	return Condition{p.at(n), text, checked.NativeRep(), program}, true
 }
 
-// PathOf is e as its author wrote it, if it is a field or an item of an answer.
+// PathOf returns the source of e, if e is a field or an item of an answer.
 func PathOf(e ast.Expr) (string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -8,13 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Expectation says what an answer has to look like. Anything that it does not mention is
-// allowed.
+// Expectation describes the expected answer to a step. Other fields of the answer are not compared.
 type Expectation struct {
-	// HasWant says that the answer is compared to want.
+	// HasWant: the answer is compared with Want.
 	HasWant bool
-	// HasError says that the server has to refuse the request; refusal describes the error. If
-	// refusal is a parameter that is !absent in a case, the server has to accept the request.
+	// HasError: the server must reject the request, and Error describes the error. If Error is a
+	// parameter that is !absent in a case, the server must accept the request.
 	HasError    bool
 	Want, Error any
 	// Code is the HTTP status, or nil.
@@ -28,17 +27,17 @@ type Expectation struct {
 	That []Condition
 }
 
-// expectations returns the readers of the fields of a step that say what is expected.
+// expectations returns the readers of the fields with the expectations of a step.
 func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 	checkExclusive := func(n *yaml.Node) {
 		if e.HasWant && e.HasError && !IsMark(e.Error) {
-			p.mistake(n, "a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case")
+			p.mistake(n, "a step cannot have both expect and error, unless error is a parameter of the case")
 		}
 	}
 	table := func(wide bool) func(*yaml.Node) {
 		return func(n *yaml.Node) {
 			if e.Rows != nil {
-				p.mistake(n, "an answer is one table: a step has table or wide, not both")
+				p.mistake(n, "a step cannot have both table and wide")
 			}
 			e.Rows, e.Wide = p.list(n, "a table", "of rows, the first of them the names of the columns"), wide
 		}
@@ -51,9 +50,9 @@ func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 				if wrong := checkExpectation(e.Want); wrong != "" {
 					p.mistake(n, "%s", wrong)
 				} else if e.Want == nil {
-					p.mistake(n, "expect takes what the answer has, and here is nothing; its fields are indented below it")
+					p.mistake(n, "expect is empty; indent its fields below it")
 				} else if (e.Want == Absent{}) {
-					p.mistake(n, "this expectation can never fail: %s expects nothing; leave it out, or use absent to say that an object is not there", TagAbsent)
+					p.mistake(n, "this expectation can never fail: %s means no expectation; remove it, or use an absent step to check that an object does not exist", TagAbsent)
 				}
 				p.checkExpectationParameter(n, e.Want, "the parameter")
 			}
@@ -72,7 +71,7 @@ func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 			for i, item := range items {
 				switch item.(type) {
 				case nil, bool, int64, float64, []any, map[string]any:
-					p.mistake(p.resolveNode(n).Content[i], "a warning is a text")
+					p.mistake(p.resolveNode(n).Content[i], "a warning must be a string")
 				}
 			}
 		},
@@ -82,7 +81,7 @@ func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 	}
 }
 
-// list reads a list, in which marks may stand.
+// list reads a list, which may contain marks.
 func (p *parser) list(n *yaml.Node, what, of string) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
@@ -100,8 +99,7 @@ func (p *parser) list(n *yaml.Node, what, of string) any {
 // an answer that is not a Status.
 var errorFields = []string{"body", "code", "details", "message", "reason", "status"}
 
-// errorExpectation reads the value of "error:". Its fields are known, so that a typo is found before
-// anything is played.
+// errorExpectation reads the value of "error:" and reports fields that an error cannot have.
 func (p *parser) errorExpectation(n *yaml.Node) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
@@ -116,7 +114,7 @@ func (p *parser) errorExpectation(n *yaml.Node) any {
 	}
 	want, ok := tree.(map[string]any)
 	if !ok || len(want) == 0 {
-		p.mistake(n, "error takes a mapping that says which error, as in {code: 404, reason: NotFound}")
+		p.mistake(n, "error takes a mapping that describes the error, as in {code: 404, reason: NotFound}")
 	}
 	n = ResolveAlias(n)
 	for i := 0; ok && i < len(n.Content); i += 2 {
@@ -124,7 +122,7 @@ func (p *parser) errorExpectation(n *yaml.Node) any {
 		switch {
 		case key.Tag == "!!merge":
 		case !slices.Contains(errorFields, key.Value):
-			p.mistake(key, "unknown field %q in an error (known: %s)%s", key.Value, strings.Join(errorFields, ", "), Suggestion(key.Value, errorFields))
+			p.mistake(key, "unknown field %q in an error (allowed: %s)%s", key.Value, strings.Join(errorFields, ", "), Suggestion(key.Value, errorFields))
 		default:
 			if wrong := checkErrorField(key.Value, want[key.Value]); wrong != "" {
 				p.mistake(n.Content[i+1], "%s", wrong)
@@ -134,7 +132,7 @@ func (p *parser) errorExpectation(n *yaml.Node) any {
 	return want
 }
 
-// checkErrorField says how a field of an error has a value that no error has, or nothing.
+// checkErrorField returns why a field of an error cannot have a value, or nothing.
 func checkErrorField(name string, value any) string {
 	switch value.(type) {
 	case nil, bool, int64, float64, string, []any, map[string]any:
@@ -145,27 +143,27 @@ func checkErrorField(name string, value any) string {
 	code, isNumber := value.(int64)
 	switch {
 	case name == "code" && !isNumber:
-		return "the code of an error is a number, such as 404"
+		return "the code of an error must be a number, such as 404"
 	case name == "code" && (code < 400 || code > 599):
-		return fmt.Sprintf("an error has a code from 400 to 599, and not %d", code)
+		return fmt.Sprintf("the code of an error must be from 400 to 599, not %d", code)
 	case (name == "reason" || name == "message") && !isText:
-		return fmt.Sprintf("the %s of an error is a text", name)
+		return fmt.Sprintf("the %s of an error must be a string", name)
 	}
 	return ""
 }
 
-// checkErrorParameter says what is wrong with the parameter of a case that is an error.
+// checkErrorParameter returns why the parameter of a case is not a valid error, or nothing.
 func checkErrorParameter(value any) string {
 	fields, ok := value.(map[string]any)
 	if _, gone := value.(Absent); gone || IsMark(value) {
 		return ""
 	}
 	if !ok || len(fields) == 0 {
-		return "error takes a mapping that says which error, as in {code: 404, reason: NotFound}, or !absent if there is none"
+		return "error takes a mapping that describes the error, as in {code: 404, reason: NotFound}, or !absent if no error is expected"
 	}
 	for _, name := range SortedFields(fields) {
 		if !slices.Contains(errorFields, name) {
-			return fmt.Sprintf("unknown field %q in an error (known: %s)%s", name, strings.Join(errorFields, ", "), Suggestion(name, errorFields))
+			return fmt.Sprintf("unknown field %q in an error (allowed: %s)%s", name, strings.Join(errorFields, ", "), Suggestion(name, errorFields))
 		}
 		if wrong := checkErrorField(name, fields[name]); wrong != "" {
 			return wrong
@@ -174,7 +172,7 @@ func checkErrorParameter(value any) string {
 	return ""
 }
 
-// IsMark reports whether a tree is one mark, whose value will be known when the scenario is played.
+// IsMark reports whether a tree is one mark, whose value is resolved when the scenario is played.
 func IsMark(tree any) bool {
 	switch tree.(type) {
 	case From, Computed:
@@ -183,7 +181,7 @@ func IsMark(tree any) bool {
 	return false
 }
 
-// hasChecks reports whether there is more to an expectation than that the request succeeds.
+// hasChecks reports whether the expectation checks more than the success of the request.
 func (e Expectation) hasChecks() bool {
 	return e.HasWant || e.HasError || e.Code != nil || e.Warnings != nil || e.Rows != nil || e.That != nil
 }

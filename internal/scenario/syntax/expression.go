@@ -15,7 +15,7 @@ import (
 )
 
 // expressions is the language of conditions and of !cel: CEL with its usual extensions, and
-// merge. It is made once in a process, because that takes milliseconds.
+// merge. It is created once per process, because that takes milliseconds.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
 })
@@ -66,15 +66,15 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
 		for _, e := range issues.Errors() {
-			said := e.Message
-			if m := undeclared.FindStringSubmatch(said); m != nil {
+			message := e.Message
+			if m := undeclared.FindStringSubmatch(message); m != nil {
 				if strings.Contains(text, m[1]+"(") {
-					said += Suggestion(m[1], functions(env))
+					message += Suggestion(m[1], functions(env))
 				} else {
-					said += p.missing(m[1], variables)
+					message += p.missing(m[1], variables)
 				}
 			}
-			p.mistakeAt(inside(p.at(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, said)
+			p.mistakeAt(inside(p.at(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, message)
 		}
 		return nil, nil
 	}
@@ -107,16 +107,15 @@ func functions(env *cel.Env) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !wordOfCEL.MatchString(name) })
 }
 
-// wordOfCEL matches a name, and no operator.
+// wordOfCEL matches a name, but not an operator.
 var wordOfCEL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]*$`)
 
-// missing says more about a name that is unknown at this place: where it is defined later, or
-// which name may have been meant.
-func (p *parser) missing(name string, known []string) string {
+// missing returns a hint about an undefined name: the line that defines it later, or a similar name.
+func (p *parser) missing(name string, defined []string) string {
 	if line, later := p.laterNames[name]; later {
-		return fmt.Sprintf("; that name is captured on line %d, and not before", line)
+		return fmt.Sprintf("; the name is captured later, on line %d", line)
 	}
-	return Suggestion(name, known)
+	return Suggestion(name, defined)
 }
 
 // inside returns the position of a character of an expression in the file. For a text of

@@ -15,7 +15,7 @@ import (
 // as in [filepath.Match]. Of a folder it reads the files that end in .yaml or .yml, in lexical
 // order. It reads each file once.
 //
-// Load checks the scenarios. Its error has all mistakes that can be found without a cluster, one
+// Load checks the scenarios. Its error lists all mistakes that can be found without a cluster, one
 // on each line, with file and line. A pattern without scenarios is a mistake, and so is a YAML
 // file that is not a scenario and not used by one.
 func Load(patterns ...string) ([]*Scenario, error) {
@@ -98,13 +98,12 @@ func reportUnusedFiles(files []*File) {
 	}
 	for _, f := range files {
 		if !f.isRelevant() && !used[absolute(f.path)] {
-			f.mistakes = append(f.mistakes, fmt.Errorf("%s: no scenario in this file, and no scenario that uses it", Position{File: f.path, Line: 1}))
+			f.mistakes = append(f.mistakes, fmt.Errorf("%s: this file does not contain a scenario, and no scenario uses it", Position{File: f.path, Line: 1}))
 		}
 	}
 }
 
-// absolute makes paths comparable. If the process has no working folder, it compares relative
-// paths.
+// absolute makes paths comparable. Without a working folder, they stay relative.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

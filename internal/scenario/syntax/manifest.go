@@ -12,8 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
-// manifestsOf reads a manifest that stands in place, or all those in the file that
-// stands there instead.
+// manifestsOf reads a manifest in place, or all manifests of a file.
 func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	n = p.resolveNode(n)
 	if field(n, "file") == nil || field(n, "kind") != nil {
@@ -43,7 +42,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	}
 	p.mistakes = append(p.mistakes, inner.mistakes...)
 	if len(all) == 0 && len(inner.mistakes) == 0 {
-		p.mistake(n, "%s has no manifest in it", name)
+		p.mistake(n, "%s does not contain a manifest", name)
 	}
 	if changes := field(n, "set"); changes != nil {
 		for _, m := range all {
@@ -53,7 +52,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	return all
 }
 
-// field is the value of a field of the mapping n, or nil.
+// field returns the value of a field of the mapping n, or nil.
 func field(n *yaml.Node, name string) *yaml.Node {
 	n = ResolveAlias(n)
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
@@ -64,8 +63,7 @@ func field(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// set changes a manifest from a file: each field of n is a path in it, and the value
-// that stands there from now on.
+// set changes a manifest from a file: each field of n is a path in the manifest, with its new value.
 func (p *parser) set(n *yaml.Node, object map[string]any) {
 	if ResolveAlias(n).Kind != yaml.MappingNode {
 		p.mistake(n, "set takes a mapping of paths to values")
@@ -74,14 +72,14 @@ func (p *parser) set(n *yaml.Node, object map[string]any) {
 	p.eachField(ResolveAlias(n), func(key, value *yaml.Node) {
 		path := strings.Split(key.Value, ".")
 		if !setAt(object, path, p.tree(value, manifestMarks)) {
-			p.mistake(key, "the manifest has no place for %s", key.Value)
+			p.mistake(key, "the manifest does not have the path %s", key.Value)
 		}
 	})
 }
 
 // setAt puts value at a path below tree, and makes the mappings on the way that are
-// not there. It returns whether it could: there is no way through a value that is
-// neither a mapping nor a list, nor past the end of a list.
+// not there. It reports whether it could: a path cannot lead through a value that
+// is neither a mapping nor a list, or past the end of a list.
 func setAt(tree any, path []string, value any) bool {
 	last := len(path) == 1
 	switch inside := tree.(type) {
@@ -112,7 +110,7 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 	before := len(p.mistakes)
 	object, ok := p.tree(n, manifestMarks).(map[string]any)
 	if !ok && len(p.mistakes) == before {
-		p.mistake(n, "a manifest is a mapping, or {file: PATH}")
+		p.mistake(n, "a manifest must be a mapping, or {file: PATH}")
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		switch v := object[name].(type) {
@@ -130,12 +128,12 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 	return manifest{p.at(n), object}
 }
 
-// meantField suggests which of the fields that make a manifest one is misspelt in it.
+// meantField returns a hint about a misspelt field among those that identify a manifest.
 func meantField(manifest map[string]any) string {
 	fields := []string{"apiVersion", "kind", "file", "use"}
 	for _, name := range slices.Sorted(maps.Keys(manifest)) {
-		if said := Suggestion(name, fields); said != "" && !slices.Contains(fields, name) {
-			return said
+		if hint := Suggestion(name, fields); hint != "" && !slices.Contains(fields, name) {
+			return hint
 		}
 	}
 	return ""

@@ -19,9 +19,9 @@ func TestSet(t *testing.T) {
 		{"with the mappings on the way", `{new.y.z: 2, none.y: 3}`, `{kind: K, list: [{a: 1}, {a: 2}], map: {x: 1}, new: {y: {z: 2}}, none: {y: 3}}`, nil},
 		{"an item of a list is counted from 0", `{list.1.a: 3, list.0: 4}`, `{kind: K, list: [4, {a: 3}], map: {x: 1}, none: null}`, nil},
 		{"changes are made in order", `{map: {y: 1}, map.z: 2}`, `{kind: K, list: [{a: 1}, {a: 2}], map: {y: 1, z: 2}, none: null}`, nil},
-		{"there is no way past the end of a list", `{list.2: 1}`, manifest, []string{"tree:1:8: the manifest has no place for list.2"}},
-		{"nor through a list by name", `{list.a.b: 1}`, manifest, []string{"tree:1:8: the manifest has no place for list.a.b"}},
-		{"nor through a value", `{kind.x: 1}`, manifest, []string{"tree:1:8: the manifest has no place for kind.x"}},
+		{"there is no way past the end of a list", `{list.2: 1}`, manifest, []string{"tree:1:8: the manifest does not have the path list.2"}},
+		{"nor through a list by name", `{list.a.b: 1}`, manifest, []string{"tree:1:8: the manifest does not have the path list.a.b"}},
+		{"nor through a value", `{kind.x: 1}`, manifest, []string{"tree:1:8: the manifest does not have the path kind.x"}},
 		{"set takes a mapping", `[]`, manifest, []string{"tree:1:7: set takes a mapping of paths to values"}},
 	}
 	for _, test := range tests {

@@ -6,12 +6,11 @@ import (
 	"github.com/google/cel-go/cel"
 )
 
-// A mark is a YAML tag where a value would stand. It says of a field what no
-// value can say, and since Kubernetes manifests carry no tags of their own, it
-// cannot be taken for content.
+// A mark is a YAML tag in place of a value. It expresses what a value cannot. Kubernetes manifests do not
+// use tags, so a mark cannot be confused with content.
 //
 // A tree of a scenario is a JSON value (map[string]any, []any, string, int64,
-// float64, bool, nil) in which marks may stand in the place of values.
+// float64, bool, nil) that may contain marks in place of values.
 type (
 	// Absent is !absent: the field is not there.
 	Absent struct{}
@@ -27,8 +26,8 @@ type (
 		Answer string
 		Path   []string
 	}
-	// Computed is !cel: what an expression makes of earlier answers, or of the request that a
-	// webhook got.
+	// Computed is !cel: the value of an expression over earlier answers, or over the request that a
+	// webhook received.
 	Computed struct {
 		Pos     Position
 		Text    string
@@ -46,9 +45,8 @@ const (
 	tagCEL       = "!cel"
 )
 
-// Where which marks make sense: a manifest says what to send, so it has no use for a
-// mark that leaves the value open. What a webhook replies depends on what it got, and
-// on nothing that it cannot know.
+// The marks that are allowed in each place. A manifest is sent, so its marks must have a value. The answer of a webhook
+// can depend only on the request that it received.
 var (
 	noMarks          = []string{}
 	valueMarks       = []string{tagCEL, TagFrom}

@@ -9,34 +9,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fields calls the reader of each field of n. A field that known has no reader for
-// is a mistake.
-func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
+// fields calls the reader of each field of n. A field without a reader is a mistake.
+func (p *parser) fields(n *yaml.Node, what string, readers map[string]func(*yaml.Node)) {
 	before := len(p.mistakes)
 	n = p.resolveNode(n)
 	if n.Kind != yaml.MappingNode {
 		if len(p.mistakes) > before {
 			return
 		}
-		p.mistake(n, "%s is a mapping", what)
+		p.mistake(n, "%s must be a mapping", what)
 		return
 	}
 	p.eachField(n, func(key, value *yaml.Node) {
-		read, ok := known[key.Value]
+		read, ok := readers[key.Value]
 		if !ok {
-			names := slices.Sorted(maps.Keys(known))
+			names := slices.Sorted(maps.Keys(readers))
 			if len(names) == 0 {
-				p.mistake(key, "unknown field %q in %s, which has no fields: {}", key.Value, what)
+				p.mistake(key, "unknown field %q in %s, which must be empty: {}", key.Value, what)
 				return
 			}
-			p.mistake(key, "unknown field %q in %s (known: %s)%s", key.Value, what, strings.Join(names, ", "), Suggestion(key.Value, names))
+			p.mistake(key, "unknown field %q in %s (allowed: %s)%s", key.Value, what, strings.Join(names, ", "), Suggestion(key.Value, names))
 			return
 		}
 		read(value)
 	})
 }
 
-// ResolveAlias is n, or what it is an alias of.
+// ResolveAlias returns n, or the node that n is an alias of.
 func ResolveAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -64,7 +63,7 @@ func (p *parser) text(n *yaml.Node) string {
 	}
 	s, ok := p.tree(n, noMarks).(string)
 	if (!ok || s == "") && len(p.mistakes) == before {
-		p.mistake(n, "a string that is not empty belongs here")
+		p.mistake(n, "this must be a non-empty string")
 	}
 	return s
 }
@@ -84,12 +83,12 @@ func (p *parser) flag(n *yaml.Node) bool {
 	n = p.resolveNode(n)
 	b, ok := p.tree(n, noMarks).(bool)
 	if !ok && len(p.mistakes) == before {
-		p.mistake(n, "true or false belongs here")
+		p.mistake(n, "this must be true or false")
 	}
 	return b
 }
 
-// textOrMark reads a string, or a mark that will make one.
+// textOrMark reads a string, or a mark that is replaced by one.
 func (p *parser) textOrMark(n *yaml.Node) any {
 	before := len(p.mistakes)
 	switch v := p.tree(n, valueMarks).(type) {
@@ -101,12 +100,12 @@ func (p *parser) textOrMark(n *yaml.Node) any {
 		}
 	}
 	if len(p.mistakes) == before {
-		p.mistake(n, "a string that is not empty belongs here")
+		p.mistake(n, "this must be a non-empty string")
 	}
 	return ""
 }
 
-// numberOrMark reads a number, or a mark that will make one.
+// numberOrMark reads a number, or a mark that is replaced by one.
 func (p *parser) numberOrMark(n *yaml.Node, what, takes string, from, to int64) any {
 	if tag := ResolveAlias(n).Tag; slices.Contains(valueMarks, tag) {
 		return p.tree(n, valueMarks)
@@ -121,7 +120,7 @@ func (p *parser) duration(n *yaml.Node) time.Duration {
 	text, ok := p.tree(n, noMarks).(string)
 	d, err := time.ParseDuration(text)
 	if len(p.mistakes) == before && (!ok || err != nil || d <= 0) {
-		p.mistake(n, "a duration is written as 1s, 30m or 1h30m, and not as %q", n.Value)
+		p.mistake(n, "this must be a positive duration such as 1s, 30m or 1h30m, not %q", n.Value)
 	}
 	return d
 }

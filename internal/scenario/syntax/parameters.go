@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Some values have to be known before anything is played, such as how long a step waits, or what a
-// fault does. A parameter of the case or of the shared setup may stand there all the same: it stands in
-// a file as well. So a scenario is read once for each case if something in it depends on the case.
+// The parser needs some values, such as how long a step waits, or the effect of a fault. They can be parameters
+// of the case or of the shared setup, because those are in a file, too. A scenario is read once for each case if
+// such a value depends on the case.
 
-// noRow is the row of a parser that reads what is the same for all cases.
+// noRow is the row of a parser that reads a field that is the same for all cases.
 const noRow = -1
 
-// resolveNode returns what n is an alias of, or the parameter that it refers to, or n.
+// resolveNode returns the node that n is an alias of, the parameter that n refers to, or n.
 func (p *parser) resolveNode(n *yaml.Node) *yaml.Node {
 	n = ResolveAlias(n)
 	whose, path, inside := strings.Cut(n.Value, ".")
@@ -33,7 +33,7 @@ func (p *parser) resolveNode(n *yaml.Node) *yaml.Node {
 		value = nodeIn(value, key)
 	}
 	if value == nil {
-		p.checkReference(n, whose, keys, nil) // says that there is none
+		p.checkReference(n, whose, keys, nil) // reports that it is missing
 		return n
 	}
 	g.used[keys[0]] = true
@@ -43,7 +43,7 @@ func (p *parser) resolveNode(n *yaml.Node) *yaml.Node {
 	return placed(g.parser.resolveNode(value), n)
 }
 
-// isLeftOut reports whether a field that has to be known is left out in this case: its parameter is !absent.
+// isLeftOut reports whether a field is left out in this case: its parameter is !absent.
 func (p *parser) isLeftOut(n *yaml.Node) bool {
 	return ResolveAlias(n).Tag == TagFrom && p.resolveNode(n).Tag == TagAbsent
 }
@@ -58,7 +58,7 @@ func (g *parameters) node(name string) *yaml.Node {
 	return nil
 }
 
-// nodeIn returns what a mapping or a list has at a key, or nil.
+// nodeIn returns the node at a key of a mapping or a list, or nil.
 func nodeIn(n *yaml.Node, key string) *yaml.Node {
 	if n == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 )
 
-// parser turns the text of one file into scenarios. It goes on after a mistake, so
-// that an author sees all of them at once.
+// parser turns the text of one file into scenarios. It continues after a mistake, so
+// that an author sees all mistakes at once.
 type parser struct {
 	file     string
 	mistakes []error
@@ -30,11 +30,11 @@ type parser struct {
 	// of the steps that name those to come.
 	answers    []string
 	laterNames map[string]int
-	// parameters are the values that stand in the file: of "case", for each case, and of "with".
+	// parameters are the values of "case", for each case, and of "with".
 	parameters map[string][]*parameters
-	// caseUses is how often something has referred to a case.
+	// caseUses counts the references to a case.
 	caseUses int
-	// row is the case that is being read, and varies says that what was read depends on it.
+	// row is the case that is being read. dependsOnCase: what was read depends on it.
 	row           int
 	dependsOnCase bool
 	// declaredWebhooks are the webhooks of that scenario.
@@ -62,11 +62,10 @@ func (p *parser) mistakeAt(at Position, format string, args ...any) {
 	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", at.exactly(), fmt.Errorf(format, args...)))
 }
 
-// yamlMessage takes the line out of what the YAML library says.
+// yamlMessage matches an error of the YAML library, with its line.
 var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// tagTooClose is what the YAML library says of {status: !absent}, which is easily
-// written and not YAML.
+// tagTooClose is the error of the YAML library for {status: !absent}, a common mistake.
 const tagTooClose = "did not find expected whitespace or line break"
 
 // Documents returns the root nodes of the documents in data that hold anything.
@@ -96,11 +95,10 @@ func (p *parser) Documents(data []byte) []*yaml.Node {
 	}
 }
 
-// unknownAnchor is what the YAML library says of an alias without its anchor. It does not say where that is.
+// unknownAnchor matches the error of the YAML library for an alias without its anchor. The error does not have a position.
 var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)' referenced$`)
 
-// clarifyYAMLError returns what the YAML library says of a text in clearer words, and more exactly where, for
-// mistakes that are easily made.
+// clarifyYAMLError returns a clearer message and a more exact position for common errors of the YAML library.
 func clarifyYAMLError(at Position, message, text string) (Position, string) {
 	lines := strings.Split(text, "\n")
 	if message == tagTooClose {
@@ -111,7 +109,7 @@ func clarifyYAMLError(at Position, message, text string) (Position, string) {
 		for i, line := range lines {
 			if found := alias.FindStringSubmatchIndex(line); found != nil {
 				at.Line, at.Column = i+1, utf8.RuneCountInString(line[:found[2]])+1
-				return at, fmt.Sprintf("*%s is no alias: no value before it has the anchor &%s", m[1], m[1])
+				return at, fmt.Sprintf("unknown alias *%s: no value before it has the anchor &%s", m[1], m[1])
 			}
 		}
 	}
@@ -135,7 +133,7 @@ func Parse(path string, data []byte) *File {
 			all := p.scenario(root)
 			name := all[0].Name
 			if line, twice := lines[name]; twice && name != "" {
-				p.mistake(root, "a scenario of this name is on line %d already: %q", line, name)
+				p.mistake(root, "duplicate scenario name %q, first on line %d", name, line)
 			}
 			lines[name] = root.Line
 			f.Scenarios = append(f.Scenarios, all...)
@@ -165,7 +163,7 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 		s.Cases = &Cases{}
 		cases = p.cases(n)
 	}
-	// First of all, because what follows may refer to them.
+	// The webhooks come first, because the other fields may refer to them.
 	if n := field(root, "webhooks"); n != nil {
 		p.row = noRow
 		s.Webhooks = p.webhooks(n)
@@ -182,7 +180,7 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	}
 	p.dedupeMistakes(before)
 	if s.Name == "" && len(p.mistakes) == before {
-		p.mistake(root, "a scenario needs a name: scenario: A sentence that says the rule")
+		p.mistake(root, "a scenario needs a name: scenario: A sentence that states the rule")
 	}
 	if len(s.Steps) == 0 && len(p.mistakes) == before {
 		p.mistake(root, "a scenario needs steps")
@@ -202,12 +200,12 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	return cases
 }
 
-// readCase reads what a document says for one of its cases, or for all.
+// readCase reads a document for one of its cases, or for all.
 func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 	answers := slices.Clone(p.answers) // of webhooks
 	defer func() { p.answers = answers }()
 	p.laterNames = map[string]int{}
-	// same reads what is the same for all cases.
+	// same reads a field that is the same for all cases.
 	same := func(read func(*yaml.Node)) func(*yaml.Node) {
 		return func(n *yaml.Node) {
 			row := p.row
@@ -226,7 +224,7 @@ func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 	})
 }
 
-// dedupeMistakes keeps one of the mistakes that were found in several cases, of those from a number on.
+// dedupeMistakes removes repeated mistakes, which were found in several cases, from an index on.
 func (p *parser) dedupeMistakes(from int) {
 	p.mistakes = append(p.mistakes[:from:from], withoutRepetition(p.mistakes[from:])...)
 }
@@ -257,11 +255,11 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 
 // controllers reads the names of controllers of kube-controller-manager.
 func (p *parser) controllers(n *yaml.Node) []string {
-	var known []string
+	var allowed []string
 	for _, c := range fakecluster.AllControllers() {
-		known = append(known, string(c))
+		allowed = append(allowed, string(c))
 	}
-	return p.namesOf(n, "controllers", "controller", known)
+	return p.namesOf(n, "controllers", "controller", allowed)
 }
 
 // plugins reads the names of admission plugins of kube-apiserver.
@@ -269,12 +267,12 @@ func (p *parser) plugins(n *yaml.Node, what string) []string {
 	return p.namesOf(n, what, "admission plugin", plugins.Names())
 }
 
-// namesOf reads a list of names that have to be known.
-func (p *parser) namesOf(n *yaml.Node, what, of string, known []string) []string {
+// namesOf reads a list of names, all of which must be allowed ones.
+func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string) []string {
 	names := p.names(n, what)
 	for i, name := range names {
-		if name != "" && !slices.Contains(known, name) {
-			p.mistake(ResolveAlias(n).Content[i], "fakecluster has no %s %q; it has %s%s", of, name, strings.Join(known, ", "), Suggestion(name, known))
+		if name != "" && !slices.Contains(allowed, name) {
+			p.mistake(ResolveAlias(n).Content[i], "unknown %s %q (allowed: %s)%s", of, name, strings.Join(allowed, ", "), Suggestion(name, allowed))
 		}
 	}
 	return names
@@ -300,7 +298,7 @@ func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 				all = append(all, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
 			}
 		}
-		// A fork has none of the faults of its origin.
+		// A fork does not have the faults of its origin.
 		injects := len(all) > 0 && all[len(all)-1].Verb != nil && all[len(all)-1].Verb.Name == "fault"
 		if same = same && p.caseUses == before && !injects; same && t != nil {
 			t.SharedSetup = len(all)
@@ -338,11 +336,11 @@ func (p *parser) steps(n *yaml.Node) []Step {
 
 func (p *parser) step(n *yaml.Node) Step {
 	s := Step{Pos: p.at(n), Node: n, Scope: p.scope}
-	known := p.expectations(&s.Expectation)
-	known["name"] = func(n *yaml.Node) { s.Name = p.text(n) }
+	readers := p.expectations(&s.Expectation)
+	readers["name"] = func(n *yaml.Node) { s.Name = p.text(n) }
 	given := map[*RequestField]*yaml.Node{}
 	for _, b := range RequestFields {
-		known[b.Name] = func(n *yaml.Node) {
+		readers[b.Name] = func(n *yaml.Node) {
 			if p.isLeftOut(n) {
 				return
 			}
@@ -350,8 +348,8 @@ func (p *parser) step(n *yaml.Node) Step {
 			b.parse(p, n, &s.Request)
 		}
 	}
-	user := known[asUser.Name]
-	known["as"] = func(n *yaml.Node) { // the name of the answer, or else who asks
+	user := readers[asUser.Name]
+	readers["as"] = func(n *yaml.Node) { // the name of the answer, or the user
 		if ResolveAlias(n).Tag == TagFrom || ResolveAlias(n).Kind == yaml.MappingNode {
 			user(n)
 		} else {
@@ -359,18 +357,18 @@ func (p *parser) step(n *yaml.Node) Step {
 		}
 	}
 	for _, v := range verbs {
-		known[v.Name] = func(n *yaml.Node) {
+		readers[v.Name] = func(n *yaml.Node) {
 			if s.Verb != nil {
-				p.mistake(n, "a step does one thing, and this one has %s and %s", s.Verb.Name, v.Name)
+				p.mistake(n, "a step can do only one thing, but this one has %s and %s", s.Verb.Name, v.Name)
 				return
 			}
 			s.Verb, s.Argument = v, v.argument.parse(p, n)
 		}
 	}
 	before := len(p.mistakes)
-	p.fields(n, "a step", known)
+	p.fields(n, "a step", readers)
 	if s.Verb == nil && len(p.mistakes) == before {
-		p.mistake(n, "a step needs something to do: one of %s", strings.Join(verbNames(), ", "))
+		p.mistake(n, "a step must have one of %s", strings.Join(verbNames(), ", "))
 	}
 	if len(p.mistakes) == before {
 		p.checkCombinations(n, &s, given)
@@ -386,46 +384,46 @@ func (p *parser) step(n *yaml.Node) Step {
 func (p *parser) nameAnswer(n *yaml.Node, name string) {
 	switch {
 	case name == CaseName || name == WithName || name == RequestName:
-		p.mistake(n, "%q is the name of something else in expressions", name)
+		p.mistake(n, "%q is a reserved name in expressions", name)
 	case strings.Contains(name, "."):
-		p.mistake(n, "the name of an answer has no dots: %q", name)
+		p.mistake(n, "the name of an answer must not contain dots: %q", name)
 	case name == AnswerName:
-		p.mistake(n, "%q is what conditions call the answer to their own step", name)
+		p.mistake(n, "%q is reserved: in conditions it is the answer to the same step", name)
 	case slices.Contains(p.answers, name):
-		p.mistake(n, "an earlier answer is named %q already", name)
+		p.mistake(n, "an earlier answer already has the name %q", name)
 	default:
 		p.answers = append(p.answers, name)
 	}
 }
 
-// checkCombinations finds what cannot stand together in a step, and what has to.
+// checkCombinations reports fields of a step that exclude or require each other.
 func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestField]*yaml.Node) {
 	if s.Eventually > 0 && s.Consistently > 0 {
-		p.mistake(n, "a step has eventually or consistently, not both")
+		p.mistake(n, "a step cannot have both eventually and consistently")
 	}
 	if lasting := s.Eventually + s.Consistently; lasting > 0 {
 		if s.Verb.Name != "absent" && s.Verb.Name != "get" && !s.hasChecks() {
-			p.mistake(n, "what has to become or stay true? Beside %s, a step that lasts needs an expectation", s.Verb.Name)
+			p.mistake(n, "eventually and consistently need an expectation in a %s step", s.Verb.Name)
 		}
 		if s.Argument["path"] != nil {
-			p.mistake(n, "a path cannot be watched: say apiVersion and kind")
+			p.mistake(n, "eventually and consistently cannot watch a path: use apiVersion and kind")
 		}
 	}
 	for _, b := range RequestFields {
 		if field := given[b]; field != nil && !s.Verb.Allows(b.Name) {
-			p.mistake(field, "%s cannot stand beside %s (but beside %s)", b.Name, s.Verb.Name, strings.Join(verbsWith(b.Name), ", "))
+			p.mistake(field, "%s is not allowed in a %s step (allowed in: %s)", b.Name, s.Verb.Name, strings.Join(verbsWith(b.Name), ", "))
 		}
 	}
 	if s.Rows != nil {
 		if s.Verb.Name != "get" && s.Verb.Name != "list" {
-			p.mistake(n, "a table is what get and list can print, and this is %s", s.Verb.Name)
+			p.mistake(n, "a %s step cannot have table or wide; only get and list can", s.Verb.Name)
 		}
 		s.AsTable = true
 	}
 	if n := field(n, "expect"); n != nil && s.answersObject() {
 		switch s.Want.(type) {
 		case []any, Unordered, string, bool, int64, float64:
-			p.mistake(n, "the answer to %s is an object, and expect a mapping with some of its fields", s.Verb.Name)
+			p.mistake(n, "the answer to %s is an object: expect must be a mapping with some of its fields", s.Verb.Name)
 		}
 	}
 	if s.matchesEveryAnswer() && !s.HasError && s.Eventually == 0 && s.Consistently == 0 {
@@ -434,11 +432,11 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 	switch s.Verb.answer {
 	case noAnswer:
 		if s.hasChecks() || s.As != "" {
-			p.mistake(n, "%s has no answer to name or to compare", s.Verb.Name)
+			p.mistake(n, "%s does not return an answer, so the step cannot have expectations or a name for it", s.Verb.Name)
 		}
 	case numberAnswer, listAnswer:
 		if !s.HasWant && s.That == nil && !s.HasError && s.As == "" {
-			p.mistake(n, "%s can never fail like this: it needs expect or that", s.Verb.Name)
+			p.mistake(n, "a %s step can never fail without expect or that", s.Verb.Name)
 		}
 		p.checkAnswerType(field(n, "expect"), s)
 		for _, c := range s.That {

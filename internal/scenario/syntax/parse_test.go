@@ -27,43 +27,43 @@ func TestMistakes(t *testing.T) {
 		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
 			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "step" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
+			`f.yaml:2: unknown field "step" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "seed" in a cluster (known: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
+			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
-			`f.yaml:2: true or false belongs here`}},
+			`f.yaml:2: this must be true or false`}},
 		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{
 			`f.yaml:2: controllers takes a list`}},
 		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
-			`f.yaml:2: a string that is not empty belongs here`}},
+			`f.yaml:2: this must be a non-empty string`}},
 		{"a step has known fields", head + get + "  expects: 1\n", []string{
-			`f.yaml:4: unknown field "expects" in a step (known: ` + fields + `); did you mean "expect"?`}},
+			`f.yaml:4: unknown field "expects" in a step (allowed: ` + fields + `); did you mean "expect"?`}},
 		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
-			`f.yaml:3: unknown field "poke" in a step (known: ` + fields + `)`}},
+			`f.yaml:3: unknown field "poke" in a step (allowed: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
-			`f.yaml:3: a step needs something to do: one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, fault, compact, calls, webhook`}},
+			`f.yaml:3: a step must have one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, fault, compact, calls, webhook`}},
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
-			`f.yaml:4: a step does one thing, and this one has get and delete`}},
-		{"a step is a mapping", head + "- get\n", []string{
-			`f.yaml:3: a step is a mapping`}},
+			`f.yaml:4: a step can do only one thing, but this one has get and delete`}},
+		{"a step must be a mapping", head + "- get\n", []string{
+			`f.yaml:3: a step must be a mapping`}},
 		{"a field stands once", head + "- get: {path: /x}\n  get: {path: /x}\n", []string{
 			`f.yaml:4: field "get" is given twice, first on line 3`}},
 		{"a manifest's field stands once", head + "- create: {apiVersion: v1, kind: K, kind: L}\n", []string{
 			`f.yaml:3: field "kind" is given twice, first on line 3`}},
 		{"a scenario has a name", "steps:\n" + get, []string{
-			`f.yaml:1: a scenario needs a name: scenario: A sentence that says the rule`}},
+			`f.yaml:1: a scenario needs a name: scenario: A sentence that states the rule`}},
 		{"a name is not empty", "scenario:\nsteps:\n" + get, []string{
-			`f.yaml:1: a string that is not empty belongs here`}},
+			`f.yaml:1: this must be a non-empty string`}},
 		{"a scenario has steps", "scenario: s\n", []string{
 			`f.yaml:1: a scenario needs steps`}},
 		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
 			`f.yaml:2: steps takes a list`}},
 		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
-			`f.yaml:5: unknown field "kind" in a scenario (known: cases, cluster, scenario, setup, steps, webhooks)`}},
+			`f.yaml:5: unknown field "kind" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks)`}},
 		{"names differ within a file", head + get + "---\n" + head + get, []string{
-			`f.yaml:5: a scenario of this name is on line 1 already: "s"`}},
-		{"a manifest is a mapping", head + "- create: k\n", []string{
-			`f.yaml:3: a manifest is a mapping, or {file: PATH}`}},
+			`f.yaml:5: duplicate scenario name "s", first on line 1`}},
+		{"a manifest must be a mapping", head + "- create: k\n", []string{
+			`f.yaml:3: a manifest must be a mapping, or {file: PATH}`}},
 		{"a manifest says what it is", head + "- create: {}\n", []string{
 			`f.yaml:3: a manifest needs apiVersion`}},
 		{"a manifest says which kind it is", head + "- create: {apiVersion: v1, kind: }\n", []string{
@@ -75,51 +75,51 @@ func TestMistakes(t *testing.T) {
 		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
 			`f.yaml:3: open none.yaml: no such file or directory`}},
 		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
-			`f.yaml:3: unknown field "nam" in a reference (known: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
+			`f.yaml:3: unknown field "nam" in a reference (allowed: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
 		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{
 			`f.yaml:3: a reference needs name`}},
 		{"a list is of no one object", head + "- list: {apiVersion: v1, kind: K, name: x}\n", []string{
-			`f.yaml:3: unknown field "name" in a reference (known: apiVersion, kind, namespace, path)`}},
+			`f.yaml:3: unknown field "name" in a reference (allowed: apiVersion, kind, namespace, path)`}},
 		{"a path stands alone", head + "- get: {path: /x, kind: K}\n", []string{
-			`f.yaml:3: a path says everything: no other field can stand beside it`}},
+			`f.yaml:3: path cannot be combined with other fields`}},
 		{"a path is absolute", head + "- get: {path: x}\n", []string{
-			`f.yaml:3: a path begins with a slash: "x"`}},
+			`f.yaml:3: a path must begin with a slash: "x"`}},
 		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 404}\n", []string{
-			`f.yaml:5: a step succeeds or fails: it has expect or error, not both, unless error is the parameter of a case`}},
+			`f.yaml:5: a step cannot have both expect and error, unless error is a parameter of the case`}},
 		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
-			`f.yaml:6: unknown field "mesage" in an error (known: body, code, details, message, reason, status); did you mean "message"?`}},
+			`f.yaml:6: unknown field "mesage" in an error (allowed: body, code, details, message, reason, status); did you mean "message"?`}},
 		{"an error says which", head + get + "  error: {}\n", []string{
-			`f.yaml:4: error takes a mapping that says which error, as in {code: 404, reason: NotFound}`}},
+			`f.yaml:4: error takes a mapping that describes the error, as in {code: 404, reason: NotFound}`}},
 		{"a mark is a known one", head + get + "  expect: !some 1\n", []string{
 			`f.yaml:4: unknown tag !some`}},
 		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
-			`f.yaml:3: !present cannot stand here (but !absent and !cel and !from can)`}},
+			`f.yaml:3: !present is not allowed here (allowed: !absent, !cel, !from)`}},
 		{"a name is no mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
-			`f.yaml:3: !absent cannot stand here`}},
+			`f.yaml:3: !absent is not allowed here`}},
 		{"absent takes no value", head + get + "  expect: {x: !absent 1}\n", []string{
 			`f.yaml:4: !absent takes no value`}},
 		{"an item of a list is not absent", head + get + "  expect: [!absent ]\n", []string{
-			`f.yaml:4: !absent says that a field is not there; an item of a list is no field`}},
+			`f.yaml:4: !absent marks a field that does not exist, and cannot be an item of a list`}},
 		{"only takes fields", head + get + "  expect: !only 1\n", []string{
 			`f.yaml:4: !only takes a mapping`}},
 		{"from says where", head + get + "  expect: !from\n", []string{
 			`f.yaml:4: !from takes the name of an answer and a path in it, as in !from created.metadata.uid`}},
 		{"from looks back, not at its own step", head + get + "  as: here\n  expect: !from here.x\n", []string{
-			`f.yaml:5: no step before this one has its answer named "here" (as: here); that name is captured on line 4, and not before`}},
+			`f.yaml:5: no earlier answer is named "here" (as: here); the name is captured later, on line 4`}},
 		{"from looks at its own scenario", head + get + "  as: there\n---\nscenario: t\nsteps:\n" + get + "  expect: !from there.x\n", []string{
-			`f.yaml:9: no step before this one has its answer named "there" (as: there)`}},
+			`f.yaml:9: no earlier answer is named "there" (as: there)`}},
 		{"an answer's name is its own", head + get + "  as: a\n" + get + "  as: a\n", []string{
-			`f.yaml:5: an earlier answer is named "a" already`}},
+			`f.yaml:5: an earlier answer already has the name "a"`}},
 		{"an answer's name is one word of a path", head + get + "  as: a.b\n", []string{
-			`f.yaml:3: the name of an answer has no dots: "a.b"`}},
+			`f.yaml:3: the name of an answer must not contain dots: "a.b"`}},
 		{"a user is of one kind", head + get + "  as: {user: jane, token: t}\n", []string{
-			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+			`f.yaml:4: a user must be one of {user, groups}, {serviceAccount} and {token}`}},
 		{"groups are those of a user", head + get + "  as: {groups: [dev]}\n", []string{
-			`f.yaml:4: a user is one of {user, groups}, {serviceAccount} and {token}`}},
+			`f.yaml:4: a user must be one of {user, groups}, {serviceAccount} and {token}`}},
 		{"a service account has a namespace", head + get + "  as: {serviceAccount: robot}\n", []string{
-			`f.yaml:4: a service account is written NAMESPACE/NAME, and this is "robot"`}},
+			`f.yaml:4: a service account must have the form NAMESPACE/NAME, not "robot"`}},
 		{"a token comes from an earlier answer", head + get + "  as: {token: !from t.status.token }\n", []string{
-			`f.yaml:4: no step before this one has its answer named "t" (as: t)`}},
+			`f.yaml:4: no earlier answer is named "t" (as: t)`}},
 		{"a number is one in JSON", head + get + "  expect: .inf\n", []string{
 			`f.yaml:4: .inf is not a number in JSON`}},
 		{"only JSON's types are values", head + get + "  expect: !!binary aGk=\n", []string{
@@ -131,60 +131,60 @@ func TestMistakes(t *testing.T) {
 		{"aliases do not multiply without end", head + get + "  expect: [" + billionLaughs() + "]\n", []string{
 			`f.yaml:4: more than 1048576 values in one file`}},
 		{"a field stands beside the requests it is for", head + get + "  to: {path: /y}\n", []string{
-			`f.yaml:4: to cannot stand beside get (but beside create, update, apply)`}},
+			`f.yaml:4: to is not allowed in a get step (allowed in: create, update, apply)`}},
 		{"a patch says its type", head + "- patch: {path: /x}\n  body: {}\n", []string{
 			`f.yaml:3: a patch needs type and body`}},
 		{"a patch is of a known type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
-			`f.yaml:4: "yaml" is none of json, merge, strategic`}},
+			`f.yaml:4: "yaml" is not one of json, merge, strategic`}},
 		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
 			`f.yaml:3: a watch needs expect, with a list of events`}},
 		{"options are those of the API", head + get + "  options: {dryrun: All}\n", []string{
-			`f.yaml:4: unknown field "dryrun" in the options (known: ` + strings.Join(QueryOptions, ", ") + `); did you mean "dryRun"?`}},
+			`f.yaml:4: unknown field "dryrun" in the options (allowed: ` + strings.Join(QueryOptions, ", ") + `); did you mean "dryRun"?`}},
 		{"headers are texts", head + get + "  headers: {Accept: 1}\n", []string{
-			`f.yaml:4: a string that is not empty belongs here`}},
+			`f.yaml:4: this must be a non-empty string`}},
 		{"headers are a mapping", head + get + "  headers: text\n", []string{
-			`f.yaml:4: the headers are a mapping`}},
+			`f.yaml:4: the headers must be a mapping`}},
 		{"warnings are a list", head + get + "  warnings: none\n", []string{
 			`f.yaml:4: warnings takes a list of texts; [] is none`}},
 		{"a table is a list", head + get + "  table: {}\n", []string{
 			`f.yaml:4: a table takes a list of rows, the first of them the names of the columns`}},
 		{"a table is of a read", head + "- delete: {path: /x}\n  table: []\n", []string{
-			`f.yaml:3: a table is what get and list can print, and this is delete`}},
+			`f.yaml:3: a delete step cannot have table or wide; only get and list can`}},
 		{"a table is wide or not", head + get + "  table: []\n  wide: []\n", []string{
-			`f.yaml:5: an answer is one table: a step has table or wide, not both`}},
+			`f.yaml:5: a step cannot have both table and wide`}},
 		{"a code is one of HTTP", head + get + "  code: ok\n", []string{
 			`f.yaml:4: code takes an HTTP status`}},
 		{"a condition is CEL", head + get + "  that: [answer.x ==]\n", []string{
 			"f.yaml:4: not CEL: answer.x ==: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"}},
 		{"a condition is of answers that are there", head + get + "  as: mine\n  that: [mine.x]\n", []string{
-			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container ''); that name is captured on line 4, and not before`}},
+			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container ''); the name is captured later, on line 4`}},
 		{"a condition is true or false", head + get + "  that: [size(answer)]\n", []string{
-			`f.yaml:4: a condition is true or false, and size(answer) is a int`}},
+			`f.yaml:4: a condition must be true or false, but size(answer) is of type int`}},
 		{"conditions are a list", head + get + "  that: answer.x\n", []string{
 			`f.yaml:4: that takes a list`}},
 		{"unordered takes a list", head + get + "  expect: !unordered {}\n", []string{
 			`f.yaml:4: !unordered takes a list`}},
 		{"a name that conditions use is taken", head + get + "  as: answer\n", []string{
-			`f.yaml:3: "answer" is what conditions call the answer to their own step`}},
+			`f.yaml:3: "answer" is reserved: in conditions it is the answer to the same step`}},
 		{"a webhook says where and what", "scenario: s\nwebhooks:\n- name: w\nsteps:\n" + get, []string{
 			`f.yaml:3: a webhook needs name and service: {namespace, name}`,
-			`f.yaml:3: a webhook has one of response, body, and silent`}},
+			`f.yaml:3: a webhook must have exactly one of response, body and silent`}},
 		{"a webhook has known fields", hook + "  url: x\nsteps:\n" + get, []string{
-			`f.yaml:6: unknown field "url" in a webhook (known: body, code, headers, name, response, service, silent)`}},
+			`f.yaml:6: unknown field "url" in a webhook (allowed: body, code, headers, name, response, service, silent)`}},
 		{"a service has known fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
-			`f.yaml:3: unknown field "nam" in a service (known: name, namespace, path, port); did you mean "name"?`}},
+			`f.yaml:3: unknown field "nam" in a service (allowed: name, namespace, path, port); did you mean "name"?`}},
 		{"a port is a number", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, port: 0}}\nsteps:\n" + get, []string{
 			`f.yaml:3: port takes a number from 1 to 65535`}},
 		{"a webhook's path is absolute", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, path: y}}\nsteps:\n" + get, []string{
-			`f.yaml:3: a path begins with a slash: "y"`}},
+			`f.yaml:3: a path must begin with a slash: "y"`}},
 		{"a webhook answers in one way", hook + "  body: x\nsteps:\n" + get, []string{
-			`f.yaml:3: a webhook has one of response, body, and silent`}},
+			`f.yaml:3: a webhook must have exactly one of response, body and silent`}},
 		{"a silent webhook says nothing", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: hang, code: 500}\nsteps:\n" + get, []string{
-			`f.yaml:3: a webhook that is silent sends no code and no headers`}},
+			`f.yaml:3: a silent webhook cannot have code or headers`}},
 		{"a webhook is silent in a known way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
-			`f.yaml:3: "sleep" is none of close, hang`}},
-		{"a response is a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
-			`f.yaml:3: response takes a mapping, or !cel and an expression that makes one`}},
+			`f.yaml:3: "sleep" is not one of close, hang`}},
+		{"a response must be a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
+			`f.yaml:3: response takes a mapping, or !cel and an expression that returns one`}},
 		{"an expression is CEL", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel answer.x }\nsteps:\n" + get, []string{
 			`f.yaml:3: not CEL: answer.x: undeclared reference to 'answer' (in container '')`}},
 		{"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel }\nsteps:\n" + get, []string{
@@ -192,23 +192,23 @@ func TestMistakes(t *testing.T) {
 		{"an expression is a webhook's", head + get + "  expect: !cel request.x\n", []string{
 			`f.yaml:4: not CEL: request.x: undeclared reference to 'request' (in container '')`}},
 		{"a webhook knows no answers", hook + "steps:\n- webhook: {name: w, body: !from w.url}\n", []string{
-			`f.yaml:7: !from cannot stand here (but !absent and !cel can)`}},
+			`f.yaml:7: !from is not allowed here (allowed: !absent, !cel)`}},
 		{"a service and path are one webhook's", hook + "- {name: v, body: x, service: {namespace: d, name: x, port: 443}}\nsteps:\n" + get, []string{
-			`f.yaml:6: the webhook w is behind the same port and path`}},
+			`f.yaml:6: the webhook w has the same service, port and path`}},
 		{"a webhook's name is its own", hook + "- {name: w, body: x, service: {namespace: d, name: y}}\nsteps:\n" + get, []string{
-			`f.yaml:6: an earlier answer is named "w" already`}},
+			`f.yaml:6: an earlier answer already has the name "w"`}},
 		{"calls are of a webhook", head + "- calls: w\n", []string{
-			`f.yaml:3: the scenario has no webhook named "w"`}},
+			`f.yaml:3: the scenario does not have a webhook named "w"`}},
 		{"a webhook that changes has a name", hook + "steps:\n- webhook: {body: x}\n", []string{
-			`f.yaml:7: which webhook? It needs name`}},
+			`f.yaml:7: a webhook step needs name`}},
 		{"a webhook that changes answers in one way", hook + "steps:\n- webhook: {name: w}\n", []string{
-			`f.yaml:7: a webhook has one of response, body, and silent`}},
+			`f.yaml:7: a webhook must have exactly one of response, body and silent`}},
 		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
-			`f.yaml:7: webhook has no answer to name or to compare`}},
+			`f.yaml:7: webhook does not return an answer, so the step cannot have expectations or a name for it`}},
 		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
-			`f.yaml:4: unknown field "poke" in a step (known: ` + fields + `)`,
-			`f.yaml:5: a path begins with a slash: "x"`}},
+			`f.yaml:4: unknown field "poke" in a step (allowed: ` + fields + `)`,
+			`f.yaml:5: a path must begin with a slash: "x"`}},
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {

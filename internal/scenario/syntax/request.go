@@ -7,31 +7,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Request is the request of a step, as its author wrote it: the argument of the verb, and
-// the fields beside it. Until it is resolved, it may contain marks.
+// Request is the request of a step as its author wrote it: the argument of the verb, and
+// the request fields. Until it is resolved, it may contain marks.
 type Request struct {
 	Argument map[string]any
-	// To is where a manifest goes, if that is not where its own name says.
+	// To is the object that a manifest is sent to, if not the one that it names.
 	To          map[string]any
 	Subresource string
 	PatchType   string
-	// Body is the tree or the text that is sent. It takes the place of a manifest.
+	// Body is the tree or the text that is sent. It replaces the manifest.
 	Body    any
 	Options map[string]any
 	Headers map[string]any
 	// By makes the request; nil: the administrator.
 	By *User
-	// AsTable says that the request asks for a Table.
+	// AsTable: the request accepts a Table.
 	AsTable bool
 	// Events is the number of events that a watch waits for.
 	Events int
-	// Eventually is how long the expectation may take to become true, and consistently how long it
-	// has to stay true.
+	// The expectation must become true within Eventually, or stay true for Consistently.
 	Eventually, Consistently time.Duration
 }
 
-// RequestField is a field beside the verb of a step, which says more about the request. The
-// parser and the manual read the table of these fields, as they do that of the verbs.
+// RequestField is a field of a step that adds details to its request. The verbs name the fields that
+// they allow. The parser reads the table of these fields; a test compares the manual with it.
 type RequestField struct {
 	Name, Notation string
 	Doc            string
@@ -40,35 +39,36 @@ type RequestField struct {
 
 var RequestFields = []*RequestField{
 	{"subresource", "NAME",
-		"the request goes to this subresource of the object.",
+		"sends the request to this subresource of the object.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Subresource = p.text(n) }},
 	{"options", "{fieldManager, force, ...}",
-		"options of the request, as Kubernetes names them; they are its query.",
+		"query parameters of the request, by their Kubernetes names.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Options = p.options(n) }},
 	{"type", "json, merge or strategic",
-		"which type of patch the body is.",
+		"the type of the patch.",
 		func(p *parser, n *yaml.Node, r *Request) { r.PatchType = p.oneOf(n, PatchTypes) }},
 	{"body", "VALUE",
-		"what is sent: a patch, or the DeleteOptions of a delete. A string is sent as it is, also in place of a" +
-			" manifest; anything else is sent as JSON.",
+		"the body of the request: a patch, or the DeleteOptions of a delete. A string is sent unchanged, also in place of a" +
+			" manifest; any other value is sent as JSON.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Body = p.tree(n, manifestMarks) }},
 	{"to", "{apiVersion, kind, namespace, name} or {path}",
-		"where the manifest goes, if that is not where its own apiVersion, kind and name say.",
+		"where to send the manifest, if not to the object that its apiVersion, kind and name identify.",
 		func(p *parser, n *yaml.Node, r *Request) { r.To = objectReference.parse(p, n) }},
 	{"headers", "{NAME: VALUE}",
-		"headers of the request, in place of those that the runner sends.",
+		"headers of the request; they replace those that the runner sends.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Headers = p.texts(n, "the headers") }},
 	asUser,
 	{"eventually", "DURATION",
-		"the expectation need not be true at once, but has to become true in that time, such as 30s.",
+		"the expectation must become true within this time, such as 30s.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Eventually = p.duration(n) }},
 	{"consistently", "DURATION",
-		"the expectation is true at once, and stays true for that time. Beside a get without an expectation both speak of the object being there.",
+		"the expectation must be true at once and stay true for this time. In a get without an expectation, eventually and" +
+			" consistently require that the object exists.",
 		func(p *parser, n *yaml.Node, r *Request) { r.Consistently = p.duration(n) }},
 }
 
-// QueryOptions are the query parameters of the Kubernetes API. With them a typo is found
-// before anything is played.
+// QueryOptions are the query parameters of the Kubernetes API. The parser rejects all
+// others, so that it finds typos.
 var QueryOptions = []string{
 	"allowWatchBookmarks", "continue", "dryRun", "fieldManager", "fieldSelector", "fieldValidation", "force",
 	"gracePeriodSeconds", "includeObject", "labelSelector", "limit", "orphanDependents", "pretty",
@@ -83,7 +83,7 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 			options[name] = p.tree(n, manifestMarks)
 			switch options[name].(type) {
 			case nil, map[string]any:
-				p.mistake(n, "an option is a text, a number, true or false")
+				p.mistake(n, "an option must be a string, a number or a boolean")
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 	texts := map[string]any{}
 	if n = p.resolveNode(n); n.Kind != yaml.MappingNode {
-		p.mistake(n, "%s are a mapping", what)
+		p.mistake(n, "%s must be a mapping", what)
 		return nil
 	}
 	p.eachField(n, func(key, value *yaml.Node) { texts[key.Value] = p.textOrMark(value) })
@@ -105,7 +105,7 @@ func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 func (p *parser) oneOf(n *yaml.Node, known map[string]string) string {
 	text := p.text(n)
 	if _, ok := known[text]; !ok && text != "" {
-		p.mistake(n, "%q is none of %s", text, strings.Join(sortedKeys(known), ", "))
+		p.mistake(n, "%q is not one of %s", text, strings.Join(sortedKeys(known), ", "))
 	}
 	return text
 }

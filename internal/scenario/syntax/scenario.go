@@ -16,15 +16,15 @@ type Scenario struct {
 	Case string
 	// Position is where the document begins, or the case.
 	Position
-	// Cluster has the options of the cluster that the scenario needs.
+	// Cluster is the "cluster:" part: the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
 
 	Webhooks []Webhook
 	Setup    []Step
 	Steps    []Step
-	// Params are what the case is made of, with its name; nil: there are no cases.
+	// Params are the parameters of the case, including its name; nil: there are no cases.
 	Params map[string]any
-	// Row is where the case is written.
+	// Row is the node of the case in the table.
 	Row *yaml.Node
 	// Cases is what the cases of a scenario have in common; nil: there are no cases.
 	Cases *Cases
@@ -38,10 +38,10 @@ func (s *Scenario) Title() string {
 	return s.Name + ": " + s.Case
 }
 
-// All are its steps and those of its setup.
+// All returns the steps of the setup and the steps.
 func (s *Scenario) All() []Step { return append(slices.Clone(s.Setup), s.Steps...) }
 
-// Groups are those of the definitions and APIServices that it makes.
+// Groups returns the groups of the definitions and APIServices that the scenario creates.
 func (s *Scenario) Groups() []string {
 	var all []string
 	for _, step := range s.All() {
@@ -67,20 +67,18 @@ type Cases struct {
 type ClusterOptions struct {
 	// LegacyAPIs also serves versions that Kubernetes has removed.
 	LegacyAPIs bool
-	// Controllers are those of kube-controller-manager that act, by name; nil: those that do by
-	// default.
+	// Controllers are the names of the controllers of kube-controller-manager that run; nil: the default ones.
 	Controllers []string
-	// WithAdmissionPlugins are plugins of kube-apiserver that are turned on, and
-	// WithoutAdmissionPlugins those that are turned off, by name.
+	// WithAdmissionPlugins and WithoutAdmissionPlugins are the names of admission plugins of kube-apiserver
+	// that are enabled and disabled.
 	WithAdmissionPlugins, WithoutAdmissionPlugins []string
-	// RuntimeConfig are versions that are off by default and are to be served, or the other way
-	// round.
+	// RuntimeConfig enables versions that are off by default, or disables versions.
 	RuntimeConfig []string
 	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
 	WithoutNamespaceLifecycle bool
-	// Alone says that the scenario is about all that is in a cluster, such as what it begins with.
+	// Alone: the scenario concerns everything in a cluster, such as its initial objects.
 	Alone bool
-	// Fakecluster says that the scenario is about what only a fakecluster does.
+	// Fakecluster: the scenario tests behavior of fakecluster alone.
 	Fakecluster bool
 }
 
@@ -94,8 +92,8 @@ type Service struct {
 type Position struct {
 	// File is the path of the file, as it was given or found.
 	File string
-	// Line and Column count from 1; the column is that of a character, or 0 if the whole line is
-	// meant.
+	// Line and Column count from 1; Column counts characters; it is 0 for a
+	// whole line.
 	Line, Column int
 }
 
@@ -122,7 +120,7 @@ type Step struct {
 	// Node is where it is written, in the file of pos.
 	Node *yaml.Node
 	Name string
-	Verb *verb
+	Verb *Verb
 	// As is the name under which later steps refer to the answer.
 	As string
 	// Scope is where its names are those of a shared setup; nil: they are the scenario's.

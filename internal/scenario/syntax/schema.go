@@ -10,29 +10,28 @@ import (
 // first line of a file: # yaml-language-server: $schema=URL
 const SchemaURL = "https://raw.githubusercontent.com/fakecluster/fakecluster/main/scenarios/scenario.schema.json"
 
-// field documents a field of a scenario file: its name, the notation of what stands there, and
-// what it says. The tables of fields are what the schema is made from; tests hold them to the
-// parser.
+// fieldDoc documents a field of a scenario file: its name, the notation of its value, and its
+// meaning. The schema is made from the tables of fields; tests compare them with the parser.
 type fieldDoc struct{ name, notation, doc string }
 
 var scenarioFields = []fieldDoc{
-	{"scenario", "TEXT", "Its name, a sentence that says which rule the scenario proves."},
+	{"scenario", "TEXT", "Its name, a sentence that states the rule that the scenario proves."},
 	{"cases", "CASES", "A table: the scenario is played once for each case."},
-	{"cluster", "CLUSTER", "How its cluster differs from the usual one."},
+	{"cluster", "CLUSTER", "Options of its cluster."},
 	{"webhooks", "WEBHOOKS", "Webhooks that the cluster can reach."},
 	{"setup", "SETUP", "Manifests that are created before the first step, shared setups, and steps."},
-	{"steps", "STEPS", "What is done, in order."},
+	{"steps", "STEPS", "The steps, in order."},
 }
 
 var clusterFields = []fieldDoc{
-	{"alone", "FLAG", "The scenario is about all that is in a cluster, such as what it begins with."},
-	{"fakecluster", "FLAG", "The scenario is about what only a fakecluster does, such as what it says where a real server would call a kubelet."},
-	{"controllers", "TEXTS", "The controllers of kube-controller-manager that act, by name."},
-	{"legacyAPIs", "FLAG", "Serves definitions and policies in v1beta1, too."},
-	{"runtimeConfig", "TEXTS", "Versions that are off by default and are served, such as resource.k8s.io/v1beta2=true."},
-	{"withAdmissionPlugins", "TEXTS", "Admission plugins that are turned on, by name."},
-	{"withoutAdmissionPlugins", "TEXTS", "Admission plugins that are turned off, by name."},
-	{"withoutNamespaceLifecycle", "FLAG", "Lets objects live in namespaces that do not exist."},
+	{"alone", "FLAG", "The scenario concerns everything in a cluster, such as its initial objects."},
+	{"fakecluster", "FLAG", "The scenario tests behavior of fakecluster alone, such as its response where a real server calls a kubelet."},
+	{"controllers", "TEXTS", "The controllers of kube-controller-manager that run, by name."},
+	{"legacyAPIs", "FLAG", "Also serves definitions and policies in v1beta1."},
+	{"runtimeConfig", "TEXTS", "Versions that are off by default and are to be served, such as resource.k8s.io/v1beta2=true."},
+	{"withAdmissionPlugins", "TEXTS", "Admission plugins to enable, by name."},
+	{"withoutAdmissionPlugins", "TEXTS", "Admission plugins to disable, by name."},
+	{"withoutNamespaceLifecycle", "FLAG", "Allows objects in namespaces that do not exist."},
 }
 
 var webhookFields = []fieldDoc{
@@ -65,8 +64,8 @@ var expectationFields = []fieldDoc{
 
 type jsonSchema = map[string]any
 
-// Schema returns the JSON schema of a document of a scenario file. What a schema cannot say, such
-// as whether an expression is CEL, only [Load] finds.
+// Schema returns the JSON schema of a document of a scenario file. Only [Load] checks what a
+// schema cannot express, such as whether an expression is valid CEL.
 func Schema() []byte {
 	step := []fieldDoc{}
 	for _, v := range verbs {
@@ -96,7 +95,7 @@ func Schema() []byte {
 		"then":    jsonSchema{"$ref": "#/definitions/scenario"},
 		"else": jsonSchema{
 			"type": "object", "required": []string{"setup"}, "additionalProperties": false,
-			"properties": jsonSchema{"parameters": value("MAPPING", "What the parameters are by default, or !present for one that has to be given."), "setup": value("SETUP", "")},
+			"properties": jsonSchema{"parameters": value("MAPPING", "The default values of the parameters, or !present for required ones."), "setup": value("SETUP", "")},
 		},
 		"definitions": jsonSchema{
 			"scenario": scenario,
@@ -119,8 +118,8 @@ func Schema() []byte {
 	return append(data, '\n')
 }
 
-// orParameter lets a parameter of the case stand in place of a mapping or a list: a text for whoever does
-// not know its tag.
+// orParameter allows a parameter of the case in place of a mapping or a list. An editor that does not support
+// its tag sees a string.
 func orParameter(of jsonSchema) {
 	if t, ok := of["type"].(string); ok && (t == "object" || t == "array") {
 		of["type"] = []string{t, "string"}
@@ -158,8 +157,8 @@ func value(notation, doc string) jsonSchema {
 // braces finds the mappings in a notation.
 var braces = regexp.MustCompile(`\{([^}]*)\}`)
 
-// schemaOfNotation is the schema of what a notation stands for. A value with a tag is a text for
-// whoever does not know the tag.
+// schemaOfNotation is the schema of what a notation stands for. An editor that does not support
+// the tag of a value sees a string.
 func schemaOfNotation(notation string) jsonSchema {
 	list := func(definition string) jsonSchema {
 		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + definition}}
@@ -221,10 +220,9 @@ func schemaOfNotation(notation string) jsonSchema {
 
 // StepDoc documents one kind of step.
 type StepDoc struct {
-	// Name is the field of a step that says its kind, and Argument is the notation of the
-	// field's value.
+	// Name is the field that selects the kind of step, and Argument the notation of its value.
 	Name, Argument string
-	// Doc says what the step does. It completes a sentence that begins with Name.
+	// Doc describes the step. It completes a sentence that begins with Name.
 	Doc string
 }
 

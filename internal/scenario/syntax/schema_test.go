@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The schema knows the fields that the parser knows, no more and no less.
+// The schema has the fields that the parser accepts, no more and no less.
 func TestTheSchemaHasTheFieldsOfTheParser(t *testing.T) {
 	var schema struct {
 		Definitions map[string]struct{ Properties map[string]any }
@@ -20,8 +20,8 @@ func TestTheSchemaHasTheFieldsOfTheParser(t *testing.T) {
 	if err := json.Unmarshal(Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
-	// Of an unknown field the parser says which it knows.
-	known := func(text string) []string {
+	// The mistake about an unknown field lists the allowed ones.
+	allowed := func(text string) []string {
 		p := NewParser("f.yaml")
 		for _, root := range p.Documents([]byte(text)) {
 			p.scenario(root)
@@ -37,7 +37,7 @@ func TestTheSchemaHasTheFieldsOfTheParser(t *testing.T) {
 		"user":     "steps: [{as: {x: 1}}]\n",
 		"use":      "setup: [{use: a, x: 1}]\n",
 	} {
-		if d := cmp.Diff(known(text), slices.Sorted(maps.Keys(schema.Definitions[definition].Properties))); d != "" {
+		if d := cmp.Diff(allowed(text), slices.Sorted(maps.Keys(schema.Definitions[definition].Properties))); d != "" {
 			t.Errorf("%s (-parser +schema):\n%s", definition, d)
 		}
 	}
@@ -61,7 +61,7 @@ func TestTheSchemaHasTheFieldsOfTheParser(t *testing.T) {
 // fieldsIn are the fields that the first mistake about an unknown one names.
 func fieldsIn(mistakes []error) []string {
 	for _, mistake := range mistakes {
-		if m := regexp.MustCompile(`unknown field "x" in .* \(known: ([^)]*)\)`).FindStringSubmatch(mistake.Error()); m != nil {
+		if m := regexp.MustCompile(`unknown field "x" in .* \(allowed: ([^)]*)\)`).FindStringSubmatch(mistake.Error()); m != nil {
 			return strings.Split(m[1], ", ")
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
-// Scope is where the names in a shared setup are looked up. It has the parameters under the name
-// "with", and nothing of the scenario that uses the setup.
+// Scope has the names that are visible in a shared setup: its parameters, under the name "with". Names of the
+// scenario that uses the setup are not visible.
 type Scope struct {
 	// With are the parameters, with marks that outer resolves.
 	With  map[string]any
@@ -65,7 +65,7 @@ func (p *parser) use(n *yaml.Node) []Step {
 	roots := inner.Documents(data)
 	if len(roots) != 1 || field(roots[0], "setup") == nil {
 		if len(inner.mistakes) == 0 {
-			p.mistake(n, "%s is no shared setup: that is one document with setup, and maybe parameters", name)
+			p.mistake(n, "%s is not a shared setup, which is one document with setup and, optionally, parameters", name)
 		}
 		return nil
 	}
@@ -73,13 +73,13 @@ func (p *parser) use(n *yaml.Node) []Step {
 	if parameters := field(roots[0], "parameters"); parameters != nil {
 		tree, ok := inner.tree(parameters, []string{TagAbsent, TagPresent}).(map[string]any)
 		if !ok && len(inner.mistakes) == 0 {
-			inner.mistake(parameters, "parameters takes a mapping of names to what they are by default, or !present for one that has to be given")
+			inner.mistake(parameters, "parameters takes a mapping of names to default values, or !present for required ones")
 		}
 		defaults = tree
 	}
 	for _, parameter := range slices.Sorted(maps.Keys(with)) {
-		if _, known := defaults[parameter]; !known {
-			p.mistake(withNode, "%s has no parameter %q%s", name, parameter, Suggestion(parameter, slices.Collect(maps.Keys(defaults))))
+		if _, declared := defaults[parameter]; !declared {
+			p.mistake(withNode, "%s does not have the parameter %q%s", name, parameter, Suggestion(parameter, slices.Collect(maps.Keys(defaults))))
 		}
 	}
 	for parameter, value := range defaults {

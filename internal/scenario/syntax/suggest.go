@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Suggestion returns the question whether one of the known words was meant by an unknown
+// Suggestion returns the question whether one of the valid words was meant by an invalid
 // word. It is empty if none of them is similar.
 func Suggestion(word string, known []string) string {
 	const longest = 64 // of a word that somebody has typed

@@ -9,15 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds what one file may expand to, so that aliases of aliases of
-// aliases are a message and not a full memory.
+// maxNodes bounds the values that one file expands to, so that nested aliases are a mistake
+// instead of exhausting the memory.
 const maxNodes = 1 << 20
 
-// tree returns what n stands for: the JSON value, with marks where the author put
-// them. A mark that is not among marks is a mistake.
+// tree returns the JSON value of n, with its marks. A mark that is not among marks is a mistake.
 //
-// Scalars are read as YAML 1.2, as in most tools of today; a date is a string, as
-// Kubernetes has it.
+// Scalars are read as YAML 1.2; a date is a string, as in Kubernetes.
 func (p *parser) tree(n *yaml.Node, marks []string) any {
 	if p.nodes++; p.nodes > maxNodes {
 		if p.nodes == maxNodes+1 {
@@ -50,7 +48,7 @@ func (p *parser) sequence(n *yaml.Node, marks []string) []any {
 	items := make([]any, len(n.Content))
 	for i, item := range n.Content {
 		if item.Tag == TagAbsent {
-			p.mistake(item, "%s says that a field is not there; an item of a list is no field", TagAbsent)
+			p.mistake(item, "%s marks a field that does not exist, and cannot be an item of a list", TagAbsent)
 			continue
 		}
 		items[i] = p.tree(item, marks)
@@ -73,7 +71,7 @@ func (p *parser) mapping(n *yaml.Node, marks []string) map[string]any {
 		}
 		merged = append(merged, m)
 	})
-	// A field that stands in the mapping itself wins over a merged one.
+	// A field of the mapping itself overrides a merged one.
 	for _, m := range merged {
 		for name, field := range m {
 			if _, ok := fields[name]; !ok {
@@ -84,20 +82,20 @@ func (p *parser) mapping(n *yaml.Node, marks []string) map[string]any {
 	return fields
 }
 
-// eachField calls f for each field of the mapping n, in order, but for those given
-// a second time, which are mistakes.
+// eachField calls f for each field of the mapping n, in order. It reports duplicate fields as mistakes and
+// skips them.
 func (p *parser) eachField(n *yaml.Node, f func(key, value *yaml.Node)) {
 	seen := make(map[string]int, len(n.Content)/2)
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			p.mistake(key, "a field's name has to be a string")
+			p.mistake(key, "a field name must be a string")
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
 			hint := ""
 			if key.Value == "scenario" && key.Column == 1 {
-				hint = `; a line "---" stands between two scenarios`
+				hint = `; separate two scenarios by a line "---"`
 			}
 			p.mistake(key, "field %q is given twice, first on line %d%s", key.Value, line, hint)
 			continue
@@ -151,9 +149,9 @@ func (p *parser) mark(n *yaml.Node, marks []string) any {
 		case !slices.Contains(expectationMarks, n.Tag) && !slices.Contains(replyMarks, n.Tag):
 			p.mistake(n, "unknown tag %s%s", n.Tag, Suggestion(n.Tag, expectationMarks))
 		case len(marks) == 0:
-			p.mistake(n, "%s cannot stand here", n.Tag)
+			p.mistake(n, "%s is not allowed here", n.Tag)
 		default:
-			p.mistake(n, "%s cannot stand here (but %s can)", n.Tag, strings.Join(marks, " and "))
+			p.mistake(n, "%s is not allowed here (allowed: %s)", n.Tag, strings.Join(marks, ", "))
 		}
 		return nil
 	}
@@ -199,15 +197,15 @@ func (p *parser) from(n *yaml.Node, marks []string) any {
 		p.checkReference(n, path[0], path[1:], func(value any) string {
 			for _, tag := range marksIn(value) {
 				if !slices.Contains(marks, tag) && tag != TagFrom && tag != tagCEL {
-					return fmt.Sprintf("%s cannot stand where %s is used", tag, strings.Join(path, "."))
+					return fmt.Sprintf("%s is not allowed where %s is used", tag, strings.Join(path, "."))
 				}
 			}
 			return ""
 		})
 	case path[0] == CaseName && p.scope == nil:
-		p.mistake(n, "the scenario has no cases")
+		p.mistake(n, "the scenario does not have cases")
 	case !slices.Contains(p.answers, path[0]):
-		p.mistake(n, "no step before this one has its answer named %q (as: %s)%s", path[0], path[0], p.missing(path[0], p.answers))
+		p.mistake(n, "no earlier answer is named %q (as: %s)%s", path[0], path[0], p.missing(path[0], p.answers))
 	}
 	return From{Pos: p.at(n), Answer: path[0], Path: path[1:]}
 }

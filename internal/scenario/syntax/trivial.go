@@ -11,14 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An expectation that can never fail proves nothing, and looks as if it did. What can be known of it
-// before anything is played is refused here.
+// An expectation that can never fail proves nothing. The parser rejects those that it can find.
 
-// matchesEverything says what is wrong with an expectation that every answer meets.
-const matchesEverything = "this expectation can never fail: every answer has that; leave it out, or say what the answer has"
+// matchesEverything is the mistake of an expectation that every answer matches.
+const matchesEverything = "this expectation can never fail: every answer matches it; remove it, or add fields"
 
-// checkExpectation says what is wrong with the parameter of a case that is an expectation. !absent
-// expects nothing, which one case may do beside others.
+// checkExpectation returns why the parameter of a case is not a valid expectation, or nothing. !absent, which
+// means no expectation, is valid in some of the cases.
 func checkExpectation(value any) string {
 	if fields, ok := value.(map[string]any); ok && len(fields) == 0 || value == (Present{}) {
 		return matchesEverything
@@ -26,8 +25,8 @@ func checkExpectation(value any) string {
 	return ""
 }
 
-// checkExpectationParameter checks an expectation that is a parameter: no case may have one that every
-// answer meets, nor may all cases expect nothing.
+// checkExpectationParameter checks an expectation that is a parameter: it must not match every
+// answer in any case, or be !absent in all cases.
 func (p *parser) checkExpectationParameter(n *yaml.Node, tree any, name string) {
 	f, ok := tree.(From)
 	if !ok || f.Answer != CaseName || len(p.parameters[CaseName]) == 0 {
@@ -42,7 +41,7 @@ func (p *parser) checkExpectationParameter(n *yaml.Node, tree any, name string) 
 		return value == Absent{}
 	}
 	if !slices.ContainsFunc(p.parameters[CaseName], func(g *parameters) bool { return !nothing(g) }) {
-		p.mistake(n, "this expectation can never fail: %s is %s in every case, which expects nothing; leave it out", name, TagAbsent)
+		p.mistake(n, "this expectation can never fail: %s is %s in every case, which means no expectation; remove it", name, TagAbsent)
 	}
 }
 
@@ -66,7 +65,7 @@ func (s *Step) matchesEveryAnswer() bool {
 	return len(fields) > 0
 }
 
-// alwaysTrue says why a condition is true whatever the answers are; empty: it may be false.
+// alwaysTrue returns why a condition is true for all answers; empty: it may be false.
 func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	e := checked.NativeRep().Expr()
 	if e.Kind() == ast.CallKind {
@@ -92,7 +91,7 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	choices := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.FunctionMatcher(operators.LogicalOr))
 	choices = append(choices, ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.FunctionMatcher(operators.Conditional))...)
 	if len(choices) == 0 {
-		return "" // without a choice what is not known decides
+		return "" // without a choice the result depends on the variables
 	}
 	env, err := p.environment(variables)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// User is who makes a request, if that is not the administrator of the cluster. Until it is
-// resolved, marks may stand in it.
+// User is the user of a request, if it is not the administrator of the cluster. It may contain marks until it
+// is resolved.
 type User struct {
 	Name    any
 	Groups  []any
@@ -15,11 +15,11 @@ type User struct {
 	Token   any // a bearer token
 }
 
-// asUser is the field that says who makes a request.
+// asUser is the field with the user of a request.
 var asUser = &RequestField{
 	"as", "{user, groups}, {serviceAccount} or {token}",
-	"who makes the request: a user of any name, a member of the groups; a service account, written NAMESPACE/NAME; or" +
-		" whoever bears the token. Without it the administrator of the cluster does, who may do everything.",
+	"the user of the request: any user name with groups, a service account as NAMESPACE/NAME, or the user of a token. The" +
+		" default is the administrator of the cluster, who may do everything.",
 	func(p *parser, n *yaml.Node, r *Request) { r.By = p.user(n) },
 }
 
@@ -37,7 +37,7 @@ func (p *parser) user(n *yaml.Node) *User {
 			u.Account = p.textOrMark(n)
 			if text, ok := u.Account.(string); ok && text != "" {
 				if namespace, name, _ := strings.Cut(text, "/"); namespace == "" || name == "" {
-					p.mistake(n, "a service account is written NAMESPACE/NAME, and this is %q", text)
+					p.mistake(n, "a service account must have the form NAMESPACE/NAME, not %q", text)
 				}
 			}
 		},
@@ -53,7 +53,7 @@ func (p *parser) user(n *yaml.Node) *User {
 		}
 	}
 	if ways != 1 || u.Name == nil && u.Groups != nil {
-		p.mistake(n, "a user is one of {user, groups}, {serviceAccount} and {token}")
+		p.mistake(n, "a user must be one of {user, groups}, {serviceAccount} and {token}")
 	}
 	return u
 }

@@ -16,7 +16,7 @@ type Verb struct {
 	argument argument
 	// doc completes a sentence that begins with the name.
 	doc string
-	// fields are the names of the request fields that may stand beside the verb, separated by spaces.
+	// fields are the names of the request fields that a step with the verb may have, separated by spaces.
 	fields string
 	answer answerType
 	// check checks the fields of the step against each other; nil: there is nothing to check.
@@ -36,62 +36,61 @@ const (
 
 var verbs = []*Verb{
 	{Name: "create", argument: oneManifest, fields: "options body to headers as", answer: objectAnswer,
-		doc: "sends the manifest as a new object."},
+		doc: "creates the object of the manifest."},
 	{Name: "get", argument: objectReference, fields: "subresource options headers as eventually consistently", answer: objectAnswer,
-		doc: "reads one object, or whatever the server has at a path."},
+		doc: "reads one object, or sends a GET to any path."},
 	{Name: "list", argument: listReference, fields: "options headers as eventually consistently", answer: objectAnswer,
-		doc: "reads all objects of a kind: those of one namespace, or without namespace those of all."},
+		doc: "reads all objects of a kind, in one namespace or, without namespace, in all."},
 	{Name: "watch", argument: listReference, fields: "options as", check: checkWatch,
-		doc: "reads events of what list reads, as many as expect has, and no further. It begins where" +
-			" the option resourceVersion says."},
+		doc: "reads watch events of the objects that list would read: as many as expect has. It starts at the option" +
+			" resourceVersion."},
 	{Name: "update", argument: oneManifest, fields: "subresource options body to headers as", answer: objectAnswer,
-		doc: "sends the manifest in place of the object of its name, under the resourceVersion" +
-			" that the manifest says; if it says nothing about that, under the current one; and under none with resourceVersion: !absent."},
+		doc: "replaces an object with the manifest. If the manifest does not have a resourceVersion, the runner adds the current" +
+			" one; with resourceVersion: !absent it sends none."},
 	{Name: "patch", argument: objectReference, fields: "subresource options type body headers as", answer: objectAnswer, check: checkPatch,
-		doc: "changes one object as the body says; type says which type of patch it is."},
+		doc: "patches one object with body; type is the type of the patch."},
 	{Name: "apply", argument: oneManifest, fields: "subresource options body to headers as", answer: objectAnswer,
-		doc: "sends the manifest as an apply configuration, for server-side apply. Without the option" +
-			" fieldManager, the manager is scenario."},
+		doc: "applies the manifest with server-side apply. The default of the option fieldManager is scenario."},
 	{Name: "delete", argument: objectReference, fields: "options body headers as",
 		doc: "deletes one object."},
 	{Name: "deletecollection", argument: listReference, fields: "options body headers as",
-		doc: "deletes the objects that list reads, with the same options."},
+		doc: "deletes the objects that list would read with the same options."},
 	{Name: "scale", argument: scaleReference, fields: "options as", answer: objectAnswer,
-		doc: "changes how many replicas one object asks for, by its subresource scale."},
+		doc: "sets the replicas of one object through its subresource scale."},
 	{Name: "status", argument: statusManifest, fields: "options as", answer: objectAnswer,
-		doc: "sends the status of the manifest, as a merge patch of the subresource status: what a controller" +
-			" or a kubelet would write."},
+		doc: "merge-patches the subresource status with the status of the manifest, as a controller or a kubelet would."},
 	{Name: "finalize", argument: finalizeReference, fields: "as",
-		doc: "takes a finalizer off an object, as who has put it there does in the end; without finalizer all of them." +
-			" The finalizer kubernetes of a namespace goes by its subresource finalize."},
+		doc: "removes a finalizer from an object, as its owner would; without finalizer it removes all. The finalizer kubernetes of" +
+			" a namespace is removed through the subresource finalize."},
 	{Name: "evict", argument: podReference, fields: "body as",
-		doc: "evicts a Pod, as kubectl drain does; body has DeleteOptions."},
+		doc: "evicts a Pod, as kubectl drain does; body is the DeleteOptions."},
 	{Name: "absent", argument: maybeReference, fields: "options as eventually consistently", answer: noAnswer,
-		doc: "makes sure that one object is not there, or without name that none is that list would read."},
+		doc: "checks that an object does not exist or, without name, that list would return no objects."},
 	{Name: "count", argument: listReference, fields: "options as eventually consistently", answer: numberAnswer,
-		doc: "counts the objects that list reads; the answer is the number."},
+		doc: "counts the objects that list would read; the answer is the number."},
 	{Name: "events", argument: objectReferenceByKind, fields: "as eventually consistently", answer: listAnswer,
-		doc: "reads the Events recorded for one object, the oldest first; the answer is the list of them."},
+		doc: "reads the Events about one object; the answer is the list of them, oldest first."},
 	{Name: "log", argument: anyValue, answer: noAnswer,
-		doc: "writes a line to the log of the scenario, which is shown if it fails."},
+		doc: "writes a line to the log of the scenario, which is shown if the scenario fails."},
 	{Name: "advance", argument: oneDuration, answer: noAnswer,
-		doc: "lets that much virtual time pass, which may be computed."},
+		doc: "advances virtual time by the duration, which may be computed."},
 	{Name: "settle", argument: settlePeriods, answer: noAnswer,
-		doc: "waits until nothing is left to do: no request is on its way, all events are" +
-			" delivered, and nothing is written for quiet of virtual time (1s if left out). It fails if that takes longer than within (10m)."},
+		doc: "waits until nothing is left to do: no request is in flight, all events are delivered, and there are no writes for" +
+			" quiet of virtual time (default 1s). It fails after within (default 10m)."},
 	{Name: "fault", argument: faultFields, answer: noAnswer,
-		doc: "lets requests of clients go wrong from now on, as fakecluster.Inject does: those of the scenario itself, too, unless" +
-			" user or userAgent say whose. effect is conflict, unavailable, timeout, cutBeforeCommit, cutAfterCommit, expireWatch or failConversion, or one of" +
-			" tooManyRequests: DURATION, internalError: TEXT, refuseAdmission: TEXT, failWebhook: NAME, staleRead: REVISIONS, dropWatch: EVENTS and" +
-			" delayWatch: DURATION. It leaves the first after requests alone, strikes times of the others at most, and each of them with the" +
-			" probability, such as 0.5: as the seed of the cluster is always the same, it strikes the same ones in every run. The scenario fails if" +
-			" the fault has never struck, unless it is optional."},
+		doc: "injects a fault into requests from now on, as fakecluster.Inject does. The fault affects all clients, including the" +
+			" scenario itself, unless user or userAgent selects some. effect is conflict, unavailable, timeout, cutBeforeCommit," +
+			" cutAfterCommit, expireWatch or failConversion, or one of tooManyRequests: DURATION, internalError: TEXT," +
+			" refuseAdmission: TEXT, failWebhook: NAME, staleRead: REVISIONS, dropWatch: EVENTS and delayWatch: DURATION. The" +
+			" fault skips the first after requests, and affects at most times of the others, each with the given probability, such" +
+			" as 0.5. Because the seed of the cluster is constant, it affects the same requests in every run. The scenario fails" +
+			" if the fault never occurred, unless it is optional."},
 	{Name: "compact", argument: nothing, answer: noAnswer,
-		doc: "forgets the history of the cluster, as etcd does every five minutes: older revisions are answered with 410."},
+		doc: "discards the history of the cluster, as etcd does every five minutes: requests for older revisions get 410 Gone."},
 	{Name: "calls", argument: webhookName,
-		doc: "reads the calls that a webhook got since the last step that read them."},
+		doc: "reads the calls that a webhook received since the last calls step."},
 	{Name: "webhook", argument: webhookReply, answer: noAnswer,
-		doc: "changes how a webhook answers from now on."},
+		doc: "changes the answers of a webhook from now on."},
 }
 
 // verbNamed returns the verb of a name, or nil.
@@ -102,10 +101,10 @@ func verbNamed(name string) *Verb {
 	return nil
 }
 
-// Allows reports whether a request field may stand beside the verb.
+// Allows reports whether a step with the verb may have a request field.
 func (v *Verb) Allows(field string) bool { return slices.Contains(strings.Fields(v.fields), field) }
 
-// verbsWith returns the names of the verbs that a request field may stand beside.
+// verbsWith returns the names of the verbs that allow a request field.
 func verbsWith(field string) []string {
 	var names []string
 	for _, v := range verbs {

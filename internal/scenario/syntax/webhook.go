@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Webhook is a webhook of a scenario, as its author wrote it. The cluster can reach it.
+// Webhook is a webhook of a scenario, as its author wrote it.
 type Webhook struct {
 	Name string
 	At   Service
@@ -24,7 +24,7 @@ type WebhookReply struct {
 	// Code is the HTTP status, or 0 for the usual one.
 	Code    int
 	Headers map[string]any
-	// Silent says how it fails to answer; empty: it answers.
+	// Silent is how the webhook fails to answer; empty: it answers.
 	Silent string
 }
 
@@ -45,11 +45,11 @@ func (p *parser) webhooks(n *yaml.Node) []Webhook {
 	var all []Webhook
 	for _, item := range p.items(n, "webhooks") {
 		w := Webhook{At: Service{Port: DefaultPort}}
-		known := p.replyFields(&w.Reply)
-		known["name"] = func(n *yaml.Node) { w.Name = p.text(n) }
-		known["service"] = func(n *yaml.Node) { p.service(n, &w) }
+		readers := p.replyFields(&w.Reply)
+		readers["name"] = func(n *yaml.Node) { w.Name = p.text(n) }
+		readers["service"] = func(n *yaml.Node) { p.service(n, &w) }
 		before := len(p.mistakes)
-		p.fields(item, "a webhook", known)
+		p.fields(item, "a webhook", readers)
 		if len(p.mistakes) > before {
 			continue
 		}
@@ -58,11 +58,11 @@ func (p *parser) webhooks(n *yaml.Node) []Webhook {
 		}
 		for _, other := range all {
 			if other.At == w.At && other.Path == w.Path {
-				p.mistake(item, "the webhook %s is behind the same port and path", other.Name)
+				p.mistake(item, "the webhook %s has the same service, port and path", other.Name)
 			}
 		}
 		if w.Path != "" && !strings.HasPrefix(w.Path, "/") {
-			p.mistake(item, "a path begins with a slash: %q", w.Path)
+			p.mistake(item, "a path must begin with a slash: %q", w.Path)
 		}
 		p.checkReply(item, w.Reply)
 		p.nameAnswer(item, w.Name)
@@ -80,7 +80,7 @@ func (p *parser) service(n *yaml.Node, w *Webhook) {
 	})
 }
 
-// replyFields returns the readers of the fields that say what a webhook answers.
+// replyFields returns the readers of the fields with the answer of a webhook.
 func (p *parser) replyFields(r *WebhookReply) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"response": func(n *yaml.Node) {
@@ -89,7 +89,7 @@ func (p *parser) replyFields(r *WebhookReply) map[string]func(*yaml.Node) {
 			case map[string]any, Computed:
 			default:
 				if len(p.mistakes) == before {
-					p.mistake(n, "response takes a mapping, or %s and an expression that makes one", tagCEL)
+					p.mistake(n, "response takes a mapping, or %s and an expression that returns one", tagCEL)
 				}
 			}
 		},
@@ -111,8 +111,8 @@ func (p *parser) checkReply(n *yaml.Node, r WebhookReply) {
 	}
 	switch {
 	case ways != 1:
-		p.mistake(n, "a webhook has one of response, body, and silent")
+		p.mistake(n, "a webhook must have exactly one of response, body and silent")
 	case r.Silent != "" && (r.Code != 0 || r.Headers != nil):
-		p.mistake(n, "a webhook that is silent sends no code and no headers")
+		p.mistake(n, "a silent webhook cannot have code or headers")
 	}
 }

@@ -62,10 +62,10 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 			seed := seedtest.Seed(t)
 			cluster := start(t, append(c.options, fakecluster.WithSeed(seed))...)
 			var injected []faults.Injection
-			if c.faults {
+			if c.injected {
 				injected = inject(cluster)
 			}
-			history := record(t, cluster, seed, c.faults, c.clients, c.operations, c.objects)
+			history := record(t, cluster, seed, c.injected, c.clients, c.operations, c.objects)
 			tell(t, history)
 			for _, f := range injected {
 				if f.Fired() == 0 {

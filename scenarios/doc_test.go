@@ -29,7 +29,7 @@ func TestTheManualListsTheSteps(t *testing.T) {
 		from, to string
 		want     []string
 	}{
-		{"A step is one request, or controls a webhook", "A path is the whole", steps},
+		{"A step is one request, or controls a webhook", "A path is the complete path", steps},
 		{"These fields add details to the request", "This patches a status", more},
 	} {
 		_, section, _ := strings.Cut(manualText(t), list.from)

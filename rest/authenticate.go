@@ -28,7 +28,7 @@ func authenticate(users *auth.Authenticator) filter {
 			c := contextOf(req)
 			c.entry.By(by.GetName())
 			c.user = by
-			next.ServeHTTP(w, req)
+			next.ServeHTTP(w, req.WithContext(apirequest.WithUser(req.Context(), by)))
 		})
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -18,16 +16,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
-// requestContext is the context of a request. The filters fill it. It has what upstream's filters
-// put into contexts of their own, each with a copy of the request, and upstream's functions find
-// it there: apirequest.UserFrom returns user.
+// requestContext is the context of a request, with the state that its filters share. The filters fill
+// it. Upstream's functions find what they need in plain context values: this context wraps those of
+// the cluster and the warnings, and those of the RequestInfo, the user and the namespace wrap this one.
 type requestContext struct {
 	context.Context // of the connection
 
-	cluster   builtin.Cluster
-	info      *apirequest.RequestInfo // what the path names
-	user      user.Info               // nil: not known yet
-	namespace any                     // a string, as apirequest.WithNamespace would put it; nil: not known yet
+	user      user.Info // who was authenticated, before any impersonation; nil: nobody yet
 	warnings  warnings
 	longest   time.Duration // what a request may take
 	limit     limit
@@ -36,40 +31,6 @@ type requestContext struct {
 	explained *explained.Recorder    // nil: the client asks for no explanation
 	flow      flowcontrol.Request    // its execution, if it matches a FlowSchema
 	began     time.Time              // when the server got it
-}
-
-// The keys of upstream's packages, and of ours, for what a requestContext has.
-var (
-	clusterKey   = keyOf(func(ctx context.Context) { _, _ = builtin.ClusterFrom(ctx) })
-	infoKey      = keyOf(func(ctx context.Context) { apirequest.RequestInfoFrom(ctx) })
-	userKey      = keyOf(func(ctx context.Context) { apirequest.UserFrom(ctx) })
-	namespaceKey = keyOf(func(ctx context.Context) { apirequest.NamespaceFrom(ctx) })
-	warningsKey  = keyOf(func(ctx context.Context) { warning.AddWarning(ctx, "", "") })
-
-	// The filter that writes the audit trail puts what it has into contexts that it makes of this
-	// one. Whoever asks this one is not in such a context.
-	auditKey   = keyOf(func(ctx context.Context) { audit.AuditContextFrom(ctx) })
-	latencyKey = keyOf(func(ctx context.Context) { apirequest.LatencyTrackersFrom(ctx) })
-)
-
-// keyOf returns the key by which a function looks into a context. The types of such keys are not
-// exported.
-func keyOf(look func(context.Context)) any {
-	asked := &askedContext{Context: context.Background()}
-	look(asked)
-	return asked.key
-}
-
-// askedContext records the key that it is asked for.
-type askedContext struct {
-	context.Context
-	key any
-}
-
-// Value implements context.Context.
-func (c *askedContext) Value(key any) any {
-	c.key = key
-	return nil
 }
 
 // requestContextKey is the key of a requestContext in itself, and so in every context that is
@@ -86,8 +47,9 @@ func contextOf(req *http.Request) *requestContext {
 func giveContext(cluster builtin.Cluster) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			c := &requestContext{Context: req.Context(), cluster: cluster, began: time.Now()}
+			c := &requestContext{began: time.Now()}
 			c.warnings.header = w.Header()
+			c.Context = warning.WithWarningRecorder(builtin.WithCluster(req.Context(), cluster), &c.warnings)
 			defer c.limit.end()
 			next.ServeHTTP(w, req.WithContext(c))
 		})
@@ -99,22 +61,10 @@ func (c *requestContext) Value(key any) any {
 	switch key {
 	case requestContextKey{}:
 		return c
-	case userKey:
-		return c.user
-	case namespaceKey:
-		return c.namespace
-	case infoKey:
-		return c.info
-	case clusterKey:
-		return c.cluster
 	case history.Key{}:
 		return c.entry
 	case explained.Key{}:
 		return c.explained
-	case warningsKey:
-		return &c.warnings
-	case auditKey, latencyKey, answerKey{}:
-		return nil
 	}
 	// The context of the limit is one of package context, which looks for it here.
 	if limited := c.limit.made(); limited != nil {

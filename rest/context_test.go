@@ -3,11 +3,12 @@ package rest
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -16,38 +17,34 @@ import (
 
 type someCluster struct{ builtin.Cluster }
 
-func TestUpstreamFindsInARequestContextWhatItWouldHavePutThere(t *testing.T) {
+func TestUpstreamFindsTheStateOfARequestInItsContext(t *testing.T) {
 	type key struct{}
-	c := &requestContext{Context: context.WithValue(t.Context(), key{}, "of the connection")}
-	if _, ok := apirequest.UserFrom(c); ok {
-		t.Error("there is a user before one is known")
+	of := someCluster{}
+	answer := httptest.NewRecorder()
+	served := false
+	h := behind([]filter{giveContext(of), parsePath}, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		served = true
+		c := req.Context()
+		for name, ctx := range map[string]context.Context{"itself": c, "made of it": context.WithoutCancel(c)} {
+			if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != of {
+				t.Errorf("%s: the cluster is %v, %v", name, cluster, err)
+			}
+			if info, _ := apirequest.RequestInfoFrom(ctx); info.Name != "blog" {
+				t.Errorf("%s: the info is %v", name, info)
+			}
+			warning.AddWarning(ctx, "", name)
+			if got := ctx.Value(key{}); got != "of the connection" {
+				t.Errorf("%s: the connection's value is %v", name, got)
+			}
+		}
+	}))
+	req := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/default/pods/blog", nil)
+	h.ServeHTTP(answer, req.WithContext(context.WithValue(t.Context(), key{}, "of the connection")))
+	if !served {
+		t.Error("the request was not passed on")
 	}
-	if _, ok := apirequest.NamespaceFrom(c); ok {
-		t.Error("there is a namespace before one is known")
-	}
-	header := map[string][]string{}
-	c.cluster, c.info, c.user, c.namespace = someCluster{}, &apirequest.RequestInfo{Verb: "get"}, &user.DefaultInfo{Name: "jane"}, "default"
-	c.warnings.header = header
-	for name, ctx := range map[string]context.Context{"itself": c, "made of it": context.WithoutCancel(c)} {
-		if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != c.cluster {
-			t.Errorf("%s: the cluster is %v, %v", name, cluster, err)
-		}
-		if info, _ := apirequest.RequestInfoFrom(ctx); info != c.info {
-			t.Errorf("%s: the info is %v", name, info)
-		}
-		if by, _ := apirequest.UserFrom(ctx); by != c.user {
-			t.Errorf("%s: the user is %v", name, by)
-		}
-		if namespace := apirequest.NamespaceValue(ctx); namespace != "default" {
-			t.Errorf("%s: the namespace is %q", name, namespace)
-		}
-		warning.AddWarning(ctx, "", name)
-		if got := ctx.Value(key{}); got != "of the connection" {
-			t.Errorf("%s: the connection's value is %v", name, got)
-		}
-	}
-	if len(header["Warning"]) != 2 {
-		t.Errorf("the header is %q", header)
+	if got := answer.Header()["Warning"]; len(got) != 2 {
+		t.Errorf("the header is %q", got)
 	}
 }
 

@@ -41,12 +41,12 @@ func (s *Server) matchFlow(next http.Handler) http.Handler {
 
 // beginFlow begins the execution of a request of a user, and says in the headers what it matches.
 func (s *Server) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
-	c := contextOf(req)
-	isWatch := c.info.Verb == "watch"
-	if s.options.FlowControl.Off || by == nil || isLongRunning(req, c.info) && !isWatch {
+	c, info := contextOf(req), infoOf(req)
+	isWatch := info.Verb == "watch"
+	if s.options.FlowControl.Off || by == nil || isLongRunning(req, info) && !isWatch {
 		return &c.flow
 	}
-	schema, err := s.cluster.Flows.Match(c.info, by)
+	schema, err := s.cluster.Flows.Match(info, by)
 	if err != nil {
 		return &c.flow // the store is closed
 	}

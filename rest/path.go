@@ -25,8 +25,7 @@ func parsePath(next http.Handler) http.Handler {
 			responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
 			return
 		}
-		contextOf(req).info = info
-		next.ServeHTTP(w, req)
+		next.ServeHTTP(w, req.WithContext(apirequest.WithRequestInfo(req.Context(), info)))
 	})
 }
 

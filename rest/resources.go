@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -93,7 +94,8 @@ func (s resources) serve(r *request) error {
 	if r.version.Resource.Routing == resource.OneHandler {
 		r.deprecated()
 	}
-	contextOf(r.http).namespace = r.info.Namespace
+	r.ctx = apirequest.WithNamespace(r.ctx, r.info.Namespace)
+	r.http = r.http.WithContext(r.ctx)
 	serve, err := s.find(r)
 	if err != nil {
 		return err

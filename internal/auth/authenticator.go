@@ -98,10 +98,10 @@ type known struct {
 }
 
 // NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
-// objects in the store. Tokens expire by the clock now. The patcher writes that the token of a
+// objects in the store, under keys with the prefixes. Tokens expire by the clock now. The patcher writes that the token of a
 // Secret has been used. The context closing ends with the cluster.
-func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, now func() time.Time, patch Patcher) (*Authenticator, error) {
-	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, now}, patch: patch, known: map[string]known{}}
+func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
+	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, known: map[string]known{}}
 	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
 	bearers := []authenticator.Token{own}
 	if o.Tokens != nil {

@@ -44,7 +44,7 @@ func newAccepted(t testing.TB) *accepted {
 	issuer := auth.NewIssuer(auth.IssuerOptions{})
 	u.issuer = issuer
 	var err error
-	if u.Authenticator, err = auth.NewAuthenticator(t.Context(), "secret", issuer, auth.Options{}, w.store, now, u.patch); err != nil {
+	if u.Authenticator, err = auth.NewAuthenticator(t.Context(), "secret", issuer, auth.Options{}, w.store, prefixOf, now, u.patch); err != nil {
 		t.Fatal(err)
 	}
 	account := api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot", Namespace: "default", UID: "7"}}

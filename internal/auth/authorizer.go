@@ -61,11 +61,11 @@ type byRules struct{ rules *Rules }
 // of makes upstream's authorizer with the bindings of one user to roles that speak of a subject,
 // or of anything if that is nil. Most of the roles of a user are about other resources.
 func (b byRules) of(u user.Info, s *subject) (*rbac.RBACAuthorizer, error) {
-	known, err := b.rules.load()
+	read, err := b.rules.load()
 	if err != nil {
 		return nil, err
 	}
-	v := view{known, u, s, "role", "clusterrole"} // as upstream's listers call them
+	v := view{read, u, s, "role", "clusterrole"} // as upstream's listers call them
 	return rbac.New(v, v, v, v), nil
 }
 
@@ -111,11 +111,11 @@ func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return res
 type resolver struct{ rules *Rules }
 
 func (r resolver) of(ctx context.Context, u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
-	known, err := r.rules.load()
+	read, err := r.rules.load()
 	if err != nil {
 		return nil, err
 	}
-	v := view{known, u, nil, "roles", "clusterroles"}
+	v := view{read, u, nil, "roles", "clusterroles"}
 	if info, ok := apirequest.RequestInfoFrom(ctx); ok && info.Resource != "" {
 		// Upstream's storages call a role that is not there what the request is for.
 		v.roleName, v.clusterRoleName = info.Resource, info.Resource

@@ -24,7 +24,6 @@ import (
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/regularfile"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
@@ -134,20 +133,20 @@ func (o ModeOptions) webhook() *apiserver.WebhookConfiguration {
 	}
 }
 
-// Has tells whether a mode is among them.
+// Has reports whether a mode is among them.
 func (m *Modes) Has(mode string) bool {
 	return slices.ContainsFunc(m.configuration.Authorizers, func(a apiserver.AuthorizerConfiguration) bool { return string(a.Type) == mode })
 }
 
-// By asks the authorizers of the modes one after the other. The first that allows or denies
-// decides. Members of system:masters may do everything in any mode.
-func (m *Modes) By(r *Rules, s *store.Store) (Authorizer, error) {
+// By returns an authorizer that calls those of the modes one after the other. The first that allows
+// or denies decides. The mode Node reads the store of the rules. Members of system:masters may do everything in any mode.
+func (m *Modes) By(r *Rules) (Authorizer, error) {
 	of := &authorizers{policies: m.policies}
 	if m.Has(RBAC) {
 		of.rules = &byRules{r}
 	}
 	if m.Has(Node) {
-		of.nodes = newNodeAuthorizer(s)
+		of.nodes = newNodeAuthorizer(r.store, r.prefixes)
 	}
 	by, err := of.of(m.configuration)
 	if err != nil || m.file == "" {

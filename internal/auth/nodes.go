@@ -23,20 +23,24 @@ import (
 )
 
 // nodeAuthorizer is the authorizer of the mode Node: kubelets may do to objects what the Pods on
-// their nodes need. Upstream's graph knows which objects these are. When a kubelet makes a request,
+// their nodes need. Upstream's graph finds these objects. When a kubelet makes a request,
 // the graph is brought up to date with the changes in the store.
 type nodeAuthorizer struct {
 	store *store.Store
+	kinds map[string]graphKind // by the prefixes of their store keys
 	is    nodeidentifier.NodeIdentifier
 
 	mu    sync.Mutex
 	graph *node.Graph
 	by    *node.NodeAuthorizer
-	seen  int64 // the revision up to which the graph knows the store
+	seen  int64 // the revision of the store that the graph shows
 }
 
-func newNodeAuthorizer(s *store.Store) *nodeAuthorizer {
-	n := &nodeAuthorizer{store: s, is: nodeidentifier.NewDefaultNodeIdentifier()}
+func newNodeAuthorizer(s *store.Store, prefixes Prefixes) *nodeAuthorizer {
+	n := &nodeAuthorizer{store: s, kinds: map[string]graphKind{}, is: nodeidentifier.NewDefaultNodeIdentifier()}
+	for plural, kind := range graphKinds {
+		n.kinds[prefixes(plural)] = kind
+	}
 	n.begin()
 	return n
 }
@@ -48,13 +52,15 @@ func (n *nodeAuthorizer) begin() {
 	n.seen = 0
 }
 
-// leading has the kinds that lead from a node to other objects, by their store keys, with the
-// function that adds an object to the graph.
-var leading = map[string]struct {
+// graphKind is a kind whose objects lead from a node to other objects.
+type graphKind struct {
 	add    func(*node.Graph, string) error
 	remove func(g *node.Graph, namespace, name string)
-}{
-	"/registry/pods/": {
+}
+
+// graphKinds has the kinds in the graph by their plurals.
+var graphKinds = map[string]graphKind{
+	"pods": {
 		of(func(g *node.Graph, pod *corev1.Pod) {
 			if pod.Spec.NodeName != "" {
 				g.AddPod(pod)
@@ -62,15 +68,15 @@ var leading = map[string]struct {
 		}),
 		func(g *node.Graph, namespace, name string) { g.DeletePod(name, namespace) },
 	},
-	"/registry/persistentvolumes/": {
+	"persistentvolumes": {
 		of(func(g *node.Graph, volume *corev1.PersistentVolume) { g.AddPV(volume) }),
 		func(g *node.Graph, _, name string) { g.DeletePV(name) },
 	},
-	"/registry/volumeattachments/": {
+	"volumeattachments": {
 		of(func(g *node.Graph, a *storagev1.VolumeAttachment) { g.AddVolumeAttachment(a.Name, a.Spec.NodeName) }),
 		func(g *node.Graph, _, name string) { g.DeleteVolumeAttachment(name) },
 	},
-	"/registry/resourceslices/": {
+	"resourceslices": {
 		of(func(g *node.Graph, slice *resourcev1.ResourceSlice) {
 			if slice.Spec.NodeName != nil {
 				g.AddResourceSlice(slice.Name, *slice.Spec.NodeName)
@@ -78,7 +84,7 @@ var leading = map[string]struct {
 		}),
 		func(g *node.Graph, _, name string) { g.DeleteResourceSlice(name) },
 	},
-	"/registry/podcertificaterequests/": {
+	"podcertificaterequests": {
 		of(func(g *node.Graph, request *certificatesv1.PodCertificateRequest) {
 			g.AddPodCertificateRequest(request)
 		}),
@@ -122,7 +128,7 @@ func (n *nodeAuthorizer) follow() error {
 	if n.store.Revision() == n.seen {
 		return nil
 	}
-	cursor, err := n.store.Watch("/registry/", n.seen)
+	cursor, err := n.store.Watch("", n.seen)
 	if err != nil {
 		return err
 	}
@@ -136,7 +142,7 @@ func (n *nodeAuthorizer) follow() error {
 			return nil
 		}
 		for _, e := range events {
-			if err := n.learn(e); err != nil {
+			if err := n.change(e); err != nil {
 				return err
 			}
 		}
@@ -147,7 +153,7 @@ func (n *nodeAuthorizer) follow() error {
 // read adds everything in the store to an empty graph.
 func (n *nodeAuthorizer) read() error {
 	revision := n.store.Revision()
-	for prefix, kind := range leading {
+	for prefix, kind := range n.kinds {
 		list, err := n.store.List(prefix, store.ListOptions{Revision: revision})
 		if err != nil {
 			return err
@@ -162,26 +168,27 @@ func (n *nodeAuthorizer) read() error {
 	return nil
 }
 
-// learn adds a change to the graph.
-func (n *nodeAuthorizer) learn(e *store.Event) error {
-	end := strings.IndexByte(e.Record.Key[len("/registry/"):], '/')
-	if end < 0 {
-		return nil
-	}
-	prefix, rest := e.Record.Key[:len("/registry/")+end+1], e.Record.Key[len("/registry/")+end+1:]
-	kind, ok := leading[prefix]
-	if !ok {
-		return nil
-	}
-	if e.Type == store.Deleted {
-		namespace, name, namespaced := strings.Cut(rest, "/")
-		if !namespaced {
-			namespace, name = "", rest
+// change adds a change to the graph.
+func (n *nodeAuthorizer) change(e *store.Event) error {
+	for prefix, kind := range n.kinds {
+		if rest, ok := strings.CutPrefix(e.Record.Key, prefix); ok {
+			return kind.change(n.graph, e, rest)
 		}
-		kind.remove(n.graph, namespace, name)
+	}
+	return nil
+}
+
+// change adds a change of an object of the kind. Key is the store key after the prefix of the kind.
+func (kind graphKind) change(g *node.Graph, e *store.Event, key string) error {
+	if e.Type == store.Deleted {
+		namespace, name, namespaced := strings.Cut(key, "/")
+		if !namespaced {
+			namespace, name = "", key
+		}
+		kind.remove(g, namespace, name)
 		return nil
 	}
-	if err := kind.add(n.graph, e.Record.Value); err != nil {
+	if err := kind.add(g, e.Record.Value); err != nil {
 		return fmt.Errorf("reading %s: %w", e.Record.Key, err)
 	}
 	return nil

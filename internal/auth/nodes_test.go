@@ -28,7 +28,7 @@ func TestNodesReadWhatTheirPodsNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	by, err := modes.By(w.rules, w.store)
+	by, err := modes.By(w.rules)
 	if err != nil {
 		t.Fatal(err)
 	}

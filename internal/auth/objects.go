@@ -25,8 +25,9 @@ import (
 // uid and deletionTimestamp, the latter by the clock of the machine, because upstream compares
 // it with that.
 type objects struct {
-	store *store.Store
-	now   func() time.Time
+	store    *store.Store
+	prefixes Prefixes
+	now      func() time.Time
 }
 
 var (
@@ -49,9 +50,9 @@ func (o objects) read(of schema.GroupResource, namespace, name string) (store.Re
 	if name == "" {
 		return store.Record{}, metav1.ObjectMeta{}, errors.New("resource name may not be empty")
 	}
-	key := "/registry/" + of.Resource + "/" + name
+	key := o.prefixes(of.Resource) + name
 	if namespace != "" {
-		key = "/registry/" + of.Resource + "/" + namespace + "/" + name
+		key = o.prefixes(of.Resource) + namespace + "/" + name
 	}
 	record, err := o.store.Get(key)
 	if errors.Is(err, store.ErrNotFound) {

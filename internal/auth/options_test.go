@@ -63,7 +63,7 @@ func TestUsersOfOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := auth.NewAuthenticator(t.Context(), "another", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{}, newWorld(t).store, time.Now, nil)
+	elsewhere, err := auth.NewAuthenticator(t.Context(), "another", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{}, newWorld(t).store, prefixOf, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestUsersOfOptions(t *testing.T) {
 		{"unless it is allowed", auth.Options{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, time.Now, nil)
+			users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), c.options, newWorld(t).store, prefixOf, time.Now, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestModes(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := newWorld(t)
-			by, err := modes.By(w.rules, w.store)
+			by, err := modes.By(w.rules)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,7 +252,7 @@ func TestCertificatesThatDoNotCount(t *testing.T) {
 		{"one that names nobody leaves who has it anonymous", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "system:anonymous of system:unauthenticated"},
 		{"one that was tampered with", tampered, "refused"},
 	} {
-		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: func() *x509.CertPool { return pool }, Anonymous: true}, newWorld(t).store, time.Now, nil)
+		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(auth.IssuerOptions{}), auth.Options{ClientCA: func() *x509.CertPool { return pool }, Anonymous: true}, newWorld(t).store, prefixOf, time.Now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,31 +19,37 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Where roles and bindings are in a store.
-const (
-	clusterRolesPrefix    = "/registry/clusterroles/"
-	clusterBindingsPrefix = "/registry/clusterrolebindings/"
-	rolesPrefix           = "/registry/roles/"
-	bindingsPrefix        = "/registry/rolebindings/"
-)
+// Prefixes returns what the store keys of a built-in resource begin with, by its plural. The prefix
+// ends with a slash.
+type Prefixes func(plural string) string
 
 // Rules are the roles and bindings in a store. They are safe for concurrent use.
 type Rules struct {
-	store   *store.Store
-	current atomic.Pointer[index]
+	store    *store.Store
+	prefixes Prefixes
+	keys     rulePrefixes
+	current  atomic.Pointer[index]
 }
 
-// NewRules makes the rules of a store. For a forked store, they reuse what the rules of its
-// origin have read, if these are given.
-func NewRules(s *store.Store, origin *Rules) *Rules {
-	r := &Rules{store: s}
+// rulePrefixes are what the store keys of roles and bindings begin with.
+type rulePrefixes struct {
+	clusterRoles, clusterBindings, roles, bindings string
+}
+
+// NewRules makes the rules of a store with the given prefixes. For a forked store, they reuse what
+// the rules of its origin have read, if these are given.
+func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
+	r := &Rules{store: s, prefixes: prefixes, keys: rulePrefixes{
+		clusterRoles: prefixes("clusterroles"), clusterBindings: prefixes("clusterrolebindings"),
+		roles: prefixes("roles"), bindings: prefixes("rolebindings"),
+	}}
 	if origin == nil {
 		return r
 	}
-	if known := origin.current.Load(); known != nil && known.revision <= s.Revision() {
-		inherited := *known
+	if read := origin.current.Load(); read != nil && read.revision <= s.Revision() {
+		inherited := *read
 		inherited.seen = &atomic.Int64{}
-		inherited.seen.Store(known.revision)
+		inherited.seen.Store(read.revision)
 		r.current.Store(&inherited)
 	}
 	return r
@@ -144,17 +150,17 @@ func (b *bindings[B]) of(u user.Info) []B {
 // load returns the index of the newest revision.
 func (r *Rules) load() (*index, error) {
 	for {
-		known := r.current.Load()
-		if known != nil {
-			fresh, err := r.isFresh(known)
+		former := r.current.Load()
+		if former != nil {
+			fresh, err := r.isFresh(former)
 			if err != nil {
 				return nil, err
 			}
 			if fresh {
-				return known, nil
+				return former, nil
 			}
 		}
-		is, err := r.read(known)
+		is, err := r.read(former)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
 			continue // others write faster than the history is long
@@ -162,26 +168,26 @@ func (r *Rules) load() (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.current.CompareAndSwap(known, is)
+		r.current.CompareAndSwap(former, is)
 		return is, nil
 	}
 }
 
-// isFresh tells whether the store still has the roles and bindings of an index. It reads the
+// isFresh reports whether the store still has the roles and bindings of an index. It reads the
 // changes since it was last called.
 func (r *Rules) isFresh(i *index) (bool, error) {
 	seen := i.seen.Load()
 	if r.store.Revision() == seen {
 		return true, nil
 	}
-	cursor, err := r.store.Watch("/registry/", seen)
+	cursor, err := r.store.Watch("", seen)
 	for err == nil {
 		var events []*store.Event
 		if events, err = cursor.Poll(); len(events) == 0 {
 			break
 		}
 		for _, e := range events {
-			if isRule(e.Record.Key) {
+			if r.keys.isRule(e.Record.Key) {
 				return false, nil
 			}
 		}
@@ -198,11 +204,10 @@ func (r *Rules) isFresh(i *index) (bool, error) {
 	return true, nil
 }
 
-// isRule tells whether a role or binding is at a key.
-func isRule(key string) bool {
-	rest := strings.TrimPrefix(key, "/registry/")
-	return strings.HasPrefix(rest, "clusterrole") && (strings.HasPrefix(key, clusterRolesPrefix) || strings.HasPrefix(key, clusterBindingsPrefix)) ||
-		strings.HasPrefix(rest, "role") && (strings.HasPrefix(key, rolesPrefix) || strings.HasPrefix(key, bindingsPrefix))
+// isRule reports whether a key is that of a role or binding.
+func (p rulePrefixes) isRule(key string) bool {
+	return strings.HasPrefix(key, p.roles) || strings.HasPrefix(key, p.bindings) ||
+		strings.HasPrefix(key, p.clusterRoles) || strings.HasPrefix(key, p.clusterBindings)
 }
 
 // read makes the index of the newest revision. It reuses what the former one has parsed, if
@@ -231,21 +236,21 @@ func (r *Rules) read(former *index) (*index, error) {
 	addRoles := func(prefix string, to, former map[string]*role) error {
 		return each(prefix, func(record store.Record) error {
 			name := record.Key[len(prefix):]
-			known := former[name]
-			if known == nil || known.record.Revision != record.Revision {
-				known = newRole(record)
+			read := former[name]
+			if read == nil || read.record.Revision != record.Revision {
+				read = newRole(record)
 			}
-			to[name] = known
+			to[name] = read
 			return nil
 		})
 	}
-	if err := addRoles(clusterRolesPrefix, is.clusterRoles, former.clusterRoles); err != nil {
+	if err := addRoles(r.keys.clusterRoles, is.clusterRoles, former.clusterRoles); err != nil {
 		return nil, err
 	}
-	if err := addRoles(rolesPrefix, is.roles, former.roles); err != nil {
+	if err := addRoles(r.keys.roles, is.roles, former.roles); err != nil {
 		return nil, err
 	}
-	if err := each(clusterBindingsPrefix, func(record store.Record) error {
+	if err := each(r.keys.clusterBindings, func(record store.Record) error {
 		binding, err := parse[rbacv1.ClusterRoleBinding](is, former, record)
 		if err == nil {
 			is.clusterBindings.add(binding, "", binding.Subjects)
@@ -254,7 +259,7 @@ func (r *Rules) read(former *index) (*index, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return is, each(bindingsPrefix, func(record store.Record) error {
+	return is, each(r.keys.bindings, func(record store.Record) error {
 		binding, err := parse[rbacv1.RoleBinding](is, former, record)
 		if err == nil {
 			in := is.inNamespace[binding.Namespace]
@@ -267,16 +272,16 @@ func (r *Rules) read(former *index) (*index, error) {
 
 // parse reads a binding, if the former index does not have it.
 func parse[B any](is, former *index, record store.Record) (*B, error) {
-	known, ok := former.parsed[record.Key]
-	if !ok || known.revision != record.Revision {
+	read, ok := former.parsed[record.Key]
+	if !ok || read.revision != record.Revision {
 		binding := new(B)
 		if err := json.Unmarshal([]byte(record.Value), binding); err != nil {
 			return nil, err
 		}
-		known = parsed{record.Revision, binding}
+		read = parsed{record.Revision, binding}
 	}
-	is.parsed[record.Key] = known
-	return known.binding.(*B), nil
+	is.parsed[record.Key] = read
+	return read.binding.(*B), nil
 }
 
 func newRole(record store.Record) *role {

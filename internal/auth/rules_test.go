@@ -31,6 +31,9 @@ type world struct {
 	clusterRoleBindings map[string]*rbacv1.ClusterRoleBinding
 }
 
+// prefixOf returns the prefix of the store keys of a resource.
+func prefixOf(plural string) string { return "/registry/" + plural + "/" }
+
 func newWorld(t testing.TB) *world {
 	s, err := store.Open(store.Options{HistoryRevisions: 50})
 	if err != nil {
@@ -38,7 +41,7 @@ func newWorld(t testing.TB) *world {
 	}
 	t.Cleanup(func() { s.Close() })
 	return &world{
-		t: t, store: s, rules: auth.NewRules(s, nil), roles: map[string]*rbacv1.Role{}, clusterRoles: map[string]*rbacv1.ClusterRole{},
+		t: t, store: s, rules: auth.NewRules(s, prefixOf, nil), roles: map[string]*rbacv1.Role{}, clusterRoles: map[string]*rbacv1.ClusterRole{},
 		roleBindings: map[string]*rbacv1.RoleBinding{}, clusterRoleBindings: map[string]*rbacv1.ClusterRoleBinding{},
 	}
 }
@@ -200,7 +203,7 @@ func TestDecisionsAreUpstreams(t *testing.T) {
 			}
 			t.Cleanup(func() { forked.Close() })
 			w.change(r)
-			w.store, w.rules = forked, auth.NewRules(forked, w.rules)
+			w.store, w.rules = forked, auth.NewRules(forked, prefixOf, w.rules)
 			w = w.reread()
 		}
 	}

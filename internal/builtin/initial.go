@@ -90,7 +90,7 @@ func initialsOf(o Options) []initial {
 	all := slices.DeleteFunc(slices.Clone(text), func(i initial) bool { return !served(o, i.key) })
 	for _, gv := range servedVersions(o) {
 		if text, ok := localAPIService(gv); ok {
-			all = append(all, newInitial("/registry/apiservices/"+apiServiceName(gv), text))
+			all = append(all, newInitial(KeyPrefix("apiservices")+apiServiceName(gv), text))
 		}
 	}
 	slices.SortFunc(all, func(a, b initial) int { return strings.Compare(a.key, b.key) })
@@ -99,7 +99,7 @@ func initialsOf(o Options) []initial {
 
 // served tells whether some version shows the object of a store key.
 func served(o Options, key string) bool {
-	plural, _, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	plural, _, _ := strings.Cut(strings.TrimPrefix(key, keyRoot), "/")
 	known := false
 	for _, g := range groups {
 		for i := range g.kinds {

@@ -141,6 +141,12 @@ func (k *kind) served(g *group, o Options) []string {
 	return slices.DeleteFunc(all, func(v string) bool { return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] })
 }
 
+// keyRoot is what the store keys of all objects begin with.
+const keyRoot = "/registry/"
+
+// KeyPrefix returns what the store keys of a built-in resource begin with: /registry/pods/ for pods.
+func KeyPrefix(plural string) string { return keyRoot + plural + "/" }
+
 // storage returns the group and version that the objects are stored in.
 func (k *kind) storage(g *group) schema.GroupVersion {
 	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
@@ -178,7 +184,7 @@ func (k *kind) resource(g *group, o Options) *resource.Resource {
 		r.Verbs = allVerbs
 	}
 	if k.strategy != nil {
-		r.Prefix = "/registry/" + k.plural + "/"
+		r.Prefix = KeyPrefix(k.plural)
 		r.StoredUnder = cmp.Or(k.storedUnder, k.plural)
 	}
 	stored := k.storage(g)

@@ -105,7 +105,7 @@ const (
 // adapt changes the addresses in an object of initialText to those of this network. Ok is false
 // if a cluster in this network does not have the object.
 func (n Network) adapt(key, text string) (string, string, bool) {
-	kind, name, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	kind, name, _ := strings.Cut(strings.TrimPrefix(key, keyRoot), "/")
 	ranges := n.ServiceRanges()
 	service := ranges[0].Addr().Next().String()
 	var quoted []string
@@ -128,7 +128,7 @@ func (n Network) adapt(key, text string) (string, string, bool) {
 	}
 	switch {
 	case kind == "ipaddresses" && name == defaultServerService:
-		key = "/registry/ipaddresses/" + service
+		key = KeyPrefix("ipaddresses") + service
 	case (kind == "endpoints" || kind == "endpointslices") && name == "default/kubernetes":
 		if n.Server.IsLoopback() {
 			return "", "", false

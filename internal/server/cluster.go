@@ -169,7 +169,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	memory := resource.NewMemory(o.VerifyMemory)
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, origin),
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
 		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:     &admissionChain{store: s, builtin: kinds.all},
 	}
@@ -180,7 +180,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 
 	// Controllers follow a write, and they write in turn.
 	own := &ownWrites{pipeline: c.Writes, catalogue: c.catalogue, log: host.Log}
-	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, o.Now, own.patchSecret); err != nil {
+	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret); err != nil {
 		return nil, err
 	}
 	if c.Authorizer, err = c.newAuthorizer(); err != nil {
@@ -230,7 +230,7 @@ func (c *Cluster) newAuthorizer() (auth.Authorizer, error) {
 	case o.Authorizer != nil:
 		return auth.By(c.rules, o.Authorizer), nil
 	case o.Modes != nil:
-		return o.Modes.By(c.rules, c.Store)
+		return o.Modes.By(c.rules)
 	}
 	return auth.ByRules(c.rules), nil
 }

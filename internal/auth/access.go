@@ -22,7 +22,7 @@ type Access struct {
 
 // userRequests has the requests of one user, in the order in which they first came.
 type userRequests struct {
-	known map[inspect.AccessRequest]bool
+	seen  map[inspect.AccessRequest]bool
 	order []inspect.AccessRequest
 }
 
@@ -42,16 +42,16 @@ func (a *Access) Note(of authorizer.Attributes, allowed bool) {
 		if a.users == nil {
 			a.users = map[string]*userRequests{}
 		}
-		by = &userRequests{known: map[inspect.AccessRequest]bool{}}
+		by = &userRequests{seen: map[inspect.AccessRequest]bool{}}
 		a.users[of.GetUser().GetName()] = by
 	}
-	if a.size >= maxAccessRequests && !by.known[request] {
+	if a.size >= maxAccessRequests && !by.seen[request] {
 		request.Name = ""
 	}
-	if by.known[request] || a.size >= 2*maxAccessRequests {
+	if by.seen[request] || a.size >= 2*maxAccessRequests {
 		return
 	}
-	by.known[request] = true
+	by.seen[request] = true
 	by.order = append(by.order, request)
 	a.size++
 }

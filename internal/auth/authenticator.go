@@ -39,7 +39,7 @@ var Admin user.Info = &user.DefaultInfo{
 // Anonymous is the user of a request without credentials, if such requests are accepted.
 var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
-// Options say which users a cluster knows besides those of the credentials that it makes
+// Options say which users a cluster accepts besides those of the credentials that it makes
 // itself.
 type Options struct {
 	// ClientCA returns further authorities for client certificates, at each request those of
@@ -70,9 +70,9 @@ type Options struct {
 	NotAnonymous   bool
 }
 
-// maxKnown is the largest number of tokens that an Authenticator remembers. Then it forgets
+// maxAccepted is the largest number of tokens that an Authenticator remembers. Then it forgets
 // all of them.
-const maxKnown = 1000
+const maxAccepted = 1000
 
 // Authenticator authenticates the users of a cluster. It is safe for concurrent use.
 type Authenticator struct {
@@ -86,12 +86,12 @@ type Authenticator struct {
 	// accepts.
 	every authenticator.Request
 
-	mu    sync.RWMutex
-	known map[string]known
+	mu       sync.RWMutex
+	accepted map[string]acceptedToken
 }
 
-// known is the user of a token that has been accepted.
-type known struct {
+// acceptedToken is the user of a token that has been accepted.
+type acceptedToken struct {
 	user user.Info
 	// still checks whether the token is still valid; nil: it always is.
 	still func(context.Context) error
@@ -101,7 +101,7 @@ type known struct {
 // objects in the store, under keys with the prefixes. Tokens expire by the clock now. The patcher writes that the token of a
 // Secret has been used. The context closing ends with the cluster.
 func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
-	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, known: map[string]known{}}
+	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, accepted: map[string]acceptedToken{}}
 	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
 	bearers := []authenticator.Token{own}
 	if o.Tokens != nil {
@@ -160,12 +160,12 @@ func (a *Authenticator) Authenticate(req *http.Request) (by user.Info, ok bool, 
 		return nil, false, err
 	}
 	if bears && checks.decided {
-		a.remember(token, known{response.User, checks.still})
+		a.remember(token, acceptedToken{response.User, checks.still})
 	}
 	return response.User, true, nil
 }
 
-// MayBeAnonymous tells whether requests for a path may be without credentials, if any may.
+// MayBeAnonymous reports whether requests for a path may be without credentials, if any may.
 func (a *Authenticator) MayBeAnonymous(path string) bool {
 	return !a.options.NotAnonymous && (len(a.options.AnonymousPaths) == 0 || slices.Contains(a.options.AnonymousPaths, path))
 }
@@ -185,7 +185,7 @@ func bearerOf(req *http.Request) (string, bool) {
 	return strings.TrimSpace(token), true
 }
 
-// isOwn tells whether a token is the cluster's own.
+// isOwn reports whether a token is the cluster's own.
 func (a *Authenticator) isOwn(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) == 1
 }
@@ -197,27 +197,27 @@ func (a *Authenticator) remembered(ctx context.Context, token string) user.Info 
 		return Admin
 	}
 	a.mu.RLock()
-	k, ok := a.known[token]
+	k, ok := a.accepted[token]
 	a.mu.RUnlock()
 	if !ok {
 		return nil
 	}
 	if k.still != nil && k.still(ctx) != nil {
 		a.mu.Lock()
-		delete(a.known, token)
+		delete(a.accepted, token)
 		a.mu.Unlock()
 		return nil
 	}
 	return k.user
 }
 
-func (a *Authenticator) remember(token string, k known) {
+func (a *Authenticator) remember(token string, k acceptedToken) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.known) >= maxKnown {
-		clear(a.known)
+	if len(a.accepted) >= maxAccepted {
+		clear(a.accepted)
 	}
-	a.known[token] = k
+	a.accepted[token] = k
 }
 
 // checks is what an authenticator of tokens reports to Authenticate, through the context of the

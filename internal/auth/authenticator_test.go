@@ -75,7 +75,7 @@ func (u *accepted) who(token string) string {
 	return fmt.Sprint(by.GetName(), by.GetGroups())
 }
 
-// Each token is judged twice: the second time the first verdict may be remembered.
+// Each token is authenticated twice: the second time the first verdict may be remembered.
 func TestTokensAreWhatTheySay(t *testing.T) {
 	u := newAccepted(t)
 	jane := u.TokenFor("jane", "dev")
@@ -131,7 +131,7 @@ func TestWhatIsRememberedEnds(t *testing.T) {
 	check("another one of the name", false, true)
 }
 
-// BenchmarkAuthenticate is what it takes to know the user of a request.
+// BenchmarkAuthenticate is what it takes to find the user of a request.
 func BenchmarkAuthenticate(b *testing.B) {
 	u := newAccepted(b)
 	for _, c := range []struct{ name, token string }{

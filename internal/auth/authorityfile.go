@@ -87,7 +87,7 @@ func (f *AuthorityFile) Certificates() []*x509.Certificate {
 	return f.certificates
 }
 
-// Overlaps tells whether a certificate is in both files.
+// Overlaps reports whether a certificate is in both files.
 func (f *AuthorityFile) Overlaps(other *AuthorityFile) bool {
 	mine := f.Certificates()
 	return slices.ContainsFunc(other.Certificates(), func(c *x509.Certificate) bool { return slices.ContainsFunc(mine, c.Equal) })

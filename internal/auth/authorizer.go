@@ -51,7 +51,7 @@ type byModes struct {
 // system:masters.
 func ByRules(r *Rules) Authorizer { return byRules{r} }
 
-// IsPrivileged tells whether a user is a member of the group that may do everything.
+// IsPrivileged reports whether a user is a member of the group that may do everything.
 func IsPrivileged(u user.Info) bool {
 	return u == Admin || slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }

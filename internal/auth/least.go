@@ -104,7 +104,7 @@ type RoleRule struct {
 	Namespaced bool
 }
 
-// allows tells whether the rule allows a request, in a namespace of any name.
+// allows reports whether the rule allows a request, in a namespace of any name.
 func (r RoleRule) allows(a inspect.AccessRequest) bool {
 	if r.Namespaced && (a.Namespace == "" || a.Path != "") {
 		return false

@@ -51,7 +51,7 @@ type ModeOptions struct {
 	ConfigFile string // --authorization-config, in place of the modes
 }
 
-// Modes say who decides what users may do: authorizers that are asked one after the other. They do
+// Modes say who decides what users may do: authorizers that are called one after the other. They do
 // not change. A cluster and its forks share them.
 type Modes struct {
 	configuration *apiserver.AuthorizationConfiguration

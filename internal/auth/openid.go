@@ -117,7 +117,7 @@ func newOpenID(config *apiserver.AuthenticationConfiguration, algorithms, own []
 	return o, err
 }
 
-// Tokens returns what authenticates the ID tokens. An issuer is asked for its keys when the
+// Tokens returns what authenticates the ID tokens. The keys of an issuer are fetched when the
 // first token needs them. The context ends with the server.
 func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
 	var all []authenticator.Token
@@ -127,7 +127,7 @@ func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
 			return nil, err
 		}
 		keys := &remoteKeys{closing: oidc.ClientContext(closing, client), issuer: issuer.Issuer.URL}
-		issuer.Issuer.DiscoveryURL = "" // the client knows it
+		issuer.Issuer.DiscoveryURL = "" // the client has it
 		token, err := upstream.New(closing, upstream.Options{
 			JWTAuthenticator: issuer, KeySet: keys, Client: client, SupportedSigningAlgs: o.algorithms, DisallowedIssuers: o.own,
 		})

@@ -24,7 +24,7 @@ import (
 const serverID = "fakecluster"
 
 // reloading asks authorizers that a file configures. A real server watches the file. Here each
-// request checks whether it has changed, so that the first one after a change is judged by the
+// request checks whether it has changed, so that the first one after a change is decided by the
 // new content. A file with mistakes changes nothing.
 type reloading struct {
 	of       *authorizers
@@ -46,7 +46,7 @@ type stamp struct {
 	taken time.Time
 }
 
-// coarsest is the longest time between two times of change that a file system tells apart.
+// coarsest is the longest time between two times of change that a file system distinguishes.
 const coarsest = 2 * time.Second
 
 func stampOf(path string) stamp {
@@ -57,7 +57,7 @@ func stampOf(path string) stamp {
 	return stamp{info, info.ModTime(), info.Size(), time.Now()}
 }
 
-// is tells whether a file has the content that it had when an earlier stamp was taken. One that
+// is reports whether a file has the content that it had when an earlier stamp was taken. One that
 // had just been written then may have been written again at the same time, as its clock shows it.
 func (s stamp) is(earlier stamp) bool {
 	if s.info == nil || earlier.info == nil {

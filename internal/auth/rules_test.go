@@ -145,21 +145,21 @@ func (w *world) change(r *rand.Rand) {
 		w.put("/registry/pods/"+namespace+"/"+name, map[string]any{"n": r.Int()})
 	case 1:
 		obj := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: randomRules(r)}
-		settle(w, w.clusterRoles, "/registry/clusterroles/"+name, obj, gone)
+		set(w, w.clusterRoles, "/registry/clusterroles/"+name, obj, gone)
 	case 2:
 		meta.Namespace = namespace
-		settle(w, w.roles, "/registry/roles/"+namespace+"/"+name, &rbacv1.Role{ObjectMeta: meta, Rules: randomRules(r)}, gone)
+		set(w, w.roles, "/registry/roles/"+namespace+"/"+name, &rbacv1.Role{ObjectMeta: meta, Rules: randomRules(r)}, gone)
 	case 3:
 		ref.Kind = "ClusterRole"
-		settle(w, w.clusterRoleBindings, "/registry/clusterrolebindings/"+name, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: randomSubjects(r)}, gone)
+		set(w, w.clusterRoleBindings, "/registry/clusterrolebindings/"+name, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: randomSubjects(r)}, gone)
 	case 4:
 		meta.Namespace = namespace
-		settle(w, w.roleBindings, "/registry/rolebindings/"+namespace+"/"+name, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: randomSubjects(r)}, gone)
+		set(w, w.roleBindings, "/registry/rolebindings/"+namespace+"/"+name, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: randomSubjects(r)}, gone)
 	}
 }
 
-// settle has an object in the store and in a list, or takes it away from both.
-func settle[T any](w *world, list map[string]*T, key string, obj *T, gone bool) {
+// set puts an object into the store and a list, or removes it from both.
+func set[T any](w *world, list map[string]*T, key string, obj *T, gone bool) {
 	if gone {
 		delete(list, key)
 		w.put(key, nil)
@@ -196,7 +196,7 @@ func TestDecisionsAreUpstreams(t *testing.T) {
 		if got == authorizer.DecisionAllow {
 			allowed++
 		}
-		if r.IntN(1000) == 0 { // rules of a fork begin with what those of the origin know
+		if r.IntN(1000) == 0 { // rules of a fork begin with what those of the origin have read
 			forked, err := w.store.Fork()
 			if err != nil {
 				t.Fatal(err)

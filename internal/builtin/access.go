@@ -59,7 +59,7 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest",
 		versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
 		strategy: podCertificates, attributes: podCertificateRequestAttributes,
-		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, asked{}, clock.RealClock{})),
+		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, contextAuthorizer{}, clock.RealClock{})),
 	},
 }}
 

@@ -44,7 +44,7 @@ func podsOf(ctx context.Context) (podstorage.PodStorage, error) {
 	if err != nil {
 		return podstorage.PodStorage{}, err
 	}
-	return podstorage.NewStorage(overCluster{}, nil, nil, budgets{cluster: c, ctx: ctx}, asked{})
+	return podstorage.NewStorage(overCluster{}, nil, nil, budgets{cluster: c, ctx: ctx}, contextAuthorizer{})
 }
 
 var (

@@ -82,7 +82,7 @@ func familyOf(a netip.Addr) api.IPFamily {
 	return api.IPv6Protocol
 }
 
-// isReady tells whether addresses of a ServiceCIDR may be allocated. Without a condition, they
+// isReady reports whether addresses of a ServiceCIDR may be allocated. Without a condition, they
 // may.
 func isReady(cidr *networkingapi.ServiceCIDR) bool {
 	if cidr.DeletionTimestamp != nil {

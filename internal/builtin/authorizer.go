@@ -9,12 +9,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// asked is the authorizer and the resolver of rules of the cluster in the context. Upstream's
+// contextAuthorizer is the authorizer and the resolver of rules of the cluster in the context. Upstream's
 // code gets it in the place of a server's own.
-type asked struct{}
+type contextAuthorizer struct{}
 
 // Authorize implements authorizer.Authorizer.
-func (asked) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (contextAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
@@ -23,17 +23,17 @@ func (asked) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer
 }
 
 // ConditionsAwareAuthorize implements authorizer.Authorizer: there are no conditions.
-func (a asked) ConditionsAwareAuthorize(ctx context.Context, attributes authorizer.Attributes) authorizer.ConditionsAwareDecision {
+func (a contextAuthorizer) ConditionsAwareAuthorize(ctx context.Context, attributes authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(a.Authorize(ctx, attributes))
 }
 
 // EvaluateConditions implements authorizer.Authorizer.
-func (asked) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (contextAuthorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
 // RulesFor implements authorizer.RuleResolver.
-func (asked) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+func (contextAuthorizer) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, nil, true, err

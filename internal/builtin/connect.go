@@ -45,7 +45,7 @@ import (
 // connection is a subresource that connects the client to something else.
 type connection struct {
 	options func() runtime.Object // an empty one, of upstream's internal type
-	read    bool                  // it is a read, which admission is not asked about
+	read    bool                  // it is a read, which admission is not called for
 	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
 	storage registryrest.Storage // upstream's, which is never called: it says which methods there are
 }
@@ -110,13 +110,13 @@ func mayConnect(ctx context.Context) error {
 	}
 	info, ok := apirequest.RequestInfoFrom(ctx)
 	if !ok || info.Verb == "create" {
-		return nil // the filter has asked
+		return nil // the filter has authorized it
 	}
 	attributes, err := filters.GetAuthorizerAttributes(ctx)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("error building authorizer attributes: %w", err))
 	}
-	decision, reason, err := asked{}.Authorize(ctx, creating{attributes})
+	decision, reason, err := contextAuthorizer{}.Authorize(ctx, creating{attributes})
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func nobodyAt(location *url.URL, missing string) error {
 	return fmt.Errorf("dial tcp %s: connect: connection refused; in fakecluster %s", host, missing)
 }
 
-// kubelets knows the addresses of the nodes' kubelets. No connection is made to them.
+// kubelets has the addresses of the nodes' kubelets. No connection is made to them.
 type kubelets struct{}
 
 // preferredAddresses are the default of kube-apiserver's --kubelet-preferred-address-types.

@@ -25,10 +25,10 @@ type policed interface {
 }
 
 var (
-	mayGrantRole           = mayGrant(rolepolicy.NewStorage(unstored{}, asked{}, granted{}))
-	mayGrantClusterRole    = mayGrant(clusterrolepolicy.NewStorage(unstored{}, asked{}, granted{}))
-	mayBindRole            = mayGrant(rolebindingpolicy.NewStorage(unstored{}, asked{}, granted{}))
-	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, asked{}, granted{}))
+	mayGrantRole           = mayGrant(rolepolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
+	mayGrantClusterRole    = mayGrant(clusterrolepolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
+	mayBindRole            = mayGrant(rolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
+	mayBindRoleClusterWide = mayGrant(clusterrolebindingpolicy.NewStorage(unstored{}, contextAuthorizer{}, granted{}))
 )
 
 // mayGrant returns the check of a storage as a function.

@@ -171,7 +171,7 @@ func (g generator) whole(s *spec.Schema) map[string]any {
 	return obj
 }
 
-// isKey tells of a field that it may tell the items of a list apart.
+// isKey reports whether a field may be a key of the items of a list.
 func isKey(name string) bool {
 	switch name {
 	case "apiVersion", "kind", "metadata", "name", "type", "uid", "key", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey",

@@ -153,7 +153,7 @@ func TestFieldsAreManagedAsByUpstream(t *testing.T) {
 		}
 		return h.Run(4+h.IntN(20), h.write)
 	})
-	// A history in which the engine declines one write declines most, so a few histories tell little.
+	// A history in which the engine declines one write declines most, so a few histories prove little.
 	const enough = 500
 	for _, k := range kinds {
 		if t.Logf("%s: of %d writes the engine carried out or refused %d", k.name, k.tried, k.compared); k.tried >= enough && k.compared*2 < k.tried {
@@ -168,7 +168,7 @@ type history struct {
 	generator generator
 	*managedKind
 	obj     runtime.Object  // as stored; nil: not created yet
-	managed *fields.Managed // of obj, if it is known
+	managed *fields.Managed // of obj; nil: not parsed
 }
 
 func (h *history) write(apply bool) {
@@ -261,14 +261,14 @@ func (h *history) update(s side) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	before, asked := ours.Object.DeepCopyObject(), is.DeepCopyObject()
+	before, requested := ours.Object.DeepCopyObject(), is.DeepCopyObject()
 	got, owned, err := s.fields.Update(ours, is, manager, metav1.Now())
 	if err != nil {
 		h.Errorf("upstream updates, and we say %v", err)
 		return
 	}
-	if h.judge(s, "update", owned, want, got); h.Failed() {
-		h.report(s, before, asked)
+	if h.compare(s, "update", owned, want, got); h.Failed() {
+		h.report(s, before, requested)
 	}
 	h.unaltered(before, ours.Object)
 	h.store(s, got, owned)
@@ -352,7 +352,7 @@ func (h *history) apply(s side) {
 		}
 		return
 	}
-	if h.judge(s, "apply", owned, want, got); h.Failed() {
+	if h.compare(s, "apply", owned, want, got); h.Failed() {
 		h.report(s, before, &unstructured.Unstructured{Object: config})
 	}
 	h.store(s, got, owned)
@@ -365,7 +365,7 @@ func (s side) what(happened string) string {
 	return happened
 }
 
-func (h *history) judge(s side, what string, owned *fields.Managed, want, got runtime.Object) {
+func (h *history) compare(s side, what string, owned *fields.Managed, want, got runtime.Object) {
 	h.Helper()
 	if owned == nil {
 		what = "declined: " + what
@@ -413,7 +413,7 @@ func (h *history) judge(s side, what string, owned *fields.Managed, want, got ru
 	}
 }
 
-func (h *history) report(s side, live, asked runtime.Object) {
+func (h *history) report(s side, live, requested runtime.Object) {
 	show := func(v any) string {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -421,11 +421,11 @@ func (h *history) report(s side, live, asked runtime.Object) {
 		}
 		return string(text)
 	}
-	if u, ok := asked.(*unstructured.Unstructured); ok {
+	if u, ok := requested.(*unstructured.Unstructured); ok {
 		h.Logf("live: %s\napplied: %s", show(h.tree(s, live)), show(u.Object))
 		return
 	}
-	h.Logf("live: %s\nobject: %s", show(h.tree(s, live)), show(h.tree(s, asked)))
+	h.Logf("live: %s\nobject: %s", show(h.tree(s, live)), show(h.tree(s, requested)))
 }
 
 func (h *history) unaltered(before, after runtime.Object) {
@@ -464,7 +464,7 @@ func (h *history) store(s side, obj runtime.Object, owned *fields.Managed) {
 	}
 }
 
-// What field management knows of kinds is what their OpenAPI says.
+// What field management uses of kinds is what their OpenAPI says.
 func TestTypesAreThoseOfTheOpenAPIDocuments(t *testing.T) {
 	for _, g := range groups {
 		for i := range g.kinds {

@@ -80,8 +80,8 @@ var initials = cache.New[string, []initial](16)
 // their keys.
 func initialsOf(o Options) []initial {
 	key := o.key() + o.Network.String()
-	if known, ok := initials.Get(key); ok {
-		return known
+	if cached, ok := initials.Get(key); ok {
+		return cached
 	}
 	text := ofInitialText()
 	if o.Network != (Network{}) {
@@ -97,21 +97,21 @@ func initialsOf(o Options) []initial {
 	return initials.Put(key, all, 1)
 }
 
-// served tells whether some version shows the object of a store key.
+// served reports whether some version shows the object of a store key.
 func served(o Options, key string) bool {
 	plural, _, _ := strings.Cut(strings.TrimPrefix(key, keyRoot), "/")
-	known := false
+	found := false
 	for _, g := range groups {
 		for i := range g.kinds {
 			if k := &g.kinds[i]; k.plural == plural {
 				if len(k.served(g, o)) > 0 {
 					return true
 				}
-				known = true
+				found = true
 			}
 		}
 	}
-	return !known
+	return !found
 }
 
 // InitialRecords returns the records that a cluster has from its start, in the order of
@@ -162,7 +162,7 @@ func InitialRecords(o Options, now time.Time, uid func() string, revision int64)
 	return records
 }
 
-// IsInitial tells whether a cluster with the options has the object of a store key from its start.
+// IsInitial reports whether a cluster with the options has the object of a store key from its start.
 func IsInitial(o Options, key string) bool {
 	_, found := slices.BinarySearchFunc(initialsOf(o), key, func(i initial, key string) int { return strings.Compare(i.key, key) })
 	return found

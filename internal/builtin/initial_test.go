@@ -350,7 +350,7 @@ func TestAClusterBeginsWithTheObjectsOfARealServer(t *testing.T) {
 	}
 }
 
-func TestVersionsThatAreAskedForHaveAnAPIService(t *testing.T) {
+func TestRequestedVersionsHaveAnAPIService(t *testing.T) {
 	config, err := ParseRuntimeConfig("resource.k8s.io/v1beta2=true")
 	if err != nil {
 		t.Fatal(err)

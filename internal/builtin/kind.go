@@ -98,7 +98,7 @@ type subresource struct {
 	action     *action     // what a create does
 	connection *connection // what it connects with
 	noTable    bool        // Subresource.NoTable
-	resetsNone bool        // upstream's storage does not tell field management what the strategy ignores
+	resetsNone bool        // upstream's storage does not exclude from field management what the strategy ignores
 }
 
 var (
@@ -290,7 +290,7 @@ func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *re
 	return out
 }
 
-// resets returns what tells field management which fields the strategy ignores.
+// resets returns the fields that the strategy ignores, for field management.
 func (s subresource) resets() any {
 	if s.resetsNone {
 		return nil

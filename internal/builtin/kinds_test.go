@@ -53,7 +53,7 @@ func background(group, plural string) context.Context {
 	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{APIGroup: group, APIVersion: "v1", Resource: plural})
 }
 
-// outline tells of a resource what its table says: its names, scope, versions (the stored
+// outline returns what the table of a resource says: its names, scope, versions (the stored
 // one first, legacy ones with their warning) and subresources, and how it may be updated.
 func outline(r *resource.Resource) string {
 	scope := "cluster"

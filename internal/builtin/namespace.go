@@ -21,5 +21,5 @@ var namespaceContent = &resource.ContentFirst{
 	// As long as spec.finalizers is not empty, the namespace has content.
 	Remains:           func(obj runtime.Object) bool { return len(obj.(*api.Namespace).Spec.Finalizers) > 0 },
 	Mismatch:          "Precondition failed",
-	SettlesDependents: true,
+	DecidesDependents: true,
 }

@@ -66,7 +66,7 @@ func rangeOfServices(prefix netip.Prefix) (netip.Prefix, error) {
 	return prefix.Masked(), nil
 }
 
-// String tells networks apart.
+// String distinguishes networks.
 func (n Network) String() string {
 	if n == (Network{}) {
 		return ""

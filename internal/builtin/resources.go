@@ -23,7 +23,7 @@ type Options struct {
 	Network Network
 }
 
-// key tells options apart.
+// key distinguishes options.
 func (o Options) key() string {
 	key := o.RuntimeConfig.String()
 	if o.LegacyAPIs {
@@ -50,12 +50,12 @@ var made = cache.New[string, []*resource.Resource](16)
 // All clusters with the same options share the other resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.key()
-	known, ok := made.Get(key)
+	cached, ok := made.Get(key)
 	if !ok {
-		known = made.Put(key, newResources(o), 1)
+		cached = made.Put(key, newResources(o), 1)
 	}
-	all := make([]*resource.Resource, 0, len(known)+1)
-	for _, r := range known {
+	all := make([]*resource.Resource, 0, len(cached)+1)
+	for _, r := range cached {
 		if r == nil {
 			r = crds
 		}

@@ -37,22 +37,22 @@ var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 	{
 		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
 		verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(localsubjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
+		answer: answerOf(localsubjectaccessreview.NewREST(contextAuthorizer{}, legacyscheme.Scheme)),
 	},
 	{
 		kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews", singular: "selfsubjectaccessreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(selfsubjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
+		answer: answerOf(selfsubjectaccessreview.NewREST(contextAuthorizer{}, legacyscheme.Scheme)),
 	},
 	{
 		kind: "SelfSubjectRulesReview", plural: "selfsubjectrulesreviews", singular: "selfsubjectrulesreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(selfsubjectrulesreview.NewREST(asked{})),
+		answer: answerOf(selfsubjectrulesreview.NewREST(contextAuthorizer{})),
 	},
 	{
 		kind: "SubjectAccessReview", plural: "subjectaccessreviews", singular: "subjectaccessreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
-		answer: answerOf(subjectaccessreview.NewREST(asked{}, legacyscheme.Scheme)),
+		answer: answerOf(subjectaccessreview.NewREST(contextAuthorizer{}, legacyscheme.Scheme)),
 	},
 }}
 

@@ -105,7 +105,7 @@ func (c RuntimeConfig) set(name string, served bool) error {
 	return nil
 }
 
-// servedByDefault says whether a version is one of those that a server serves without
+// servedByDefault reports whether a version is one of those that a server serves without
 // the flag.
 func servedByDefault(gv schema.GroupVersion) bool {
 	for _, g := range groups {
@@ -124,7 +124,7 @@ func servedByDefault(gv schema.GroupVersion) bool {
 	return false
 }
 
-// isRemoved says whether a version is one of a former release, of which nothing is left in this
+// isRemoved reports whether a version is one of a former release, of which nothing is left in this
 // one. Kubernetes' types say so themselves.
 func isRemoved(gv schema.GroupVersion) bool {
 	release := version.MustParse(servedversion.Version.GitVersion)

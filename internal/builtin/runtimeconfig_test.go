@@ -2,7 +2,7 @@ package builtin
 
 import "testing"
 
-// A real server does not serve a version from the release on that its types name, whatever it is told.
+// A real server does not serve a version from the release on that its types name, whatever its flags say.
 func TestNoVersionIsServedThatARealServerHasRemoved(t *testing.T) {
 	for gv := range optional() {
 		if isRemoved(gv) {

@@ -26,8 +26,8 @@ var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 // all clusters share the kinds.
 func (k *kind) types(g *group) *resource.Types {
 	key := schema.GroupKind{Group: g.name, Kind: k.kind}
-	if known, ok := kindTypes.Get(key); ok {
-		return known
+	if cached, ok := kindTypes.Get(key); ok {
+		return cached
 	}
 	var kinds []schema.GroupVersionKind
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(k.versions, k.optional, k.legacy)))) {

@@ -46,7 +46,7 @@ var volumes = group{name: "storage.k8s.io", kinds: []kind{
 }}
 
 var (
-	claims         = resourceclaim.NewStrategy(namespaces{}, asked{})
+	claims         = resourceclaim.NewStrategy(namespaces{}, contextAuthorizer{})
 	claimTemplates = resourceclaimtemplate.NewStrategy(namespaces{})
 )
 

@@ -27,7 +27,7 @@ var tokenRequest = &action{keepsMetadata: true, storage: func(ctx context.Contex
 	if err != nil {
 		return nil, err
 	}
-	storage, err := serviceaccountstorage.NewREST(overCluster{}, generator, c.Tokens().Audiences(), asked{}, c.Tokens().MaxExpiration(),
+	storage, err := serviceaccountstorage.NewREST(overCluster{}, generator, c.Tokens().Audiences(), contextAuthorizer{}, c.Tokens().MaxExpiration(),
 		getter{podResource}, getter{api.Resource("secrets")}, getter{nodeResource},
 		noWebhooks[*admissionregistrationv1.ValidatingWebhookConfiguration]{"validatingwebhookconfigurations"},
 		noWebhooks[*admissionregistrationv1.MutatingWebhookConfiguration]{"mutatingwebhookconfigurations"},
@@ -65,7 +65,7 @@ var (
 type getter struct{ of schema.GroupResource }
 
 // Get implements rest.Getter. As upstream's storage does, it names what is not there by the resource
-// of the request: whoever asks for the log of a pod on the node n is told that pods "n" is not found.
+// of the request: for the log of a pod on the node n, the error is that pods "n" is not found.
 func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	if name == "" {
 		return nil, apierrors.NewBadRequest("Name parameter required.")

@@ -69,7 +69,7 @@ func syncConditions(s *step, name string) error {
 			others = append(others, d.Accepted)
 		}
 	}
-	if !crd.Judge(definition, others, metav1.NewTime(s.now())) {
+	if !crd.SetConditions(definition, others, metav1.NewTime(s.now())) {
 		return nil
 	}
 	// The update fails if any definition has changed since the catalogue was read, so that

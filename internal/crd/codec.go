@@ -73,11 +73,11 @@ func (c *codec) Decode(body []byte, serializer runtime.Serializer) (resource.Dec
 		complaints = strict.Errors()
 	}
 	js, ok := serializer.(*serializerjson.Serializer)
-	found, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict(), setDefaults: true, ask: asked})
+	found, err := c.coerce(u, coerceOptions{reportUnknown: ok && js.IsStrict(), setDefaults: true, ask: requiredFacts})
 	if err != nil {
 		return resource.Decoded{}, actual, err
 	}
-	decoded := resource.Decoded{Object: u, Known: found.Parts}
+	decoded := resource.Decoded{Object: u, Facts: found.Parts}
 	for _, field := range found.Unknown {
 		complaints = append(complaints, fmt.Errorf("unknown field %q", field))
 	}
@@ -192,16 +192,16 @@ func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 		if u, err = c.convert(u.DeepCopy(), c.kind.Version); err != nil {
 			return resource.Encoded{}, err
 		}
-		obj.Known = schema.Parts{}
+		obj.Facts = schema.Parts{}
 	}
 	var encoded resource.Encoded
 	if u.GetKind() == c.kind.Kind {
-		filled := c.schemas[c.kind.Version].node.Normalize(u.Object, schema.Walk{Do: schema.Default, Verified: obj.Known})
+		filled := c.schemas[c.kind.Version].node.Normalize(u.Object, schema.Walk{Do: schema.Default, Verified: obj.Facts})
 		if err := filled.Err(); err != nil {
 			return resource.Encoded{}, err
 		}
 		if encoded.Filled = filled.Changed; filled.Changed {
-			obj.Known = schema.Parts{}
+			obj.Facts = schema.Parts{}
 		}
 	}
 	text, same, err := json.EncodeToStore(u.Object)

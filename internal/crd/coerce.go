@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
-// asked are the facts of an object that a write needs.
-const asked = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
+// requiredFacts are the facts of an object that a write needs.
+const requiredFacts = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
 
 // coerceOptions say what coerce has to do.
 type coerceOptions struct {
@@ -22,7 +22,7 @@ type coerceOptions struct {
 
 	ask       schema.Facts   // to find out
 	like      map[string]any // see schema.Walk
-	likeKnown schema.Parts
+	likeFacts schema.Parts
 }
 
 // coerced is the result of coerce.
@@ -67,16 +67,16 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 		if s == nil {
 			s = noSchema
 		}
-		settled, complete, err := c.settle(u, s, o)
+		normalized, complete, err := c.normalize(u, s, o)
 		if err != nil {
 			return coerced{}, err
 		}
-		found.Unknown = append(found.Unknown, settled.Unknown...)
+		found.Unknown = append(found.Unknown, normalized.Unknown...)
 		switch {
 		case !complete && o.setDefaults:
 			defaults = s.node
 		case complete && version.Version == c.kind.Version:
-			found.Parts = settled.Parts
+			found.Parts = normalized.Parts
 		}
 		if o.stored && rewritten != nil && rewritten.Generation == 0 {
 			rewritten.Generation = 1
@@ -108,11 +108,11 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 // unknown.
 var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
 
-// settle drops unknown fields, and makes the metadata of embedded resources canonical. If
+// normalize drops unknown fields, and makes the metadata of embedded resources canonical. If
 // the defaults cannot depend on a later step, it fills them in on the same walk and returns
 // complete: then the facts that it has found hold.
-func (c *codec) settle(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Result, complete bool, err error) {
-	walk := schema.Walk{Check: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeVerified: o.likeKnown}
+func (c *codec) normalize(u *unstructured.Unstructured, s *compiledSchema, o coerceOptions) (found schema.Result, complete bool, err error) {
+	walk := schema.Walk{Check: o.ask, TrackUnknown: o.reportUnknown, Like: o.like, LikeVerified: o.likeFacts}
 	if !c.preserve {
 		walk.Do = schema.Prune | schema.DropNulls
 	}

@@ -34,23 +34,23 @@ func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, 
 	*was = c
 }
 
-// Judge brings the status of a definition up to date with its spec and with the
+// SetConditions brings the status of a definition up to date with its spec and with the
 // names that the other definitions of its group hold: accepted names and all
 // conditions but Terminating. It reports whether it changed anything.
 //
 // On a real server four controllers do this one after the other.
-func Judge(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) bool {
+func SetConditions(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) bool {
 	before := crd.Status.DeepCopy()
-	judgeNames(crd, others, now)
-	judgeStructure(crd, now)
-	judgeApproval(crd, now)
-	judgeEstablished(crd, now)
+	acceptNames(crd, others, now)
+	setNonStructural(crd, now)
+	setApproved(crd, now)
+	setEstablished(crd, now)
 	return !equality.Semantic.DeepEqual(before, &crd.Status)
 }
 
-// judgeNames accepts each requested name that no other definition of the group holds. A
+// acceptNames accepts each requested name that no other definition of the group holds. A
 // name that cannot be accepted stays as it was.
-func judgeNames(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) {
+func acceptNames(crd *apiextensions.CustomResourceDefinition, others []resource.Names, now metav1.Time) {
 	want, have := crd.Spec.Names, &crd.Status.AcceptedNames
 	if equality.Semantic.DeepEqual(want, *have) {
 		return
@@ -103,9 +103,9 @@ func judgeNames(crd *apiextensions.CustomResourceDefinition, others []resource.N
 
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// judgeStructure reports schemas that are not structural. Validation keeps them
+// setNonStructural reports schemas that are not structural. Validation keeps them
 // out of new definitions in v1.
-func judgeStructure(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+func setNonStructural(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	var condition apiextensions.CustomResourceDefinitionCondition
 	if shared := sharedSpecOf(&crd.Spec); shared != nil {
 		condition = shared.structure()
@@ -154,9 +154,9 @@ func structureOf(spec *apiextensions.CustomResourceDefinitionSpec) apiextensions
 	}
 }
 
-// judgeApproval sets the condition about the approval that groups of the Kubernetes
+// setApproved sets the condition about the approval that groups of the Kubernetes
 // community need.
-func judgeApproval(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+func setApproved(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
 		return
 	}
@@ -179,9 +179,9 @@ func judgeApproval(crd *apiextensions.CustomResourceDefinition, now metav1.Time)
 	SetCondition(crd, now, c)
 }
 
-// judgeEstablished establishes a definition whose names are accepted. Once
+// setEstablished establishes a definition whose names are accepted. Once
 // established it stays so.
-func judgeEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
+func setEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Time) {
 	if !apiextensions.IsCRDConditionTrue(crd, apiextensions.NamesAccepted) || apiextensions.IsCRDConditionTrue(crd, apiextensions.Established) {
 		return
 	}
@@ -195,7 +195,7 @@ func judgeEstablished(crd *apiextensions.CustomResourceDefinition, now metav1.Ti
 	SetCondition(crd, now, c)
 }
 
-// hasValidBundle tells whether a conversion webhook can be called with its bundle. One that is left out
+// hasValidBundle reports whether a conversion webhook can be called with its bundle. One that is left out
 // is valid: the authorities of the system are trusted then.
 func hasValidBundle(c *apiextensions.CustomResourceConversion) bool {
 	return c == nil || c.WebhookClientConfig == nil || len(webhook.ValidateCABundle(field.NewPath(""), c.WebhookClientConfig.CABundle)) == 0

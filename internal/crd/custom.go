@@ -42,7 +42,7 @@ type customStrategy struct {
 	hasStatus  bool
 	scale      *apiextensions.CustomResourceSubresourceScale
 
-	informed *resource.Informed // what is known of the objects of one write; nil: nothing
+	informed *resource.Informed // the facts about the objects of one write; nil: none
 }
 
 // inform returns the strategy for one write.
@@ -51,19 +51,19 @@ func (s customStrategy) inform(of resource.Informed) resource.Strategy {
 	return s
 }
 
-// facts returns what is known of a new object, or of an update of another object, and
-// records it for later stages. It checks only what was not known before.
+// facts returns the facts about a new object, or an update of another object, and
+// records it for later stages. It checks only what no fact covers yet.
 func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Result {
-	walk := schema.Walk{Check: asked}
+	walk := schema.Walk{Check: requiredFacts}
 	if s.informed != nil {
-		walk.Verified, walk.LikeVerified = *s.informed.Known, s.informed.Was
+		walk.Verified, walk.LikeVerified = *s.informed.Facts, s.informed.Was
 	}
 	if was != nil {
 		walk.Like = was.Object
 	}
 	found := s.schema.node.Normalize(u.Object, walk)
 	if s.informed != nil {
-		*s.informed.Known = found.Parts
+		*s.informed.Facts = found.Parts
 	}
 	return found
 }
@@ -74,7 +74,7 @@ func (s customStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) 
 	u := obj.(*unstructured.Unstructured)
 	if s.hasStatus {
 		delete(u.Object, "status")
-		s.statusIs(asked)
+		s.statusIs(requiredFacts)
 	}
 	u.SetGeneration(1)
 }
@@ -92,28 +92,28 @@ func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	}
 }
 
-// statusIs records what is known of the present status of the object.
-func (s customStrategy) statusIs(known schema.Facts) {
+// statusIs records the facts about the present status of the object.
+func (s customStrategy) statusIs(facts schema.Facts) {
 	if s.informed != nil {
-		s.informed.Known.Status = known
+		s.informed.Facts.Status = facts
 	}
 }
 
 func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	u := obj.(*unstructured.Unstructured)
-	told := s.facts(u, nil).Facts
+	facts := s.facts(u, nil).Facts
 	errs := s.validateType(u)
 	if len(errs) == 0 {
 		if !s.metadataIsValid(u, nil) {
 			errs = append(errs, s.validateMetadata(ctx, u)...)
 		}
-		if !told.Has(schema.Valid) {
+		if !facts.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, s.validateEmbedded(ctx, u, told)...)
-	if !told.Has(schema.Distinct) {
+	errs = append(errs, s.validateEmbedded(ctx, u, facts)...)
+	if !facts.Has(schema.Distinct) {
 		errs = append(errs, s.validateLists(u)...)
 	}
 	return append(errs, s.validateRules(ctx, errs, u, nil, nil)...)
@@ -121,9 +121,9 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 
 func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	told := s.facts(u, was).Facts
+	facts := s.facts(u, was).Facts
 	var ratchet *common.CorrelatedObject
-	if !told.Has(schema.Valid) {
+	if !facts.Has(schema.Valid) {
 		ratchet = s.correlate(u, was)
 	}
 	errs := s.validateType(u)
@@ -131,26 +131,26 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 		if !s.metadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		if !told.Has(schema.Valid) {
+		if !facts.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
-	errs = append(errs, s.validateEmbedded(ctx, u, told)...)
-	errs = append(errs, s.validateListsUpdate(u, was, told)...)
+	errs = append(errs, s.validateEmbedded(ctx, u, facts)...)
+	errs = append(errs, s.validateListsUpdate(u, was, facts)...)
 	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
 }
 
 // correlate pairs the nodes of the new object with those of the old, so that values that
-// have not changed are not held to new rules. An object that is known to be valid, and that
+// have not changed are not held to new rules. An object that is valid by its facts, and that
 // keeps all rules, needs no pairs.
 func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
 }
 
 // validateEmbedded validates the metadata of embedded resources.
-func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured, told schema.Facts) field.ErrorList {
-	if told.Has(schema.EmbeddedValid) {
+func (s customStrategy) validateEmbedded(ctx context.Context, u *unstructured.Unstructured, facts schema.Facts) field.ErrorList {
+	if facts.Has(schema.EmbeddedValid) {
 		return nil
 	}
 	return objectmeta.Validate(ctx, nil, u.Object, s.schema.structural, false)
@@ -177,8 +177,8 @@ func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...str
 
 // validateListsUpdate looks for duplicates in sets and map-like lists, unless there were
 // some before.
-func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, told schema.Facts) field.ErrorList {
-	if told.Has(schema.Distinct) {
+func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, facts schema.Facts) field.ErrorList {
+	if facts.Has(schema.Distinct) {
 		return nil
 	}
 	errs := s.validateLists(u)
@@ -332,7 +332,7 @@ func finalizerWarnings(finalizers, known []string) []string {
 	return warnings
 }
 
-// metadataIsValid is MetadataIsValid, unless the pipeline already knows.
+// metadataIsValid is MetadataIsValid, unless the pipeline has already called it.
 func (s customStrategy) metadataIsValid(u, was *unstructured.Unstructured) bool {
 	return s.informed != nil && s.informed.ValidMetadata || s.MetadataIsValid(u, was)
 }

@@ -37,7 +37,7 @@ func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 	take(u.Object, sent, "status")
 	if s.informed != nil {
-		s.informed.Known.Rest = s.informed.Was.Rest
+		s.informed.Facts.Rest = s.informed.Was.Rest
 		s.informed.ValidMetadata = false
 	}
 }
@@ -61,13 +61,13 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	found := s.facts(u, was)
-	told := found.Facts &^ schema.Valid
+	facts := found.Facts &^ schema.Valid
 	status, ok := u.Object["status"] // the schema validates nothing else
 	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
-		told |= schema.Valid
+		facts |= schema.Valid
 	}
 	var ratchet *common.CorrelatedObject
-	if !told.Has(schema.Valid) {
+	if !facts.Has(schema.Valid) {
 		ratchet = s.correlate(u, was)
 	}
 	errs := s.validateType(u)
@@ -75,12 +75,12 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 		if !s.MetadataIsValid(u, was) {
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
 		}
-		if !told.Has(schema.Valid) {
+		if !facts.Has(schema.Valid) {
 			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
 		}
 		errs = append(errs, s.validateScale(u, false)...)
 	}
-	errs = append(errs, s.validateListsUpdate(u, was, told)...)
+	errs = append(errs, s.validateListsUpdate(u, was, facts)...)
 	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
 }
 

@@ -33,7 +33,7 @@ var definitionTypes = sync.OnceValue(func() *resource.Types {
 // name, because the list of versions belongs to one owner as a whole.
 //
 // Measured with the largest definitions of cluster-api on a busy machine of two cores (see
-// BenchmarkInstall in conformance/realcrds): to install one that the process knows takes 3.3 to
+// BenchmarkInstall in conformance/realcrds): to install one that the process has compiled takes 3.3 to
 // 4.2 ms, and 18 to 29 ms if the engine sees all of it, with 7.1 in place of 1.7 MB and 21,500
 // in place of 1,400 allocations. Converting the two specs of a write is a quarter of that; the
 // rest are the trees of schemas, whose parts encode themselves as JSON.

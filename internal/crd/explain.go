@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// oneRule is a CEL rule of a schema by itself, so that it can be told what it alone has cost.
+// oneRule is a CEL rule of a schema by itself, so that its own cost can be measured.
 type oneRule struct {
 	node, rule string
 	validator  *cel.Validator // of the schema with this rule only; nil: the schema has been stored with a rule that does not compile
@@ -109,7 +109,7 @@ func (k *keeper) nested(node string, n *structuralschema.NestedValueValidation) 
 }
 
 // explain is resource.Version.Explain.
-func (s customStrategy) explain(ctx context.Context, j *resource.Judged) {
+func (s customStrategy) explain(ctx context.Context, j *resource.Validated) {
 	if j.Subresource != "" && j.Subresource != "status" && j.Subresource != "scale" {
 		return
 	}
@@ -138,9 +138,9 @@ var stopsRules = map[field.ErrorType]bool{
 	field.ErrorTypeNotSupported: true, field.ErrorTypeRequired: true, field.ErrorTypeTooLong: true, field.ErrorTypeTooMany: true, field.ErrorTypeTypeInvalid: true,
 }
 
-// explainRules evaluates the rules one by one, and says which refuses what. They judge what they
+// explainRules evaluates the rules one by one, and says which refuses what. They evaluate what they
 // would of an object that is new in all its parts, and so find what is ratcheted, too.
-func (s customStrategy) explainRules(ctx context.Context, j *resource.Judged, u, was *unstructured.Unstructured) {
+func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated, u, was *unstructured.Unstructured) {
 	var old any
 	if was != nil {
 		old = was.Object
@@ -150,11 +150,11 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Judged, u,
 			continue
 		}
 		errs, left := r.validator.Validate(ctx, nil, s.schema.structural, u.Object, old, celconfig.RuntimeCELCostBudget)
-		told := inspect.CELRule{Node: r.node, Rule: r.rule, Cost: celconfig.RuntimeCELCostBudget - left}
+		entry := inspect.CELRule{Node: r.node, Rule: r.rule, Cost: celconfig.RuntimeCELCostBudget - left}
 		for _, err := range errs {
-			told.Refuses = append(told.Refuses, pathOf(err))
+			entry.Refuses = append(entry.Refuses, pathOf(err))
 			found := refusal(err)
-			found.Node, found.Rule, found.Cost = r.node, r.rule, told.Cost
+			found.Node, found.Rule, found.Cost = r.node, r.rule, entry.Cost
 			if i := indexOf(j.Refused, found); i >= 0 {
 				if j.Refused[i].Rule == "" {
 					j.Refused[i] = found
@@ -163,12 +163,12 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Judged, u,
 				j.Ratcheted = append(j.Ratcheted, found)
 			}
 		}
-		j.Rules = append(j.Rules, told)
+		j.Rules = append(j.Rules, entry)
 	}
 }
 
 // explainRatcheting says what the schema would have refused if all of the object were new.
-func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Judged, u, was *unstructured.Unstructured) {
+func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validated, u, was *unstructured.Unstructured) {
 	var errs field.ErrorList
 	if j.Subresource != "status" {
 		errs = validation.ValidateCustomResource(nil, u.Object, s.schema.validator)

@@ -23,8 +23,8 @@ var typeConverters = cache.New[cache.ID, managedfields.TypeConverter](256)
 // does. Where that fails, types are deduced from the objects.
 func typeConverter(definition string) (managedfields.TypeConverter, error) {
 	id := cache.NewID(specOf(definition))
-	if known, ok := typeConverters.Get(id); ok {
-		return known, nil
+	if cached, ok := typeConverters.Get(id); ok {
+		return cached, nil
 	}
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal([]byte(definition), &crd); err != nil {

@@ -22,7 +22,7 @@ const legacyWarning = "apiextensions.k8s.io/v1beta1 CustomResourceDefinition is 
 
 // legacyStrategy is the behaviour of definitions that are written in v1beta1.
 //
-// Upstream's validation no longer knows that version. But a definition that was once stored
+// Upstream's validation no longer has that version. But a definition that was once stored
 // under the rules of v1beta1 can still be updated, and the update is held to no stricter
 // rules. So what is written in v1beta1 is validated as an update of such a definition.
 type legacyStrategy struct{ definitionStrategy }
@@ -100,7 +100,7 @@ func loosen(was *apiextensions.CustomResourceDefinition) {
 		}})
 }
 
-// hasDefaults tells whether a schema of a definition has a default.
+// hasDefaults reports whether a schema of a definition has a default.
 func hasDefaults(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	return validation.HasSchemaWith(spec, func(s *apiextensions.JSONSchemaProps) bool {
 		return validation.SchemaHas(s, func(s *apiextensions.JSONSchemaProps) bool { return s.Default != nil })

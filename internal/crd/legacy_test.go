@@ -128,7 +128,7 @@ func TestViolationsAreInOrder(t *testing.T) {
 	crd.Spec.Versions = []apiextensions.CustomResourceDefinitionVersion{{Name: "v1"}}
 	crd.Spec.Validation = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Properties: properties}}
 	for range 5 {
-		judgeStructure(crd, metav1.Now())
+		setNonStructural(crd, metav1.Now())
 		if len(crd.Status.Conditions) != 1 {
 			t.Fatalf("conditions %v", crd.Status.Conditions)
 		}

@@ -18,11 +18,11 @@ func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, repor
 	if _, patched := patch["metadata"]; !patched {
 		ownMetadata(u.Object)
 	}
-	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: asked, like: was, likeKnown: current.Known})
+	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: requiredFacts, like: was, likeFacts: current.Facts})
 	if err != nil {
 		return resource.Decoded{}, err
 	}
-	decoded := resource.Decoded{Object: u, Known: found.Parts}
+	decoded := resource.Decoded{Object: u, Facts: found.Parts}
 	if len(found.Unknown) == 0 {
 		return decoded, nil
 	}

@@ -24,7 +24,7 @@ type Services interface {
 	// ServerName returns the name in the certificate of a service; empty:
 	// NAME.NAMESPACE.svc.
 	ServerName(namespace, name string, port int32) string
-	// Handles tells whether there is a handler for the service.
+	// Handles reports whether there is a handler for the service.
 	Handles(namespace, name string, port int32) bool
 }
 
@@ -113,7 +113,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	if a.left < 0 {
 		return 0, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)
 	}
-	// One byte more tells that the answer is too long.
+	// One byte more shows that the answer is too long.
 	n, err := a.ReadCloser.Read(p[:min(int64(len(p)), a.left+1)])
 	if a.left -= int64(n); a.left < 0 {
 		return n - 1, fmt.Errorf("the answer of the webhook is longer than %d bytes", a.limit)

@@ -40,7 +40,7 @@ func (c *codec) ReadField(text, field string) (value string, ok bool) {
 	return "", false
 }
 
-// isPlainInteger tells whether decoding and printing a number gives the same text.
+// isPlainInteger reports whether decoding and printing a number gives the same text.
 func isPlainInteger(raw string) bool {
 	digits := strings.TrimPrefix(raw, "-")
 	if digits == "" || len(digits) > 18 || digits[0] == '0' && raw != "0" {

@@ -20,13 +20,13 @@ import (
 )
 
 // rules are the CEL rules of a schema. An object that keeps all of them passes them here. Any other
-// object is left to upstream's validator, which knows the words and what of an update is not held
+// object is left to upstream's validator, which has the words and what of an update is not held
 // against it. Upstream's validator makes the schemas of all fields of an object again for each field
 // that a rule reads; the rules here make them once.
 type rules struct {
 	// upstream returns the validator; nil as long as it is not needed, because it compiles the rules.
 	upstream func() *cel.Validator
-	// root is the tree of the rules; nil: upstream judges every object.
+	// root is the tree of the rules; nil: upstream evaluates every object.
 	root *ruleNode
 }
 
@@ -98,7 +98,7 @@ func (r *rules) Validate(ctx context.Context, obj, old map[string]any, options f
 	return errs
 }
 
-// accept tells whether an object is known to keep all rules within the budget.
+// accept reports whether an object certainly keeps all rules within the budget.
 func (r *rules) accept(ctx context.Context, obj, old map[string]any) bool {
 	if r.root == nil {
 		return false
@@ -116,7 +116,7 @@ func (r *rules) acceptWithin(ctx context.Context, obj, old map[string]any, budge
 	return budget, ok && budget > 0
 }
 
-// accept tells whether a value keeps the rules of the node and of those below. It takes what they
+// accept reports whether a value keeps the rules of the node and of those below. It takes what they
 // cost from the budget.
 func (n *ruleNode) accept(ctx context.Context, value, old any, budget *int64) bool {
 	if value == nil {
@@ -170,7 +170,7 @@ func (n *ruleNode) acceptItems(ctx context.Context, items []any, old any, budget
 	return true
 }
 
-// keeps tells whether a value keeps the rules of the node itself.
+// keeps reports whether a value keeps the rules of the node itself.
 func (n *ruleNode) keeps(ctx context.Context, value, old any, budget *int64) bool {
 	a := &selves{self: common.UnstructuredToVal(value, n.schema)}
 	var optional *selves
@@ -215,7 +215,7 @@ func (n *ruleNode) keeps(ctx context.Context, value, old any, budget *int64) boo
 	return true
 }
 
-// isNothing tells whether an old value is absent or null.
+// isNothing reports whether an old value is absent or null.
 func isNothing(old any) bool {
 	switch old := old.(type) {
 	case nil:

@@ -124,7 +124,7 @@ func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, is,
 	return said
 }
 
-var rulings = flag.Int("rulings", seedtest.Cases(3_000), "how many random objects are judged by rules as upstream judges them")
+var rulings = flag.Int("rulings", seedtest.Cases(3_000), "how many random objects are evaluated by rules as upstream evaluates them")
 
 // What the rules accept, upstream accepts for the same cost. What upstream accepts, they accept,
 // but for a rule with an optional oldSelf that there is none of.
@@ -133,7 +133,7 @@ func TestTheRulesAcceptWhatUpstreamAccepts(t *testing.T) {
 	r := seedtest.Rand(t)
 	upstream, own, object := cel.NewValidator(structural, true, celconfig.PerCallLimit), newRules(structural), ruledObjects(r)
 	if own.root == nil {
-		t.Fatal("upstream judges all objects")
+		t.Fatal("upstream evaluates all objects")
 	}
 	accepted, refused, outOfBudget, said := 0, 0, 0, map[string]bool{}
 	for range *rulings {
@@ -195,15 +195,15 @@ func (r *rules) say(t *testing.T, structural *structuralschema.Structural, is, w
 	return append(said, heard.texts...)
 }
 
-func TestWhereUpstreamJudgesAllRules(t *testing.T) {
+func TestWhereUpstreamEvaluatesAllRules(t *testing.T) {
 	for name, tt := range map[string]struct {
-		schema       string
-		none, judged bool
+		schema         string
+		none, upstream bool
 	}{
 		"there are no rules":              {schema: `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, none: true},
-		"a rule in allOf":                 {schema: `{type: object, properties: {a: {type: string, allOf: [{x-kubernetes-validations: [{rule: "self != ''"}]}], x-kubernetes-validations: [{rule: "self != 'x'"}]}}}`, judged: true},
+		"a rule in allOf":                 {schema: `{type: object, properties: {a: {type: string, allOf: [{x-kubernetes-validations: [{rule: "self != ''"}]}], x-kubernetes-validations: [{rule: "self != 'x'"}]}}}`, upstream: true},
 		"only a rule in allOf":            {schema: `{type: object, properties: {a: {type: string, allOf: [{x-kubernetes-validations: [{rule: "self != ''"}]}]}}}`, none: true},
-		"a rule that does not compile":    {schema: `{type: object, properties: {a: {type: string, x-kubernetes-validations: [{rule: "self + 1"}]}}}`, judged: true},
+		"a rule that does not compile":    {schema: `{type: object, properties: {a: {type: string, x-kubernetes-validations: [{rule: "self + 1"}]}}}`, upstream: true},
 		"a rule of a value of no type":    {schema: `{type: object, x-kubernetes-validations: [{rule: "true"}], properties: {a: {x-kubernetes-preserve-unknown-fields: true, x-kubernetes-validations: [{rule: "true"}]}}}`},
 		"only a rule of one of no type":   {schema: `{type: object, properties: {a: {x-kubernetes-preserve-unknown-fields: true, x-kubernetes-validations: [{rule: "true"}]}}}`, none: true},
 		"a rule of a name no rule writes": {schema: `{type: object, properties: {"a b": {type: string, x-kubernetes-validations: [{rule: "self != ''"}]}}}`},
@@ -214,8 +214,8 @@ func TestWhereUpstreamJudgesAllRules(t *testing.T) {
 			if (own == nil) != (upstream == nil) || (own == nil) != tt.none {
 				t.Fatalf("there are rules: %t; upstream has a validator: %t", own != nil, upstream != nil)
 			}
-			if own != nil && (own.root == nil) != tt.judged {
-				t.Errorf("upstream judges all objects: %t", own.root == nil)
+			if own != nil && (own.root == nil) != tt.upstream {
+				t.Errorf("upstream evaluates all objects: %t", own.root == nil)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func pathsOfRules(s *structuralschema.Structural) *rulePaths {
 	return p
 }
 
-// nestedHasRules tells whether a part of allOf has rules.
+// nestedHasRules reports whether a part of allOf has rules.
 func nestedHasRules(n structuralschema.NestedValueValidation) bool {
 	if len(n.XValidations) > 0 || n.Items != nil && nestedHasRules(*n.Items) || slices.ContainsFunc(n.AllOf, nestedHasRules) ||
 		n.AdditionalProperties != nil && nestedHasRules(*n.AdditionalProperties) {
@@ -60,13 +60,13 @@ func nestedHasRules(n structuralschema.NestedValueValidation) bool {
 }
 
 // compileRules compiles the rules of a node and of those below, to which the paths lead; nil if
-// upstream looks at none of them. Ok is false if upstream has to judge all objects: there is a rule
+// upstream looks at none of them. Ok is false if upstream has to evaluate all objects: there is a rule
 // that does not compile, or one in allOf. The type is the node's in CEL; nil if it has none.
 func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, of *apiservercel.DeclType) (n *ruleNode, ok bool) {
 	if paths.inAllOf || of == nil {
 		return nil, false
 	}
-	n = &ruleNode{structural: &knownSchema{Structural: model.Structural{Structural: s}}}
+	n = &ruleNode{structural: &celSchema{Structural: model.Structural{Structural: s}}}
 	if n.schema = n.structural; isRoot {
 		n.schema = n.structural.WithTypeAndObjectMeta()
 	}
@@ -89,8 +89,8 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 	}
 	for name, path := range paths.properties {
 		property := s.Properties[name]
-		its, known := typeOf(name, &property, of)
-		if !known {
+		its, ok := typeOf(name, &property, of)
+		if !ok {
 			continue // upstream has no rules for what has no type
 		}
 		if child := below(&property, path, its); child != nil {
@@ -105,7 +105,7 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 
 // typeOf returns the type in CEL of a property of an object that has a type. Known is false if the
 // property has none.
-func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, known bool) {
+func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, ok bool) {
 	if escaped, ok := apiservercel.Escape(name); ok {
 		if f := of.Fields[escaped]; f != nil {
 			return f.Type, true
@@ -117,7 +117,7 @@ func typeOf(name string, property *structuralschema.Structural, of *apiservercel
 	return its, its != nil
 }
 
-// compile compiles the rules of the node itself, and tells whether all of them compile.
+// compile compiles the rules of the node itself, and reports whether all of them compile.
 func (n *ruleNode) compile(s *structuralschema.Structural, of *apiservercel.DeclType) bool {
 	if len(s.XValidations) == 0 {
 		return true

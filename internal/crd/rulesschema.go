@@ -7,8 +7,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// knownSchema is a schema as CEL sees it. It makes the schemas below it once.
-type knownSchema struct {
+// celSchema is a schema as CEL sees it. It makes the schemas below it once.
+type celSchema struct {
 	model.Structural
 
 	once       sync.Once
@@ -17,23 +17,23 @@ type knownSchema struct {
 	values     common.SchemaOrBool
 }
 
-// known makes the schemas below.
-func (s *knownSchema) known() *knownSchema {
+// expand makes the schemas below.
+func (s *celSchema) expand() *celSchema {
 	s.once.Do(func() {
 		of := s.Structural.Structural
 		if of.Properties != nil {
 			s.properties = make(map[string]common.Schema, len(of.Properties))
 			for name, property := range of.Properties {
-				s.properties[name] = &knownSchema{Structural: model.Structural{Structural: &property}}
+				s.properties[name] = &celSchema{Structural: model.Structural{Structural: &property}}
 			}
 		}
 		if of.Items != nil {
-			s.items = &knownSchema{Structural: model.Structural{Structural: of.Items}}
+			s.items = &celSchema{Structural: model.Structural{Structural: of.Items}}
 		}
 		if v := of.AdditionalProperties; v != nil {
-			values := &knownValues{StructuralOrBool: model.StructuralOrBool{StructuralOrBool: v}}
+			values := &celValues{StructuralOrBool: model.StructuralOrBool{StructuralOrBool: v}}
 			if v.Structural != nil {
-				values.schema = &knownSchema{Structural: model.Structural{Structural: v.Structural}}
+				values.schema = &celSchema{Structural: model.Structural{Structural: v.Structural}}
 			}
 			s.values = values
 		}
@@ -42,28 +42,28 @@ func (s *knownSchema) known() *knownSchema {
 }
 
 // Properties implements common.Schema. Nobody changes the map.
-func (s *knownSchema) Properties() map[string]common.Schema { return s.known().properties }
+func (s *celSchema) Properties() map[string]common.Schema { return s.expand().properties }
 
 // Items implements common.Schema.
-func (s *knownSchema) Items() common.Schema { return s.known().items }
+func (s *celSchema) Items() common.Schema { return s.expand().items }
 
 // AdditionalProperties implements common.Schema.
-func (s *knownSchema) AdditionalProperties() common.SchemaOrBool { return s.known().values }
+func (s *celSchema) AdditionalProperties() common.SchemaOrBool { return s.expand().values }
 
 // WithTypeAndObjectMeta implements common.Schema.
-func (s *knownSchema) WithTypeAndObjectMeta() common.Schema {
+func (s *celSchema) WithTypeAndObjectMeta() common.Schema {
 	whole := model.WithTypeAndObjectMeta(s.Structural.Structural)
 	if whole == s.Structural.Structural {
 		return s
 	}
-	return &knownSchema{Structural: model.Structural{Structural: whole}}
+	return &celSchema{Structural: model.Structural{Structural: whole}}
 }
 
-// knownValues is the schema of the values of a map.
-type knownValues struct {
+// celValues is the schema of the values of a map.
+type celValues struct {
 	model.StructuralOrBool
 	schema common.Schema
 }
 
 // Schema implements common.SchemaOrBool.
-func (v *knownValues) Schema() common.Schema { return v.schema }
+func (v *celValues) Schema() common.Schema { return v.schema }

@@ -116,7 +116,7 @@ var scaleFields = sync.OnceValue(func() resource.Fields {
 })
 
 // scaleOwners manages the fields of Scales of custom objects. A real server converts what an apply has
-// made by the converter of the definition, which knows no Scale but a typed one. So it fails wherever an
+// made by the converter of the definition, which can convert only a typed Scale. So it fails wherever an
 // apply changes the Scale, or finds no owner of any field.
 type scaleOwners struct{ resource.Fields }
 
@@ -139,7 +139,7 @@ func (f scaleOwners) Apply(current resource.Decoded, configuration *unstructured
 // errNoScale is what the converter of a definition says of a Scale.
 var errNoScale = fmt.Errorf("request to convert CR to an invalid group/version: %s", scaleKind.GroupVersion())
 
-// sameScale tells whether two Scales are the same except for the owners of their fields.
+// sameScale reports whether two Scales are the same except for the owners of their fields.
 func sameScale(a, b *autoscalingv1.Scale) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	a.ManagedFields, b.ManagedFields = nil, nil

@@ -35,7 +35,7 @@ type compiledSchema struct {
 	owned func() *fields.Tree
 }
 
-// mayHave tells whether an object of the schema may have a field at its top.
+// mayHave reports whether an object of the schema may have a field at its top.
 func (s *compiledSchema) mayHave(field string) bool {
 	if s.structural == nil || s.structural.XPreserveUnknownFields {
 		return true

@@ -25,8 +25,8 @@ func TestFieldsThatHaveASchemaAreAllowedHoweverTheDefinitionCame(t *testing.T) {
 		}
 		for value, valid := range map[any]bool{int64(1): true, "x": false} {
 			obj := map[string]any{"m": map[string]any{"k": value}}
-			if told := s.node.Inspect(obj, schema.Valid).Has(schema.Valid); told != valid {
-				t.Errorf("allows is %v: %v is told to be valid: %v", allows, obj, told)
+			if has := s.node.Inspect(obj, schema.Valid).Has(schema.Valid); has != valid {
+				t.Errorf("allows is %v: %v is reported to be valid: %v", allows, obj, has)
 			}
 			if errs := validation.ValidateCustomResource(nil, obj, s.validator); (len(errs) == 0) != valid {
 				t.Errorf("allows is %v: upstream says of %v: %v", allows, obj, errs)

@@ -146,7 +146,7 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		crd := obj.Object.(*apiextensions.CustomResourceDefinition)
-		Judge(crd, nil, metav1.NewTime(time.Unix(0, 0)))
+		SetConditions(crd, nil, metav1.NewTime(time.Unix(0, 0)))
 		encoded, err := c.EncodeToStore(obj)
 		if err != nil {
 			t.Fatal(err)

@@ -23,9 +23,9 @@ import (
 
 // conversionWebhook converts objects by asking the conversion webhook of a definition.
 type conversionWebhook struct {
-	// asked makes the converter that calls the webhook, and unreached one whose calls reach
+	// calling makes the converter that calls the webhook, and unreached one whose calls reach
 	// nobody. Each is made when the first object needs it.
-	asked, unreached func() (runtime.ObjectConvertor, error)
+	calling, unreached func() (runtime.ObjectConvertor, error)
 	// fails returns the name of the fault that strikes the next call; empty: none does.
 	fails func() string
 }
@@ -46,7 +46,7 @@ func newConversionWebhook(definition string, of schema.GroupResource, outside Ou
 			return unsafe, err
 		})
 	}
-	w := &conversionWebhook{asked: converter(outside.Anonymous()), unreached: converter(caller{outside: outside, unreached: true}), fails: func() string { return "" }}
+	w := &conversionWebhook{calling: converter(outside.Anonymous()), unreached: converter(caller{outside: outside, unreached: true}), fails: func() string { return "" }}
 	if outside.Fails != nil {
 		w.fails = func() string { return outside.Fails(of) }
 	}
@@ -56,7 +56,7 @@ func newConversionWebhook(definition string, of schema.GroupResource, outside Ou
 // ConvertToVersion converts an object or a list. The error of a call that a fault has struck is a
 // faultinjection.CallError.
 func (w *conversionWebhook) ConvertToVersion(in runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
-	converter, err := w.asked()
+	converter, err := w.calling()
 	if err != nil {
 		return nil, err
 	}

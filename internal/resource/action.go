@@ -31,7 +31,7 @@ type Action struct {
 // Connection is what a GET, POST or another method at a subresource connects the client with: a
 // container, or the network of a pod.
 type Connection struct {
-	// View is the kind of the options, for admission; nil: admission is not asked.
+	// View is the kind of the options, for admission; nil: admission is not called.
 	View *Version
 	// Options reads the options of the connection from the query and, for a proxy, from the
 	// path behind the subresource.
@@ -39,7 +39,7 @@ type Connection struct {
 	// Connect returns the text that the connection sends, or an error that says why there is
 	// none. Upgrade says that the client asks for a stream.
 	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
-	// Storage is upstream's storage of such connections. It is only asked which methods, options and
+	// Storage is upstream's storage of such connections. It only provides which methods, options and
 	// paths it takes.
 	Storage registryrest.Storage
 }

@@ -26,7 +26,7 @@ type Catalogue struct {
 	ofGroup     map[string][]*Definition // by name
 }
 
-// Definition is what the catalogue knows of a CustomResourceDefinition, whether
+// Definition is what the catalogue has of a CustomResourceDefinition, whether
 // or not it has an endpoint.
 type Definition struct {
 	Record store.Precondition // the record it was read from
@@ -314,10 +314,10 @@ func (c *Catalogue) Definitions(group string) []*Definition {
 	return all
 }
 
-// IsOwn tells whether the group has built-in resources in that version.
+// IsOwn reports whether the group has built-in resources in that version.
 func (g *Group) IsOwn(version string) bool { return slices.Contains(g.own, version) }
 
-// Leads tells whether paths below the group lead to a version. If the group has built-in resources,
+// Leads reports whether paths below the group lead to a version. If the group has built-in resources,
 // they lead to the versions of those alone: a real server has handlers for the whole group then.
 func (g *Group) Leads(version string) bool { return len(g.own) == 0 || g.IsOwn(version) }
 
@@ -346,5 +346,5 @@ func (r *Resource) served(version string) *Version {
 	return nil
 }
 
-// Serves tells whether the group has something to serve in that version.
+// Serves reports whether the group has something to serve in that version.
 func (g *Group) Serves(version string) bool { return slices.Contains(g.Versions, version) }

@@ -1,8 +1,8 @@
 // Package resource says what is served: a Resource with its Versions, and the
 // Catalogue of them.
 //
-// Verb handlers and the write pipeline know a resource only through these types. They never
-// ask whether it is built in or defined by a CustomResourceDefinition: what differs is in
+// Verb handlers and the write pipeline use a resource only through these types. They never
+// check whether it is built in or defined by a CustomResourceDefinition: what differs is in
 // the values of these types.
 //
 // Invariants:

@@ -10,7 +10,7 @@ import (
 type Encoded struct {
 	Text []byte
 	// Stored is what DecodeStored would make of the text, apart from the resourceVersion: the
-	// object itself or a copy. If it has no object, only decoding the text can tell.
+	// object itself or a copy. If it has no object, only decoding the text shows it.
 	Stored Decoded
 	// Filled says that the text has defaults which the object lacks. See Version.Tag.
 	Filled bool
@@ -34,11 +34,11 @@ func (v *Version) Tag(filled bool) string {
 	return v.Identity
 }
 
-// Filled tells whether the tag of a record says that its text was filled.
+// Filled reports whether the tag of a record says that its text was filled.
 func Filled(record store.Record) bool { return strings.HasSuffix(record.Tag, filledMark) }
 
 // IdentityOf returns the Identity of the version that a record was written in.
 func IdentityOf(record store.Record) string { return strings.TrimSuffix(record.Tag, filledMark) }
 
-// Shows tells whether the bytes of a record are what the version shows.
+// Shows reports whether the bytes of a record are what the version shows.
 func (v *Version) Shows(record store.Record) bool { return IdentityOf(record) == v.Identity }

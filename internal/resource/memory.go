@@ -15,29 +15,29 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Decoded is an object together with what is known of it. The Decoded of a stored object is
+// Decoded is an object with facts about it. The Decoded of a stored object is
 // shared, and nothing may alter it.
 type Decoded struct {
 	Object runtime.Object
-	// Known is what the schema says of the object, in the version that the object is in. It
-	// travels with the object through a write, so that no stage has to ask again. Code that
+	// Facts is what the schema says of the object, in the version that the object is in. It
+	// travels with the object through a write, so that no stage has to check again. Code that
 	// changes the object resets it. The zero value says nothing.
-	Known schema.Parts
+	Facts schema.Parts
 	// owned says who owns the fields of the object. It travels with the object in the same
-	// way. Nil: the owners are worked out each time that somebody asks.
+	// way. Nil: the owners are worked out each time.
 	owned *owned
 }
 
-// owned says who owns the fields of an object. If that is not known, it is worked out when
-// somebody first asks.
+// owned says who owns the fields of an object. If nil, they are worked out when
+// they are first needed.
 type owned struct {
 	once    sync.Once
 	managed *fields.Managed
 	ok      bool
 }
 
-// WithOwners returns the object together with the owners of its fields; nil: they are not
-// known.
+// WithOwners returns the object together with the owners of its fields; nil: they are
+// worked out when needed.
 func (d Decoded) WithOwners(managed *fields.Managed) Decoded {
 	d.owned = nil
 	if managed != nil {
@@ -82,7 +82,7 @@ func parseOwnersInMap(obj runtime.Object) (*fields.Managed, bool) {
 	return fields.ParseManaged(list)
 }
 
-// hasOwners tells whether the owners that are known are those that the object, of the version, names. A
+// hasOwners reports whether the remembered owners are those that the object, of the version, names. A
 // webhook, for example, may have changed metadata.managedFields since they were worked out.
 func (d Decoded) hasOwners(v *Version) bool {
 	if d.owned == nil || !d.owned.ok {
@@ -131,19 +131,19 @@ func NewMemory(verify bool) *Memory {
 	return &Memory{objects: cache.New[string, remembered](memoryBytes), verify: verify}
 }
 
-// known returns the object of a record, if the memory has it.
-func (m *Memory) known(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
+// cached returns the object of a record, if the memory has it.
+func (m *Memory) cached(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
 	if !v.Shows(record) {
 		return Decoded{}, false, nil
 	}
-	known, ok := m.objects.Get(record.Key)
-	if !ok || known.text != record.Value {
+	object, ok := m.objects.Get(record.Key)
+	if !ok || object.text != record.Value {
 		return Decoded{}, false, nil
 	}
 	if m.verify {
-		err = verify(v, record, known.decoded)
+		err = verify(v, record, object.decoded)
 	}
-	return known.decoded, true, err
+	return object.decoded, true, err
 }
 
 // DecodeAll returns the objects of several records as the version sees them. Those that the
@@ -153,7 +153,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 	var missing []store.Record
 	var places []int
 	for i, record := range records {
-		decoded, ok, err := m.known(v, record)
+		decoded, ok, err := m.cached(v, record)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 
 // Decode returns the object of a record as the version sees it.
 func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
-	if decoded, ok, err := m.known(v, record); ok {
+	if decoded, ok, err := m.cached(v, record); ok {
 		return decoded, err
 	}
 	obj, err := v.Codec.DecodeStored(record)

@@ -84,7 +84,7 @@ func TestARecordIsDecodedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownIsForTheTextInMemoryAlone(t *testing.T) {
+func TestTheMemoryIsForItsTextAlone(t *testing.T) {
 	v, codec := namespaces()
 	m := resource.NewMemory(false)
 	record, _ := stored(t, v, "x", "1")
@@ -178,29 +178,29 @@ func TestAMemoryDecodesOfSeveralWhatItDoesNotKeep(t *testing.T) {
 		t.Fatal("not the object")
 	}
 	for _, want := range []string{"[/c /a]", "[/c]"} {
-		all.asked = nil
+		all.decoded = nil
 		if got := names(older, b, a); got != "c b a" {
 			t.Errorf("got %s", got)
 		}
-		if got := fmt.Sprint(all.asked); got != want {
+		if got := fmt.Sprint(all.decoded); got != want {
 			t.Errorf("decoded %s, want %s", got, want)
 		}
 	}
-	all.asked = nil
-	if got := names(a, b); got != "a b" || all.asked != nil {
-		t.Errorf("got %s, decoded %v", got, all.asked)
+	all.decoded = nil
+	if got := names(a, b); got != "a b" || all.decoded != nil {
+		t.Errorf("got %s, decoded %v", got, all.decoded)
 	}
 }
 
-// countingAll is a codec that tells what it was asked to decode at once.
+// countingAll is a codec that records what it decodes at once.
 type countingAll struct {
 	*counting
-	asked []string
+	decoded []string
 }
 
 func (c *countingAll) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
 	for _, r := range records {
-		c.asked = append(c.asked, r.Key)
+		c.decoded = append(c.decoded, r.Key)
 	}
 	return c.counting.DecodeAllStored(records)
 }

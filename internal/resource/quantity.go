@@ -104,7 +104,7 @@ func isGigantic(text string) bool {
 // notQuantities are fields whose values are free text, at any depth.
 var notQuantities = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"}
 
-// containsGigantic tells whether a scalar at or below a node is a gigantic number.
+// containsGigantic reports whether a scalar at or below a node is a gigantic number.
 func containsGigantic(n *yaml.Node) bool {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -120,10 +120,10 @@ func containsGigantic(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, containsGigantic)
 }
 
-// isNumber tells whether a text consists of characters that a quantity may have.
+// isNumber reports whether a text consists of characters that a quantity may have.
 func isNumber(text string) bool { return strings.Trim(text, "0123456789.+-eEinumkKMGTP") == "" }
 
-// sendsGigantic tells whether a protobuf body has a gigantic quantity. A quantity is a message
+// sendsGigantic reports whether a protobuf body has a gigantic quantity. A quantity is a message
 // with nothing but a text as its first field; in other places the same bytes may be part of a
 // uid, for example.
 func sendsGigantic(body []byte) bool {
@@ -147,7 +147,7 @@ func sendsGigantic(body []byte) bool {
 
 var quantityType = reflect.TypeFor[apiresource.Quantity]()
 
-// hasQuantities tells whether there is a quantity in a type.
+// hasQuantities reports whether there is a quantity in a type.
 func hasQuantities(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == quantityType {
 		return true

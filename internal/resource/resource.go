@@ -25,7 +25,7 @@ type Resource struct {
 	Names      Names
 	Namespaced bool
 	// NamespaceOfItself says that each object is a namespace and is in itself: the path of
-	// an object names it as a namespace, too, and admission is told that it is in the
+	// an object names it as a namespace, too, and admission gets it as in the
 	// namespace of its own name.
 	NamespaceOfItself bool
 	// Verbs are the verbs that discovery shows.

@@ -82,8 +82,8 @@ func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 var factories = cache.New[*runtime.Scheme, serializer.CodecFactory](16)
 
 func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
-	if known, ok := factories.Get(scheme); ok {
-		return known
+	if cached, ok := factories.Get(scheme); ok {
+		return cached
 	}
 	return factories.Put(scheme, serializer.NewCodecFactory(scheme), 1)
 }

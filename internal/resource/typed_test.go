@@ -146,10 +146,10 @@ func TestFieldSelectors(t *testing.T) {
 // Events are stored in another group than some requests name them in.
 func TestObjectsMayBeStoredInAnotherGroup(t *testing.T) {
 	own := runtime.NewScheme()
-	stored, asked := schema.GroupVersion{Group: "old.x.io", Version: "v1"}, schema.GroupVersion{Group: "new.x.io", Version: "v1"}
-	hub := schema.GroupVersion{Group: asked.Group, Version: runtime.APIVersionInternal}
+	stored, requested := schema.GroupVersion{Group: "old.x.io", Version: "v1"}, schema.GroupVersion{Group: "new.x.io", Version: "v1"}
+	hub := schema.GroupVersion{Group: requested.Group, Version: runtime.APIVersionInternal}
 	own.AddKnownTypeWithName(stored.WithKind("Secret"), &corev1.ConfigMap{})
-	for _, gv := range []schema.GroupVersion{{Group: stored.Group, Version: runtime.APIVersionInternal}, asked, hub} {
+	for _, gv := range []schema.GroupVersion{{Group: stored.Group, Version: runtime.APIVersionInternal}, requested, hub} {
 		own.AddKnownTypeWithName(gv.WithKind("Secret"), &corev1.Secret{})
 	}
 	if err := own.AddConversionFunc((*corev1.ConfigMap)(nil), (*corev1.Secret)(nil), func(from, to any, _ conversion.Scope) error {
@@ -159,7 +159,7 @@ func TestObjectsMayBeStoredInAnotherGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := store.Record{Key: "/s/a", Value: `{"apiVersion":"old.x.io/v1","kind":"Secret","metadata":{"name":"a"}}`}
-	codec := NewTypedCodec(own, asked.WithKind("Secret"), hub, stored.Group, nil)
+	codec := NewTypedCodec(own, requested.WithKind("Secret"), hub, stored.Group, nil)
 	obj, err := codec.DecodeStored(record)
 	if err != nil || obj.(*corev1.Secret).Name != "a" {
 		t.Fatalf("read %v, %v", obj, err)
@@ -167,7 +167,7 @@ func TestObjectsMayBeStoredInAnotherGroup(t *testing.T) {
 	if text, err := codec.Encode(obj); err != nil || string(text) != `{"kind":"Secret","apiVersion":"new.x.io/v1","metadata":{"name":"a"}}` {
 		t.Errorf("encoded as %s, %v", text, err)
 	}
-	if obj, err := NewTypedCodec(own, asked.WithKind("Secret"), hub, asked.Group, nil).DecodeStored(record); err == nil {
+	if obj, err := NewTypedCodec(own, requested.WithKind("Secret"), hub, requested.Group, nil).DecodeStored(record); err == nil {
 		t.Errorf("a kind that is stored in its own group reads %v", obj)
 	}
 }

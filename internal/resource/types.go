@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/fields"
 )
 
-// Types is what field management knows of a kind with Go types, in all of its versions. It
+// Types is what field management needs of a kind with Go types, in all of its versions. It
 // is made from the OpenAPI definitions that the kind refers to. Each part is made when it
 // is first needed. It is safe for concurrent use.
 type Types struct {

@@ -39,7 +39,7 @@ type Version struct {
 
 	Codec       Codec
 	Strategy    Strategy
-	Informed    func(Informed) Strategy // see Informed; nil: Strategy is told nothing
+	Informed    func(Informed) Strategy // see Informed; nil: Strategy needs no facts
 	Serializer  runtime.NegotiatedSerializer
 	Subresource map[string]*Subresource
 
@@ -96,9 +96,9 @@ type Version struct {
 	// fields which the version does not have. PartialObjectMetadata does not show them.
 	FieldAnnotations []string
 
-	// Explain says more about how the strategy has judged an object than its errors do, if a
-	// client wants to know. It may take long. Nil: there is no more to say.
-	Explain func(ctx context.Context, j *Judged)
+	// Explain adds to the errors of a strategy why it accepts or rejects an object, if a client
+	// requests an explanation. It may take long. Nil: there is no more to say.
+	Explain func(ctx context.Context, j *Validated)
 
 	// Review answers a create without storing the object, and Action carries out the object
 	// that is sent. Both nil: the object is stored.
@@ -251,19 +251,19 @@ type Strategy interface {
 	registryrest.RESTUpdateStrategy
 }
 
-// Informed is what is known of the objects of one write, for a strategy. The strategy
-// updates Known when it changes the object or finds something out.
+// Informed has the facts about the objects of one write, for a strategy. The strategy
+// updates Facts when it changes the object or finds something out.
 type Informed struct {
-	// Known is what is known of the new object.
-	Known *objectschema.Parts
-	// Was is what is known of the current object; nothing for a create.
+	// Facts are the facts about the new object.
+	Facts *objectschema.Parts
+	// Was are the facts about the current object; none for a create.
 	Was objectschema.Parts
 	// ValidMetadata says that MetadataIsValid has accepted the metadata of the object.
 	ValidMetadata bool
 }
 
-// Judged is an object that a strategy has judged.
-type Judged struct {
+// Validated is an object that a strategy has validated.
+type Validated struct {
 	// Subresource is the part that was written, and Old the object before; nil for a create.
 	// Neither object is to be altered.
 	Subresource string
@@ -281,7 +281,7 @@ type ContentFirst struct {
 	// Begin records on obj that its deletion has begun.
 	Begin func(obj runtime.Object, now metav1.Time)
 
-	// Remains tells whether something beside metadata.finalizers keeps an object that
+	// Remains reports whether something beside metadata.finalizers keeps an object that
 	// is being deleted.
 	Remains func(obj runtime.Object) bool
 
@@ -289,9 +289,9 @@ type ContentFirst struct {
 	// preconditions of these kinds in a place of their own, with words of their own.
 	Mismatch string
 
-	// SettlesDependents says that the first delete decides what becomes of dependents:
+	// DecidesDependents says that the first delete decides what becomes of dependents:
 	// the finalizers of foreground and orphan deletion are set then.
-	SettlesDependents bool
+	DecidesDependents bool
 }
 
 // Deletion says how the objects of a kind are deleted. The zero value is for most kinds: an
@@ -301,7 +301,7 @@ type Deletion struct {
 	// object says it. Nil: they are deleted.
 	Dependents func(ctx context.Context) registryrest.GarbageCollectionPolicy
 
-	// Forbids refuses a request to delete the object of a name. It is not asked about a
+	// Forbids refuses a request to delete the object of a name. It is not called for a
 	// request that deletes a collection. Nil: it refuses nothing.
 	Forbids func(name string) error
 
@@ -313,7 +313,7 @@ type Deletion struct {
 	// even if there are some.
 	OnlyReadable bool
 
-	// Graceful tells whether a delete only marks the object, because something else has to
+	// Graceful reports whether a delete only marks the object, because something else has to
 	// end it and deletes it afterwards, as a kubelet does with Pods. It sets the grace period
 	// in the options. Nil: deletes are never graceful.
 	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
@@ -326,10 +326,10 @@ type Claims struct {
 	// Take allocates what obj asks for and writes it into obj. Obj is a new object or the new
 	// state of the current one. Take alters nothing else. A dry run allocates nothing.
 	//
-	// The caller calls settle once. With true it says that the object has been stored: then
+	// The caller calls finish once. With true it says that the object has been stored: then
 	// what the current object had and the new one does not have is free again. With false
 	// all that was allocated is free again. If Take fails, nothing has been allocated.
-	Take func(ctx context.Context, obj, current runtime.Object, dryRun bool) (settle func(committed bool), err error)
+	Take func(ctx context.Context, obj, current runtime.Object, dryRun bool) (finish func(committed bool), err error)
 
 	// Release frees what a deleted object had claimed. It does not alter the object.
 	Release func(ctx context.Context, obj runtime.Object)
@@ -355,7 +355,7 @@ func (v *Version) GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.Resource.Group, Version: v.Name}
 }
 
-// Wrote tells whether a custom object was written in this version, under the present schema
+// Wrote reports whether a custom object was written in this version, under the present schema
 // or an earlier one.
 func (v *Version) Wrote(record store.Record) bool {
 	return strings.HasPrefix(record.Tag, v.Name+"/")

@@ -1,10 +1,10 @@
-// Package view turns stored bytes into what a client asked for: an object in a
+// Package view turns stored bytes into what a client requested: an object in a
 // version, a list, a Table, metadata alone, or the events of a watch, in JSON, YAML
 // or protobuf.
 //
 // Most answers are the stored bytes themselves. A record whose tag is the Identity of the
 // requested version is copied; anything else is decoded and encoded again. The package
-// makes strings and pieces of strings, and knows neither requests nor connections: package
+// makes strings and pieces of strings, and imports neither requests nor connections: package
 // rest writes what it makes.
 //
 // Reading goes from the store to the client in three steps:

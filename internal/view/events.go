@@ -94,7 +94,7 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 	return e.sent(append(b, text...)), nil
 }
 
-// AppendBookmark appends the event that tells the client up to which revision it has seen
+// AppendBookmark appends the event that shows the client up to which revision it has seen
 // all changes. With initialEventsEnd, the event also says that all objects which were there
 // when the watch began have been sent.
 func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
@@ -118,7 +118,7 @@ func (e *Events) AppendError(b []byte, status *metav1.Status) ([]byte, error) {
 	return appendJSONFrame(b, watch.Error, string(text)), err
 }
 
-// plain tells whether the stored bytes are what a frame shows.
+// plain reports whether the stored bytes are what a frame shows.
 func (e *Events) plain() bool { return e.view.form.Convert == nil && e.binary == nil }
 
 // sent records that a frame is sent: only the first Table of a stream has headers.

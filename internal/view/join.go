@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// joins tells whether the JSON of a converted list can be joined from that of its converted
+// joins reports whether the JSON of a converted list can be joined from that of its converted
 // items. Then the items are never all decoded at once, and most are not decoded at all.
 func (v *View) joins() bool {
 	if v.table != nil && v.version.TableOfList != nil {
@@ -89,7 +89,7 @@ func (v *View) partialText(_ context.Context, text string) (string, error) {
 	return string(out), err
 }
 
-// hasFieldAnnotations tells whether the JSON of metadata may have annotations that stand for fields.
+// hasFieldAnnotations reports whether the JSON of metadata may have annotations that stand for fields.
 func (v *View) hasFieldAnnotations(metadata string) bool {
 	return slices.ContainsFunc(v.version.FieldAnnotations, func(name string) bool { return strings.Contains(metadata, name) })
 }

@@ -79,18 +79,18 @@ var managedFieldsFields = []goField{
 // if there is a field that the type does not have, or has in another form.
 func reorder(b *strings.Builder, object string, fields []goField) bool {
 	var values [16]gjson.Result
-	known := true
+	found := true
 	gjson.Parse(object).ForEach(func(key, value gjson.Result) bool {
-		known = false
+		found = false
 		for i := range fields {
 			if fields[i].name == key.Str {
-				values[i], known = value, true
+				values[i], found = value, true
 				break
 			}
 		}
-		return known
+		return found
 	})
-	if !known {
+	if !found {
 		return false
 	}
 	separator := "{"
@@ -163,7 +163,7 @@ func putFinalizers(b *strings.Builder, value gjson.Result) bool {
 	return putRaw(b, value, value.IsArray() && areStrings(value))
 }
 
-// areStrings tells whether an object or a list has values, and strings alone.
+// areStrings reports whether an object or a list has values, and strings alone.
 func areStrings(value gjson.Result) bool {
 	n, ok := 0, true
 	value.ForEach(func(_, v gjson.Result) bool {

@@ -21,7 +21,7 @@ type Page struct {
 	// Continue is the token with which to request the next page. It is empty on the last
 	// page.
 	Continue string
-	// Remaining is how many objects follow the page; nil if that is not known.
+	// Remaining is how many objects follow the page; nil: not counted.
 	Remaining *int64
 }
 
@@ -122,7 +122,7 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	}
 }
 
-// describedOtherwise tells whether there was another definition of a resource at a revision. A real
+// describedOtherwise reports whether there was another definition of a resource at a revision. A real
 // server has its objects still, in the form of the definition that there is now. Here nothing finds them.
 func describedOtherwise(s *store.Store, r *resource.Resource, revision int64) (bool, error) {
 	created := func(revision int64) (int64, error) {

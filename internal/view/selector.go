@@ -19,7 +19,7 @@ type Selector struct {
 	version *resource.Version
 	labels  labels.Selector      // nil: any
 	fields  fields.Selector      // nil: any
-	names   []fields.Requirement // of fields, those that the key of an object tells
+	names   []fields.Requirement // of fields, those that the key of an object contains
 	inside  []fields.Requirement // of fields, the others
 
 	text func(store.Record) (string, error) // the JSON of a record in the version
@@ -52,7 +52,7 @@ func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(
 	return s, nil
 }
 
-// All tells whether the selector picks everything.
+// All reports whether the selector picks everything.
 func (s Selector) All() bool { return s.labels == nil && s.fields == nil }
 
 // one returns the key of the only object that the selector can match in a namespace, or in
@@ -70,7 +70,7 @@ func (s Selector) one(namespace string) (key string, ok bool) {
 	return s.version.Resource.Key(namespace, name), ok
 }
 
-// Matches tells whether the selector picks a stored object.
+// Matches reports whether the selector picks a stored object.
 func (s Selector) Matches(record store.Record) (bool, error) {
 	if !s.matchesNames(record.Key) {
 		return false, nil
@@ -89,11 +89,11 @@ func (s Selector) Matches(record store.Record) (bool, error) {
 	return s.matchesInside(record)
 }
 
-// relabels tells whether an object may have other labels in the version than in the store,
+// relabels reports whether an object may have other labels in the version than in the store,
 // because a conversion webhook may change them.
 func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.CallsOut }
 
-// matchesLabels tells whether the selector picks objects with these labels, given as
+// matchesLabels reports whether the selector picks objects with these labels, given as
 // Labels has them.
 func (s Selector) matchesLabels(index string) bool {
 	return s.labels == nil || s.labels.Matches(rawLabels(index))
@@ -104,7 +104,7 @@ func (s Selector) matchesLabels(index string) bool {
 type labelMatcher struct {
 	Selector
 	last  string
-	known bool // match is the result for the last labels
+	valid bool // match is the result for the last labels
 	match bool
 }
 
@@ -112,13 +112,13 @@ func (m *labelMatcher) matchesLabels(index string) bool {
 	if m.labels == nil {
 		return true
 	}
-	if !m.known || m.last != index {
-		m.last, m.known, m.match = index, true, m.Selector.matchesLabels(index)
+	if !m.valid || m.last != index {
+		m.last, m.valid, m.match = index, true, m.Selector.matchesLabels(index)
 	}
 	return m.match
 }
 
-// matchesNames tells whether the selector picks the object of a key by its name
+// matchesNames reports whether the selector picks the object of a key by its name
 // and its namespace.
 func (s Selector) matchesNames(key string) bool {
 	for _, requirement := range s.names {
@@ -135,7 +135,7 @@ func (s Selector) matchesNames(key string) bool {
 	return true
 }
 
-// matchesInside tells whether the selector picks a stored object by fields that
+// matchesInside reports whether the selector picks a stored object by fields that
 // are not its names. It reads them from the bytes if these are what the version
 // shows and the codec can read them there, and from the decoded object otherwise.
 func (s Selector) matchesInside(record store.Record) (bool, error) {
@@ -172,7 +172,7 @@ func (s Selector) matchesDecoded(record store.Record, requirements []fields.Requ
 	return true, nil
 }
 
-// satisfies tells whether a requirement accepts a value. Field selectors have two
+// satisfies reports whether a requirement accepts a value. Field selectors have two
 // operators, equal and not equal, and every requirement has to hold.
 func satisfies(r fields.Requirement, value string) bool {
 	return (r.Value == value) == (r.Operator != selection.NotEquals)

@@ -38,7 +38,7 @@ type Form struct {
 type View struct {
 	version *resource.Version
 	form    Form
-	table   *metav1.TableOptions // nil: no Table is asked for
+	table   *metav1.TableOptions // nil: no Table is requested
 }
 
 // New makes the View of a version in a form. The options are for the rows of a Table,

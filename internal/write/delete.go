@@ -48,11 +48,11 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 		return Result{}, err
 	}
 	if content != nil && metadata.GetDeletionTimestamp() == nil {
-		if content.SettlesDependents {
+		if content.DecidesDependents {
 			metadata.SetFinalizers(a.propagationFinalizers(metadata.GetFinalizers(), options))
 		}
 		content.Begin(obj, a.p.Now())
-		return a.commitUpdate(record, resource.Decoded{Object: obj, Known: current.Known}, require)
+		return a.commitUpdate(record, resource.Decoded{Object: obj, Facts: current.Facts}, require)
 	}
 	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
 	if !graceful && len(finalizers) == 0 {
@@ -65,7 +65,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if !graceful {
 		markAsDeleting(metadata, a.p.Now())
 	}
-	marked, err := a.put(record, resource.Decoded{Object: obj, Known: current.Known}, nil, require)
+	marked, err := a.put(record, resource.Decoded{Object: obj, Facts: current.Facts}, nil, require)
 	if err != nil || len(finalizers) > 0 || *options.GracePeriodSeconds > 0 {
 		return a.resultOf(marked, obj, err)
 	}

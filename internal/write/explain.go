@@ -67,7 +67,7 @@ func (a attempt) explainStrategy(was map[string]any, obj, current runtime.Object
 		return
 	}
 	to.Prepared(was, shown(a.version, obj))
-	j := resource.Judged{Subresource: a.request.Subresource, Object: obj, Old: current, Refused: explained.Refusals(causesOf(err))}
+	j := resource.Validated{Subresource: a.request.Subresource, Object: obj, Old: current, Refused: explained.Refusals(causesOf(err))}
 	if a.version.Explain != nil {
 		a.version.Explain(a.ctx, &j)
 	}

@@ -18,7 +18,7 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	obj, strategy := of.Object, a.version.Strategy
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
 	if a.version.Informed != nil {
-		strategy = a.version.Informed(resource.Informed{Known: &of.Known, ValidMetadata: isValid})
+		strategy = a.version.Informed(resource.Informed{Facts: &of.Facts, ValidMetadata: isValid})
 	}
 	if !isValid {
 		return registryrest.BeforeCreate(strategy, a.ctx, obj)
@@ -44,7 +44,7 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.Decoded) error {
 	obj, current := of.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
-	strategy := a.informedStrategy(resource.Informed{Known: &of.Known, Was: from.Known, ValidMetadata: isValid})
+	strategy := a.informedStrategy(resource.Informed{Facts: &of.Facts, Was: from.Facts, ValidMetadata: isValid})
 	if !isValid {
 		return registryrest.BeforeUpdate(strategy, a.ctx, obj, current)
 	}

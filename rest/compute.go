@@ -227,7 +227,7 @@ func (r *request) callsHooks() bool {
 // takes a fraction of a second.
 func (r *request) mayTakeLong(w *write.Request) bool {
 	of := r.version.Resource
-	if r.hasLargeBody() || of.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
+	if r.hasLargeBody() || of.Custom.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
 		return true
 	}
 	switch change := w.Change.(type) {

@@ -272,7 +272,7 @@ func (r *request) asOf(resourceVersion string) int64 {
 	if err != nil {
 		return 0 // it is refused
 	}
-	at := max(current-lag, r.store.Oldest(), r.version.Resource.Since, int64(wanted))
+	at := max(current-lag, r.store.Oldest(), r.version.Resource.Custom.Since, int64(wanted))
 	if at >= current {
 		return 0
 	}

@@ -39,7 +39,7 @@ func get(r *request) error {
 
 // textOf returns the text of a record.
 func (r *request) textOf(record store.Record) (string, error) {
-	if r.version.Resource.CallsOut {
+	if r.version.Resource.Custom.CallsOut {
 		return compute(r, func() (string, error) { return view.Text(r.version, record) })
 	}
 	return view.Text(r.version, record)

@@ -27,12 +27,12 @@ func definitionFinalizer() *controller {
 				return nil
 			}},
 			{kind: anyKind, concerns: func(s *step, c change) error {
-				if c.Deleted && c.Resource.Terminating {
+				if c.Deleted && c.Resource.Custom.Terminating {
 					v, err := s.version(definitions)
 					if err != nil {
 						return err
 					}
-					s.enqueue(key{name: v.Resource.NameOf(c.Resource.Definition.Key)})
+					s.enqueue(key{name: v.Resource.NameOf(c.Resource.Custom.Definition.Key)})
 				}
 				return nil
 			}},

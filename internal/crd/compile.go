@@ -74,9 +74,11 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Routing:     resource.OneHandler,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
 		StoredUnder: crd.Spec.Group + "/" + crd.Spec.Names.Plural,
-		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
-		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
-		Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
+		Custom: resource.Custom{
+			Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
+			Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
+			Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
+		},
 	}
 	if apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating) {
 		r.Verbs = terminatingVerbs
@@ -109,7 +111,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
 		all.webhook = newConversionWebhook(record.Value, r.GroupResource(), outside)
-		r.CallsOut, r.Unusable = true, !hasValidBundle(c)
+		r.Custom.CallsOut, r.Custom.Unusable = true, !hasValidBundle(c)
 	}
 	for _, v := range crd.Spec.Versions {
 		compiledVersion, err := compileVersion(r, crd, v, all)

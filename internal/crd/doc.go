@@ -19,7 +19,7 @@
 //     that validation looks at. The limit of the cache sharedSpecs bounds how many specs are shared.
 //
 // A conversion webhook is called through the services of one cluster. A resource that has
-// one (Resource.CallsOut) is therefore compiled again for a fork.
+// one (Resource.Custom.CallsOut) is therefore compiled again for a fork.
 //
 // # Locks
 //

@@ -17,7 +17,7 @@ import (
 func TestDefinitionsThatAreNotEstablished(t *testing.T) {
 	shown := kind("example.com", "widgets", "Widget", "v1")
 	unlisted := func(r *resource.Resource) *resource.Resource {
-		r.Unlisted = true
+		r.Custom.Unlisted = true
 		return r
 	}
 	c := resource.NewCatalogue(1, []*resource.Resource{

@@ -28,7 +28,7 @@ type Decoded struct {
 	owned *owned
 }
 
-// owned says who owns the fields of an object. If nil, they are worked out when
+// owned says who owns the fields of an object. Unless WithOwners gave them, they are worked out when
 // they are first needed.
 type owned struct {
 	once    sync.Once

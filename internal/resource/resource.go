@@ -70,12 +70,17 @@ type Resource struct {
 	// it: some error messages have it. Most built-in kinds are under their plural.
 	StoredUnder string
 
-	// Definition is the record that defines a custom resource. A write commits only if the
-	// record is still at this revision. For a built-in resource it is the zero value.
+	// Custom is what only a custom resource has. For a built-in resource it is the zero value.
+	Custom Custom
+}
+
+// Custom is what a resource has because a CustomResourceDefinition defines it.
+type Custom struct {
+	// Definition is the record that defines the resource. A write commits only if the record
+	// is still at this revision.
 	Definition store.Precondition
 
-	// Since is the revision that established the definition of a custom resource. Its
-	// history begins there. 0: the resource has always been there.
+	// Since is the revision that established the definition. The history of the resource begins there.
 	Since int64
 
 	// CallsOut says that a webhook converts the objects. It is called through the services
@@ -134,8 +139,8 @@ func (r *Resource) NamespaceOf(key string) string {
 // Remembers fails with a store.CompactedError for a revision at which there was no such
 // resource. Revision 0 stands for the newest.
 func (r *Resource) Remembers(revision int64) error {
-	if revision != 0 && revision < r.Since {
-		return &store.CompactedError{Requested: revision, Oldest: r.Since}
+	if revision != 0 && revision < r.Custom.Since {
+		return &store.CompactedError{Requested: revision, Oldest: r.Custom.Since}
 	}
 	return nil
 }

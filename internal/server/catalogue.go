@@ -137,7 +137,7 @@ func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*r
 		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
 	}
 	if d.Resource != nil {
-		d.Resource.Since = since(was, d, record)
+		d.Resource.Custom.Since = since(was, d, record)
 	}
 	return d, nil
 }
@@ -147,9 +147,9 @@ func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*r
 func since(was *resource.Catalogue, d *resource.Definition, record store.Record) int64 {
 	former := was.Definition(d.Name)
 	switch {
-	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
-		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
-		return former.Resource.Since
+	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Custom.Unlisted &&
+		former.Resource.Custom.Since <= record.Revision: // that of a fork's origin may be ahead of it
+		return former.Resource.Custom.Since
 	case former == nil && was.Revision == 0:
 		return record.Created // the best guess for a store that has been filled before
 	default:

@@ -287,7 +287,7 @@ func (c *Cluster) Continue(origin *Cluster) error {
 	// is valid for the records that the fork has, too.
 	shared := origin.Catalogue().Definitions("*")
 	for i, d := range shared {
-		if d.Resource != nil && d.Resource.CallsOut {
+		if d.Resource != nil && d.Resource.Custom.CallsOut {
 			// It is compiled again, and only the beginning of its history is taken over.
 			stale := *d
 			stale.Record.Revision = 0

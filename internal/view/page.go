@@ -64,7 +64,7 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	}
 	if err := sel.version.Resource.Remembers(revision); err != nil {
 		if former, unreadable := describedOtherwise(s, sel.version.Resource, revision); former || unreadable != nil {
-			return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Since))
+			return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Custom.Since))
 		}
 		// There was nothing then.
 	}
@@ -126,8 +126,8 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 // server has its objects still, in the form of the definition that there is now. Here nothing finds them.
 func describedOtherwise(s *store.Store, r *resource.Resource, revision int64) (bool, error) {
 	created := func(revision int64) (int64, error) {
-		definitions, err := s.Scan(r.Definition.Key, store.ListOptions{Limit: 1, Revision: revision})
-		if err != nil || definitions.Len() == 0 || definitions.Key(0) != r.Definition.Key {
+		definitions, err := s.Scan(r.Custom.Definition.Key, store.ListOptions{Limit: 1, Revision: revision})
+		if err != nil || definitions.Len() == 0 || definitions.Key(0) != r.Custom.Definition.Key {
 			return 0, err
 		}
 		return definitions.Record(0).Created, nil

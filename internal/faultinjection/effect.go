@@ -75,10 +75,10 @@ func commits(f *faults.Fault) bool {
 func checkFail(e faults.Effect) error {
 	status := apierrors.APIStatus(nil)
 	if e.Err == nil || !errors.As(e.Err, &status) {
-		return fmt.Errorf("Fail: the error %v has no Status; make it with k8s.io/apimachinery/pkg/api/errors", e.Err)
+		return fmt.Errorf("%s: the error %v has no Status; make it with k8s.io/apimachinery/pkg/api/errors", e.Type, e.Err)
 	}
 	if code := status.Status().Code; code < 400 || code > 599 {
-		return fmt.Errorf("Fail: the Status has the code %d, which is no error", code)
+		return fmt.Errorf("%s: the Status has the code %d, which is not an error", e.Type, code)
 	}
 	return nil
 }

@@ -15,12 +15,14 @@ import (
 // CheckFeatureGates refuses unknown feature gates, and values other than the defaults of the
 // release: the gates belong to the process, so a cluster cannot have others.
 func CheckFeatureGates(gates map[string]bool) error {
-	served := utilfeature.DefaultMutableFeatureGate.DeepCopy()
-	// Packages that are not imported add these to the gates of kube-apiserver.
-	if err := errors.Join(metricsfeatures.AddFeatureGates(served), controllermanagerfeatures.SetupCurrentKubernetesSpecificFeatureGates(served)); err != nil {
+	all := utilfeature.DefaultMutableFeatureGate.GetAll()
+	// Packages that are not imported add these to the gates of kube-apiserver. The gates of the process may
+	// have been added to its flags, and then nothing can be added to them or to a copy.
+	others := featuregate.NewFeatureGate()
+	if err := errors.Join(metricsfeatures.AddFeatureGates(others), controllermanagerfeatures.SetupCurrentKubernetesSpecificFeatureGates(others)); err != nil {
 		return err
 	}
-	all := served.GetAll()
+	maps.Copy(all, others.GetAll())
 	for _, name := range slices.Sorted(maps.Keys(gates)) {
 		spec, found := all[featuregate.Feature(name)]
 		switch {

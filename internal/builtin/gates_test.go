@@ -1,6 +1,11 @@
 package builtin
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+)
 
 func TestFeatureGatesHaveTheirDefaults(t *testing.T) {
 	for _, c := range []struct {
@@ -23,5 +28,13 @@ func TestFeatureGatesHaveTheirDefaults(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.rule, got, c.want)
 		}
+	}
+}
+
+// A program may have added the gates of the process to its flags before it starts a cluster.
+func TestGatesOfTheProcessMayBeFlags(t *testing.T) {
+	utilfeature.DefaultMutableFeatureGate.AddFlag(pflag.NewFlagSet("", pflag.ContinueOnError))
+	if err := CheckFeatureGates(map[string]bool{"NativeHistograms": true}); err != nil {
+		t.Error(err)
 	}
 }

@@ -83,7 +83,7 @@ func origins(patterns []string) []*regexp.Regexp {
 // ownNames are the names in a cluster's certificate.
 var ownNames = []string{"localhost", serverconfig.LoopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 
-// isOwnHost tells whether a Host header names this machine, by an address that no DNS can point
+// isOwnHost reports whether a Host header names this machine, by an address that no DNS can point
 // elsewhere or by a name of the cluster's certificate.
 func isOwnHost(host string) bool {
 	name := host

@@ -107,13 +107,13 @@ func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 	return broken
 }
 
-// isBare tells whether the options of a list select nothing.
+// isBare reports whether the options of a list select nothing.
 func isBare(options string) bool {
 	query, err := url.ParseQuery(options)
 	return err == nil && query.Get("labelSelector") == "" && query.Get("fieldSelector") == "" && query.Get("limit") == ""
 }
 
-// isUpdate tells whether a request has updated an object, also if the object was like that before
+// isUpdate reports whether a request has updated an object, also if the object was like that before
 // or the answer got lost.
 func isUpdate(r inspect.Request) bool {
 	if r.Verb != "update" && r.Verb != "patch" || r.Code == http.StatusCreated || strings.Contains(r.Options, "dryRun=") {

@@ -113,7 +113,7 @@ func (s *settings) checkConversions() error {
 	return nil
 }
 
-// isNil tells whether a handler is nil, or a nil ConversionFunc.
+// isNil reports whether a handler is nil, or a nil ConversionFunc.
 func isNil(h http.Handler) bool {
 	f, ok := h.(ConversionFunc)
 	return h == nil || ok && f == nil

@@ -187,7 +187,7 @@ func (c *Cluster) install(ctx context.Context, m manifest) error {
 	return client.Put().AbsPath(path...).Body(text).Do(ctx).Error()
 }
 
-// replaced tells whether what a manifest or an option says of an object counts more than what a
+// replaced reports whether what a manifest or an option says of an object counts more than what a
 // cluster that goes on has of it: it has to do with this process.
 func replaced(kind schema.GroupKind) bool {
 	return isDefinition(kind.WithVersion("")) || isAPIService(kind.WithVersion("")) || kind.Group == admissionregistrationv1.GroupName
@@ -237,7 +237,7 @@ func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructure
 	return u, nil
 }
 
-// keepsItsStatus tells whether only the server itself sets the status of a kind.
+// keepsItsStatus reports whether only the server itself sets the status of a kind.
 func keepsItsStatus(kind schema.GroupKind) bool {
 	return kind == apiextensionsv1.Kind("CustomResourceDefinition") || kind == schema.GroupKind{Kind: "Namespace"} ||
 		kind == schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}

@@ -145,7 +145,7 @@ func (s *services) trust(u *unstructured.Unstructured, path ...string) {
 	_ = unstructured.SetNestedMap(u.Object, config, path...) // NestedMap has found the path
 }
 
-// has tells whether a reference to a service reaches a handler or the test's server.
+// has reports whether a reference to a service reaches a handler or the test's server.
 func (s *services) has(service any) bool {
 	ref, ok := service.(map[string]any)
 	if !ok {

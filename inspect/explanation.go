@@ -79,7 +79,7 @@ type ExplainedRequest struct {
 	DryRun  bool   `json:"dryRun,omitempty"`
 }
 
-// Access says whether the user of a request may make it.
+// Access reports whether the user of a request may make it.
 type Access struct {
 	Allowed bool `json:"allowed"`
 	// Reason is that of the authorizer, which names the binding and the role that allow it.

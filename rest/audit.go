@@ -148,7 +148,7 @@ func answerFrom(ctx context.Context) *auditedAnswer {
 	return a
 }
 
-// hasObject tells whether the event of a request has the object in the answer.
+// hasObject reports whether the event of a request has the object in the answer.
 func (a *auditedAnswer) hasObject() bool {
 	return a != nil && a.event.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse)
 }

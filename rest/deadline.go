@@ -27,7 +27,7 @@ const (
 // the answer together with the request; here the answer may be the one that says so.
 const answerGrace = 2 * time.Second
 
-// isLongRunning tells whether a request has no time limit: watches, and connections to what
+// isLongRunning reports whether a request has no time limit: watches, and connections to what
 // runs in a cluster. The lists are kube-apiserver's.
 var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
@@ -94,7 +94,7 @@ func timeoutOf(req *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// writesOne tells whether a request writes one object.
+// writesOne reports whether a request writes one object.
 func writesOne(info *apirequest.RequestInfo) bool {
 	switch info.Verb {
 	case "get", "list", "deletecollection":

@@ -17,7 +17,7 @@ var profiles = sync.OnceValue(func() http.Handler {
 	return m
 })
 
-// isProfilePath tells whether a path is that of profiles.
+// isProfilePath reports whether a path is that of profiles.
 func isProfilePath(path string) bool {
 	return path == "/debug/pprof" || strings.HasPrefix(path, "/debug/pprof/")
 }

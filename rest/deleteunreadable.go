@@ -18,7 +18,7 @@ import (
 // ignoreReadErrors is the verb that a user needs who deletes an object that cannot be read.
 const ignoreReadErrors = "unsafe-delete-ignore-read-errors"
 
-// ignoresReadErrors tells whether a delete is of an object that cannot be read.
+// ignoresReadErrors reports whether a delete is of an object that cannot be read.
 func ignoresReadErrors(options *metav1.DeleteOptions) bool {
 	ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential
 	return ignore != nil && *ignore

@@ -188,7 +188,7 @@ func peek(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// dryRunOfDelete tells whether a delete is a dry run. Options in the body count instead of those in
+// dryRunOfDelete reports whether a delete is a dry run. Options in the body count instead of those in
 // the query.
 func dryRunOfDelete(w http.ResponseWriter, req *http.Request, inQuery bool) bool {
 	body, err := peek(w, req)
@@ -203,7 +203,7 @@ func dryRunOfDelete(w http.ResponseWriter, req *http.Request, inQuery bool) bool
 	return err == nil && dryrun.IsDryRun(options.DryRun)
 }
 
-// dryRunOfEviction tells whether the options of the delete that an eviction asks for make it a dry run.
+// dryRunOfEviction reports whether the options of the delete that an eviction asks for make it a dry run.
 func dryRunOfEviction(w http.ResponseWriter, req *http.Request) bool {
 	body, err := peek(w, req)
 	if err != nil {

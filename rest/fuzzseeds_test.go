@@ -168,7 +168,7 @@ func (b beginning) Flush() {
 	b.begun()
 }
 
-// handedOn tells whether an HTTP server would hand a request on, and returns its URL.
+// handedOn reports whether an HTTP server would hand a request on, and returns its URL.
 func handedOn(method, target string) (*url.URL, bool) {
 	if strings.ContainsAny(method+target, "\r\n") || !strings.HasPrefix(target, "/") {
 		return nil, false

@@ -109,12 +109,12 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 	}
 }
 
-// isHealthRoot tells whether a path asks for all checks.
+// isHealthRoot reports whether a path asks for all checks.
 func isHealthRoot(path string) bool {
 	return path == "/healthz" || path == "/livez" || path == "/readyz"
 }
 
-// isHealthCheck tells whether a path is one of the health checks, or of a single check.
+// isHealthCheck reports whether a path is one of the health checks, or of a single check.
 func isHealthCheck(path string) bool {
 	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return root == "healthz" || root == "livez" || root == "readyz"

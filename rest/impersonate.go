@@ -82,7 +82,7 @@ func (n notesVerbs) Authorize(ctx context.Context, a authorizer.Attributes) (aut
 	return decision, reason, err
 }
 
-// impersonates tells whether a header asks for another user.
+// impersonates reports whether a header asks for another user.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {

@@ -45,7 +45,7 @@ func (w withoutTable) AllowsMediaTypeTransform(mimeType, mimeSubType string, tar
 	return (target == nil || target.Kind != "Table") && w.Version.AllowsMediaTypeTransform(mimeType, mimeSubType, target)
 }
 
-// asksForPretty tells whether the answer might have to be pretty: by its query
+// asksForPretty reports whether the answer might have to be pretty: by its query
 // or by a client that a person looks at.
 func asksForPretty(req *http.Request) bool {
 	if strings.Contains(req.URL.RawQuery, "pretty") {

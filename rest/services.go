@@ -17,7 +17,7 @@ type Services interface {
 	// ServerName returns the name in the certificate of a service; empty:
 	// NAME.NAMESPACE.svc.
 	ServerName(namespace, name string, port int32) string
-	// Handles tells whether there is a handler for the service, so that no Service object
+	// Handles reports whether there is a handler for the service, so that no Service object
 	// has to exist.
 	Handles(namespace, name string, port int32) bool
 }

@@ -59,7 +59,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 	}
 }
 
-// passes lets time pass, and tells whether it has passed without a change.
+// passes lets time pass, and reports whether it has passed without a change.
 func passes(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -54,7 +54,7 @@ func unknownMediaType(r *request, err error) error {
 	return notAvailable(types...)
 }
 
-// accepts tells whether a route of the given media types answers the client. A client that names
+// accepts reports whether a route of the given media types answers the client. A client that names
 // none takes any.
 func accepts(req *http.Request, types ...string) bool {
 	accept := req.Header.Get("Accept")

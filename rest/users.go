@@ -68,7 +68,7 @@ func NewModes(o ModeOptions) (*Modes, error) {
 	return &Modes{are}, nil
 }
 
-// Has tells whether a mode is among them.
+// Has reports whether a mode is among them.
 func (m *Modes) Has(mode string) bool { return m.are.Has(mode) }
 
 // Accounts says how tokens of service accounts are issued, and which are accepted. All fields

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 )
 
-// isWatchList tells whether a watch begins with the present objects and says where they end.
+// isWatchList reports whether a watch begins with the present objects and says where they end.
 // A real server compresses such a watch, and no other, for clients that accept it.
 func isWatchList(o *internalversion.ListOptions) bool {
 	return o.SendInitialEvents != nil && *o.SendInitialEvents && o.AllowWatchBookmarks

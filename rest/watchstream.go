@@ -207,7 +207,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 	return nil
 }
 
-// redefines tells whether a change ends the watch, because the resource is served in another way
+// redefines reports whether a change ends the watch, because the resource is served in another way
 // then: the spec or the names of its definition changed, or it is gone.
 func (s *watchStream) redefines(e *store.Event) bool {
 	if e.Record.Key != s.r.version.Resource.Custom.Definition.Key {
@@ -216,7 +216,7 @@ func (s *watchStream) redefines(e *store.Event) bool {
 	return e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value)
 }
 
-// redefinedSince tells whether a definition's spec or names differ between two
+// redefinedSince reports whether a definition's spec or names differ between two
 // of its states.
 func redefinedSince(was, is string) bool {
 	for _, path := range []string{"metadata.generation", "status.acceptedNames"} {
@@ -227,7 +227,7 @@ func redefinedSince(was, is string) bool {
 	return false
 }
 
-// sendEvent sends one change as the selector shows it, and tells whether it shows it.
+// sendEvent sends one change as the selector shows it, and reports whether it shows it.
 func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) (sent bool, err error) {
 	kind, record, err := s.show(e)
 	if err != nil || kind == "" {

@@ -236,7 +236,7 @@ func endStaleDisruption(s *step, namespace, name string) error {
 
 func isDisruption(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }
 
-// staleFrom tells whether a Pod has the condition DisruptionTarget although its deletion has
+// staleFrom reports whether a Pod has the condition DisruptionTarget although its deletion has
 // not begun, and since when. A kubelet may take any time to end a Pod, and a Pod that has
 // ended needs no correction.
 func staleFrom(pod *corev1.Pod) (since time.Time, stale bool) {

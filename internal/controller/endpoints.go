@@ -159,7 +159,7 @@ var sameSubsets = conversion.EqualitiesOrDie(func(a, b corev1.ObjectReference) b
 	return a == b
 })
 
-// endpointsAreRight tells whether Endpoints say what the controller would write.
+// endpointsAreRight reports whether Endpoints say what the controller would write.
 func endpointsAreRight(s *step, current *corev1.Endpoints, service *corev1.Service, subsets []corev1.EndpointSubset) bool {
 	if !sameSubsets.DeepEqual(current.Subsets, subsets) && !sameSubsets.DeepEqual(builtin.RepackSubsets(current.DeepCopy().Subsets), subsets) {
 		return false
@@ -211,7 +211,7 @@ func addressesIn(subsets []corev1.EndpointSubset) int {
 }
 
 // truncate keeps as many addresses as Endpoints may have: ready ones first, and from each subset
-// in proportion. It tells whether it has removed any.
+// in proportion. It reports whether it has removed any.
 func truncate(subsets []corev1.EndpointSubset) bool {
 	ready := 0
 	for _, s := range subsets {

@@ -94,7 +94,7 @@ func followNodes(s *step, c change) error {
 	return nil
 }
 
-// wantsHints tells whether the slices of a Service depend on the zones of all Nodes.
+// wantsHints reports whether the slices of a Service depend on the zones of all Nodes.
 func wantsHints(service *corev1.Service) bool {
 	return service.Annotations[corev1.AnnotationTopologyMode] != "" || service.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints] != ""
 }

@@ -46,7 +46,7 @@ func followPods(s *step, c change) error {
 	return err
 }
 
-// selects tells whether endpoints are made for the Service from its selector.
+// selects reports whether endpoints are made for the Service from its selector.
 func selects(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeExternalName && service.Spec.Selector != nil
 }

@@ -87,7 +87,7 @@ func syncClaim(s *step, k key) error {
 	return nil
 }
 
-// tellUnused returns the claim with a condition Unused that says whether Pods use it, or nil if
+// tellUnused returns the claim with a condition Unused that reports whether Pods use it, or nil if
 // it has that already.
 func tellUnused(s *step, claim *corev1.PersistentVolumeClaim, used bool) *corev1.PersistentVolumeClaim {
 	c := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimUnused, LastTransitionTime: metav1.NewTime(s.now()),
@@ -111,7 +111,7 @@ func tellUnused(s *step, claim *corev1.PersistentVolumeClaim, used bool) *corev1
 	return told
 }
 
-// holds tells whether a Pod keeps a claim from being deleted. Only one that is on a Node does:
+// holds reports whether a Pod keeps a claim from being deleted. Only one that is on a Node does:
 // no kubelet starts a Pod whose claim is being deleted.
 func holds(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	if pod.Spec.NodeName == "" {
@@ -123,7 +123,7 @@ func holds(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	return names(pod, claim, !shutDown)
 }
 
-// refers tells whether a Pod that has not ended refers to a claim, whether or not it is on
+// refers reports whether a Pod that has not ended refers to a claim, whether or not it is on
 // a Node.
 func refers(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded ||
@@ -135,7 +135,7 @@ func runs(containers []corev1.ContainerStatus) bool {
 	return slices.ContainsFunc(containers, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil && c.State.Waiting == nil })
 }
 
-// names tells whether a volume of a Pod is the claim: by its name or, with own, as the claim
+// names reports whether a volume of a Pod is the claim: by its name or, with own, as the claim
 // that is made for the Pod.
 func names(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim, own bool) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {

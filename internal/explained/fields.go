@@ -116,7 +116,7 @@ func (r *Recorder) lost(path string, patch, is map[string]any) {
 	}
 }
 
-// names tells whether a patch has a field, or something below it, or all of what the field is in.
+// names reports whether a patch has a field, or something below it, or all of what the field is in.
 // It does not look into lists, whose items a patch merges in its own ways.
 func names(patch map[string]any, path string) bool {
 	for name, value := range patch {
@@ -291,7 +291,7 @@ func (o owners) of(path string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// isBelow tells whether a path leads to a part of another one.
+// isBelow reports whether a path leads to a part of another one.
 func isBelow(path, of string) bool {
 	rest, ok := strings.CutPrefix(path, of)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')

@@ -81,7 +81,7 @@ func (r *Recorder) Writes(manager string, dryRun bool) {
 	r.note(func(e *inspect.Explanation) { e.Request.Manager, e.Request.DryRun = manager, dryRun })
 }
 
-// May says whether the user may make the request. The last decision counts.
+// May reports whether the user may make the request. The last decision counts.
 func (r *Recorder) May(allowed bool, reason string) {
 	r.note(func(e *inspect.Explanation) { e.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
 }

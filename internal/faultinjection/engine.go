@@ -100,7 +100,7 @@ func (e *Engine) remove(i *Injection) {
 	}
 }
 
-// Active tells whether any fault is in force.
+// Active reports whether any fault is in force.
 func (e *Engine) Active() bool { return e.active.Load() != nil }
 
 // Struck is what happens to one request.
@@ -188,7 +188,7 @@ func (s *Struck) Answer() error {
 	return answer(s.by.fault.Effect, &s.Request)
 }
 
-// IsCutBefore tells whether the connection is cut before the request is carried out.
+// IsCutBefore reports whether the connection is cut before the request is carried out.
 func (s *Struck) IsCutBefore() bool {
 	if !s.is(faults.EffectCutBeforeCommit) {
 		return false
@@ -197,7 +197,7 @@ func (s *Struck) IsCutBefore() bool {
 	return true
 }
 
-// MayBeCutAfter tells whether the connection is cut after the request has been carried out, if it
+// MayBeCutAfter reports whether the connection is cut after the request has been carried out, if it
 // succeeds. Then the caller calls CutAfter.
 func (s *Struck) MayBeCutAfter() bool { return s.is(faults.EffectCutAfterCommit) }
 

@@ -82,7 +82,7 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf(many, n)
 }
 
-// take counts a request and tells whether the fault strikes it. What it strikes is reserved until
+// take counts a request and reports whether the fault strikes it. What it strikes is reserved until
 // keep or giveBack.
 func (i *Injection) take(r *Request) bool {
 	missed := differences(&i.fault, r)

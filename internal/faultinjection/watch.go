@@ -231,7 +231,7 @@ func (w *Watch) Poll() ([]*store.Event, error) {
 	return ready, nil
 }
 
-// Over tells whether the watch has to end: its definition has changed, and Poll has returned all
+// Over reports whether the watch has to end: its definition has changed, and Poll has returned all
 // events from before.
 func (w *Watch) Over() bool {
 	w.mu.Lock()
@@ -372,7 +372,7 @@ func (w *Watch) revision() int64 {
 	return w.Cursor.Revision()
 }
 
-// Broken tells whether the connection breaks now.
+// Broken reports whether the connection breaks now.
 func (w *Watch) Broken() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -390,7 +390,7 @@ func (w *Watch) broken() bool {
 	return false
 }
 
-// Sent counts an event that the client has been sent, and tells whether the connection breaks now.
+// Sent counts an event that the client has been sent, and reports whether the connection breaks now.
 func (w *Watch) Sent() (broken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

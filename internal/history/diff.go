@@ -178,7 +178,7 @@ func at(items []any, i int) any {
 	return nil
 }
 
-// keyed tells whether the keys tell all items apart.
+// keyed reports whether the keys tell all items apart.
 func keyed(items []any, keys []string) bool {
 	seen := map[string]bool{}
 	for _, item := range items {
@@ -292,7 +292,7 @@ func DiffText(was, is string) []inspect.FieldChange {
 }
 
 // differing decodes the fields of two objects, and those of their metadata, that are not the same
-// text, except for what the server counts. It tells whether there are lists among them: then the
+// text, except for what the server counts. It reports whether there are lists among them: then the
 // managedFields, which say whether a list has keys, are needed as well.
 func differing(was, is string) (before, after map[string]any, lists bool) {
 	first, second := map[string]any{}, map[string]any{}

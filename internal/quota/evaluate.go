@@ -127,12 +127,12 @@ func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *
 	return e, nil
 }
 
-// limitsDevices tells whether a quota limits what ResourceClaims use.
+// limitsDevices reports whether a quota limits what ResourceClaims use.
 func (q evaluators) limitsDevices(hard []corev1.ResourceName) bool {
 	return len(q.resourceClaimEvaluator().MatchingResources(hard)) > 0
 }
 
-// sameUse tells whether the same is used of two quotas.
+// sameUse reports whether the same is used of two quotas.
 func sameUse(a, b corev1.ResourceList) bool { return quota.Equals(a, b) }
 
 // countsUntil returns when a pod that is being deleted stops counting for quotas; zero: it
@@ -156,13 +156,13 @@ func countsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 	return next
 }
 
-// limits tells whether a quota, as it was last measured, limits what objects of a resource use.
+// limits reports whether a quota, as it was last measured, limits what objects of a resource use.
 func (q evaluators) limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
 	evaluator := q.evaluator(of)
 	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
 }
 
-// limitsPods tells whether a quota limits what pods use.
+// limitsPods reports whether a quota limits what pods use.
 func (q evaluators) limitsPods(rq *corev1.ResourceQuota) bool {
 	return len(q.evaluator(pods).MatchingResources(quota.ResourceNames(rq.Spec.Hard))) > 0
 }
@@ -176,7 +176,7 @@ func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object)
 	return e.Usage(obj)
 }
 
-// changesUsage tells whether updates of objects can change what they use. Of other kinds the
+// changesUsage reports whether updates of objects can change what they use. Of other kinds the
 // number of objects counts and nothing else.
 func changesUsage(of schema.GroupResource) bool {
 	switch of {

@@ -141,7 +141,7 @@ func text(v pflag.Value) string {
 	return ""
 }
 
-// Given says whether the command line has the flag.
+// Given reports whether the command line has the flag.
 func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Changed }
 
 // Text returns the value of a flag that has one value; empty without the flag.

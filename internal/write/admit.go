@@ -80,14 +80,14 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 	})
 }
 
-// isTerminating tells whether the JSON of a namespace says so. Most namespaces do not have the word at all,
+// isTerminating reports whether the JSON of a namespace says so. Most namespaces do not have the word at all,
 // and are not parsed.
 func isTerminating(namespace string) bool {
 	const phase = string(corev1.NamespaceTerminating)
 	return strings.Contains(namespace, `"`+phase+`"`) && gjson.Get(namespace, "status.phase").Str == phase
 }
 
-// mutate has the chain change the object, or refuse it, and tells whether it has
+// mutate has the chain change the object, or refuse it, and reports whether it has
 // changed the object.
 func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) (replaced bool, err error) {
 	if a.chain.Skips(a.version.Resource) {

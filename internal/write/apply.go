@@ -92,7 +92,7 @@ func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless boo
 	return u, false, nil
 }
 
-// isPlainYAML tells whether the strings of a JSON text are the same if it is read as YAML.
+// isPlainYAML reports whether the strings of a JSON text are the same if it is read as YAML.
 // Outside ASCII, YAML has other line breaks, and it has no surrogate pairs.
 func isPlainYAML(body []byte) bool {
 	for i, c := range body {
@@ -106,7 +106,7 @@ func isPlainYAML(body []byte) bool {
 	return true
 }
 
-// hasFloats tells whether a value contains a float64. For YAML, 1.0 and 1 are the same.
+// hasFloats reports whether a value contains a float64. For YAML, 1.0 and 1 are the same.
 func hasFloats(value any) bool {
 	switch value := value.(type) {
 	case float64:

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// asksForComplaints tells whether a fieldValidation directive asks for unknown and
+// asksForComplaints reports whether a fieldValidation directive asks for unknown and
 // duplicate fields to be reported.
 func asksForComplaints(validation string) bool {
 	return validation != metav1.FieldValidationIgnore
 }
 
-// refusesComplaints tells whether it asks for them to be refused.
+// refusesComplaints reports whether it asks for them to be refused.
 func refusesComplaints(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }

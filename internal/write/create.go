@@ -34,7 +34,7 @@ type takenError struct{ *apierrors.StatusError }
 
 func (e *takenError) Unwrap() error { return e.StatusError }
 
-// NameIsTaken tells whether a create failed because there is an object of its name. An AlreadyExists
+// NameIsTaken reports whether a create failed because there is an object of its name. An AlreadyExists
 // that admission has answered with is no such error.
 func NameIsTaken(err error) bool {
 	var taken *takenError

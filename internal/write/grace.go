@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// beforeDelete checks the preconditions of a delete, and tells whether the kind deletes the
+// beforeDelete checks the preconditions of a delete, and reports whether the kind deletes the
 // object gracefully: a Pod on a node is marked, and its kubelet deletes it once its containers
 // have ended. graceful says that obj has been marked, pending that it was marked before and
 // stays as it is. It alters the object and the options.

@@ -101,7 +101,7 @@ func (r *Request) isApply() bool {
 	return is
 }
 
-// isObsolete tells whether a write failed because the object, or what it was
+// isObsolete reports whether a write failed because the object, or what it was
 // judged by, is not what the attempt found.
 func isObsolete(err error) bool {
 	var conflict *store.ConflictError
@@ -109,7 +109,7 @@ func isObsolete(err error) bool {
 	return errors.As(err, &conflict) || errors.As(err, &exists) || errors.Is(err, store.ErrNotFound) || isOutdated(err)
 }
 
-// isOutdated tells whether a write failed because what the object was judged by has
+// isOutdated reports whether a write failed because what the object was judged by has
 // changed.
 func isOutdated(err error) bool {
 	var precondition *store.PreconditionError

@@ -30,7 +30,7 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 	return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
 }
 
-// equalButTimes tells whether two managedFields differ in nothing but times.
+// equalButTimes reports whether two managedFields differ in nothing but times.
 func equalButTimes(owners []any, others any) bool {
 	before, _ := others.([]any)
 	if len(owners) != len(before) {

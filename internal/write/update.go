@@ -70,7 +70,7 @@ func (a attempt) checkPath(metadata metav1.Object) error {
 	}
 }
 
-// completesDeletion tells whether the update removes the last thing that kept an object
+// completesDeletion reports whether the update removes the last thing that kept an object
 // from being deleted.
 func (a attempt) completesDeletion(obj, current runtime.Object) bool {
 	is, err := meta.Accessor(obj)

@@ -20,7 +20,9 @@ const Variable = "FAKECLUSTER_VERIFY_MEMORY"
 // Wanted reports whether the memories of a test are to verify each answer. Those of
 // benchmarks are not, because to verify takes longer than to decode.
 func Wanted() bool {
-	flag.Parse()
+	if !flag.Parsed() { // in TestMain, before other goroutines; tests find the flags parsed
+		flag.Parse()
+	}
 	bench := flag.Lookup("test.bench")
 	return bench == nil || bench.Value.String() == ""
 }
